@@ -1,0 +1,134 @@
+//! Everything that can go wrong, one variant per failure. Each message says what to do about it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug)]
+pub enum Error {
+    // ── corpus ──────────────────────────────────────────────────────────────
+    /// A file could not be opened or read.
+    Read { path: PathBuf, source: std::io::Error },
+    /// A file could not be written.
+    Write { path: PathBuf, source: std::io::Error },
+    /// There was no text in the corpus.
+    EmptyCorpus,
+    /// One document, or one piece, is longer than this version can address.
+    TooLong { what: &'static str, bytes: u64 },
+
+    // ── split ───────────────────────────────────────────────────────────────
+    /// A bare word that is not the name of a preset.
+    UnknownPreset { name: String },
+    /// The pattern is not a regular expression that can split text.
+    BadPattern { pattern: String, reason: String },
+    /// The pattern went over the same text again and again.
+    StepLimit { pattern: String, at: usize },
+    /// The pattern matched the empty string.
+    EmptyMatch { pattern: String, at: usize },
+
+    // ── settings ────────────────────────────────────────────────────────────
+    /// A special token is empty or given twice.
+    BadSpecial { token: String, reason: &'static str },
+    /// A setting that cannot be honoured.
+    BadSetting { reason: String },
+    /// The vocabulary has no room for the bytes and the special tokens.
+    VocabTooSmall { asked: usize, least: usize },
+
+    // ── counts ──────────────────────────────────────────────────────────────
+    /// Counts made with other settings were added or trained with.
+    UnlikeCounts { what: &'static str, ours: String, theirs: String },
+    /// A count or a sum of counts does not fit in 64 bits.
+    CountOverflow,
+    /// Not a counts file, or a damaged one.
+    BadCountsFile { path: PathBuf, reason: String },
+
+    // ── tokenizer ───────────────────────────────────────────────────────────
+    /// Tokens, merges or ids that do not make a tokenizer.
+    BadTokenizer { reason: String },
+    /// A special token stands in text where none is allowed.
+    SpecialInText { token: String, at: usize },
+    /// An id that the tokenizer does not have.
+    UnknownId { id: u32 },
+    /// The decoded bytes are not text.
+    NotUtf8 { at: usize },
+
+    // ── the work itself ─────────────────────────────────────────────────────
+    /// The work was asked to stop.
+    Cancelled,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Write { path, source } => write!(
+                f,
+                "cannot write {}: {source}; nothing was left half-written, free some space or choose another place",
+                path.display()
+            ),
+            Error::EmptyCorpus => write!(
+                f,
+                "the corpus holds no text to learn from; check the path, the glob and the separator"
+            ),
+            Error::TooLong { what, bytes } => write!(
+                f,
+                "a {what} of {bytes} bytes is longer than the 4 GiB that can be handled; set a separator that cuts it"
+            ),
+            Error::UnknownPreset { name } => write!(
+                f,
+                "no split pattern is called {name:?}; the presets are {}; anything else must be a regular expression",
+                crate::split::preset_names().join(", ")
+            ),
+            Error::BadPattern { pattern, reason } => {
+                write!(f, "the pattern {pattern:?} cannot be used: {reason}")
+            }
+            Error::StepLimit { pattern, at } => write!(
+                f,
+                "the pattern {pattern:?} rescans the text without end near byte {at}; \
+                 make it consume what it has looked at, or shorten the documents"
+            ),
+            Error::EmptyMatch { pattern, at } => write!(
+                f,
+                "the pattern {pattern:?} matched the empty string at byte {at}; every alternative must consume a character"
+            ),
+            Error::BadSpecial { token, reason } => write!(f, "the special token {token:?} {reason}"),
+            Error::BadSetting { reason } => f.write_str(reason),
+            Error::VocabTooSmall { asked, least } => write!(
+                f,
+                "a vocabulary of {asked} has no room for the bytes and special tokens; ask for at least {least}"
+            ),
+            Error::UnlikeCounts { what, ours, theirs } => write!(
+                f,
+                "counts made with {what} {theirs} do not go with {what} {ours}; count again with the same settings"
+            ),
+            Error::CountOverflow => {
+                write!(f, "the counts add up to more than 2^64 - 1; divide them by a common factor")
+            }
+            Error::BadCountsFile { path, reason } => {
+                write!(f, "{} is not a usable counts file: {reason}; count the corpus again", path.display())
+            }
+            Error::BadTokenizer { reason } => write!(f, "not a valid tokenizer: {reason}"),
+            Error::SpecialInText { token, at } => write!(
+                f,
+                "the text holds the special token {token:?} at byte {at}; \
+                 pass allowed_special to encode it as that token, or disallowed_special=() to encode it as text"
+            ),
+            Error::UnknownId { id } => write!(f, "this tokenizer has no token with id {id}"),
+            Error::NotUtf8 { at } => write!(
+                f,
+                "the tokens do not decode to text (byte {at}); use decode_bytes, or errors=\"replace\""
+            ),
+            Error::Cancelled => write!(f, "stopped on request"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

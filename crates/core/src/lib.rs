@@ -1,0 +1,22 @@
+//! The core of merganser: everything that must be exact and fast, and nothing that knows Python.
+//!
+//! Data flows one way, and each stage sees only the value that reaches it:
+//!
+//! ```text
+//! corpus ─documents─▶ split ─pieces─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode
+//! ```
+
+pub mod corpus;
+pub mod count;
+pub mod encode;
+mod error;
+mod memory;
+mod progress;
+pub mod split;
+mod team;
+mod tokenizer;
+pub mod train;
+
+pub use error::{Error, Result};
+pub use progress::{Progress, Stage};
+pub use tokenizer::Tokenizer;

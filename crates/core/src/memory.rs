@@ -1,0 +1,34 @@
+//! Two words to the memory system that the hot loops need and safe Rust has no name for.
+
+use bytemuck::Zeroable;
+
+/// Asks for the cache line that holds `slice[index]`; does nothing past the end.
+#[inline(always)]
+pub fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if index < slice.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address is inside the slice, and a prefetch neither reads nor writes for the program.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().add(index).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
+}
+
+/// Zeros, in huge pages where the system has them: a table of hundreds of megabytes that is read at random
+/// otherwise spends its time in TLB misses. The pages come from the system when they are first touched, which is
+/// dear (about a second per gigabyte on a virtual machine), so threads should touch their own parts themselves.
+pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {
+    let vec: Vec<T> = bytemuck::zeroed_vec(len);
+    #[cfg(target_os = "linux")]
+    {
+        const HUGE: usize = 2 << 20;
+        let start = (vec.as_ptr() as usize).next_multiple_of(HUGE);
+        let end = (vec.as_ptr() as usize + len * size_of::<T>()) / HUGE * HUGE;
+        if start < end {
+            // SAFETY: the range lies inside the vector's own allocation, and the advice changes no content.
+            unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+        }
+    }
+    vec
+}

@@ -1,0 +1,69 @@
+//! How far long work has come, and the wish to stop it: a few atomics shared with whoever watches.
+//!
+//! The algorithms only add to numbers here; drawing bars is the business of the watcher.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use crate::{Error, Result};
+
+/// What the work is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    Idle,
+    /// Reading, splitting and counting; the unit is bytes of text.
+    Count,
+    /// Learning merges; the unit is merges.
+    Merge,
+}
+
+/// Written by the workers, read by a watcher on another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    stage: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a stage; `total` is 0 where it is not known beforehand.
+    pub fn begin(&self, stage: Stage, total: u64) {
+        self.done.store(0, Relaxed);
+        self.total.store(total, Relaxed);
+        self.stage.store(stage as u8, Relaxed);
+    }
+
+    pub fn advance(&self, by: u64) {
+        self.done.fetch_add(by, Relaxed);
+    }
+
+    /// Asks the work to stop; it ends with [`Error::Cancelled`] soon after.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Whether the work was asked to stop. Inner loops break off where it is; their callers `check`.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+
+    /// An error once the work was asked to stop. Workers call this many times a second.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Stage, done, total.
+    pub fn snapshot(&self) -> (Stage, u64, u64) {
+        let stage = match self.stage.load(Relaxed) {
+            1 => Stage::Count,
+            2 => Stage::Merge,
+            _ => Stage::Idle,
+        };
+        (stage, self.done.load(Relaxed), self.total.load(Relaxed))
+    }
+}

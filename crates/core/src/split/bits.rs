@@ -1,0 +1,108 @@
+//! Bits: how the scanners look at masks of more than one word, given as a function from word to mask.
+//!
+//! A run is found a word at a time: its end is the first clear bit.
+
+/// Whether the bit at `at` is set.
+#[inline(always)]
+pub fn has(words: impl Fn(usize) -> u64, at: usize) -> bool {
+    words(at / 64) >> (at % 64) & 1 == 1
+}
+
+/// Where the run of set bits that ends just before `end` begins; `end` if there is none.
+#[inline(always)]
+pub fn run_start(words: impl Fn(usize) -> u64, end: usize) -> usize {
+    let (mut w, bit) = (end / 64, end % 64);
+    // Clear bits below `end` are what stops the run.
+    let mut stops = !words(w) & ((1 << bit) - 1);
+    while stops == 0 {
+        if w == 0 {
+            return 0;
+        }
+        w -= 1;
+        stops = !words(w);
+    }
+    w * 64 + 64 - stops.leading_zeros() as usize
+}
+
+/// Where the run of set bits that holds `start` ends; `start` if it is clear. Beyond the text all are clear.
+#[inline(always)]
+pub fn run_end(words: impl Fn(usize) -> u64, start: usize) -> usize {
+    let (mut w, bit) = (start / 64, start % 64);
+    let mut stops = !words(w) & (u64::MAX << bit);
+    while stops == 0 {
+        w += 1;
+        stops = !words(w);
+    }
+    w * 64 + stops.trailing_zeros() as usize
+}
+
+/// The class of the byte before each one, given that of the word before.
+#[inline(always)]
+pub fn before(now: u64, previous: u64) -> u64 {
+    now << 1 | previous >> 63
+}
+
+/// The class of the byte after each one, given that of the word after.
+#[inline(always)]
+pub fn after(now: u64, next: u64) -> u64 {
+    now >> 1 | next << 63
+}
+
+/// The length of the contraction that begins with the apostrophe at `at`, or 0. Without regard to case, as
+/// Unicode's simple folding has it, the long s (U+017F) is an s.
+#[inline(always)]
+pub fn contraction<const CASELESS: bool>(text: &[u8], at: usize) -> usize {
+    let raw = |k: usize| text.get(at + k).copied().unwrap_or(0);
+    let letter = |k: usize| if CASELESS { raw(k) | 0x20 } else { raw(k) };
+    match letter(1) {
+        b's' | b'd' | b'm' | b't' => 2,
+        b'l' if letter(2) == b'l' => 3,
+        b'v' | b'r' if letter(2) == b'e' => 3,
+        _ if CASELESS && raw(1) == 0xC5 && raw(2) == 0xBF => 3,
+        _ => 0,
+    }
+}
+
+/// The bits of a mask, lowest first.
+#[inline(always)]
+pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        at
+    })
+}
+
+/// What an apostrophe changes may lie beyond the word at hand: bits to clear and to set, as seen from bit 0
+/// of the present word.
+#[derive(Default)]
+pub struct Amend {
+    pub clear: u128,
+    pub set: u128,
+}
+
+impl Amend {
+    #[inline(always)]
+    pub fn apply(&mut self, word: &mut u64) {
+        *word = *word & !(self.clear as u64) | self.set as u64;
+        self.clear >>= 64;
+        self.set >>= 64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found_across_words() {
+        let words = [0xF000_0000_0000_0000u64, u64::MAX, 0b111, 0];
+        let word = |w: usize| words[w];
+        assert_eq!(run_start(word, 131), 60);
+        assert_eq!(run_end(word, 60), 131);
+        assert_eq!(run_start(word, 60), 60);
+        assert_eq!(run_end(word, 131), 131);
+        assert_eq!(run_start(|_| u64::MAX, 64), 0);
+        assert!(has(word, 60) && !has(word, 59));
+    }
+}

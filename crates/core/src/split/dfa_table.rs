@@ -1,0 +1,178 @@
+//! The tables of the DFA tier.
+//!
+//! `regex-automata` turns the alternatives (and a last one for any single character) into one anchored,
+//! leftmost-first automaton; its states are then laid out anew so that a state's number tells all: 0 is dead,
+//! those from `matching` up report a match, those from `giving_back` up a match of the alternative that gives
+//! back its last character (see `rewrite.rs`). A match is known one byte late, or at the end of the text.
+//!
+//! Most pieces end in one way: the byte after them leads to a state that reports the match and from which
+//! nothing goes on. For those a second table says at once "a piece ends before this byte, and the next one has
+//! begun with it".
+//!
+//! Cost: tens of milliseconds and up to some megabytes a pattern.
+
+use std::collections::HashMap;
+
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::look::Look;
+use regex_automata::util::start;
+use regex_automata::{Anchored, MatchKind};
+use regex_syntax::hir::{Dot, Hir};
+
+/// Bytes of automaton, and of memory while building it.
+const SIZE: usize = 64 << 20;
+
+/// In a fast table: a piece ends before this byte.
+pub const ENDS: u32 = 1 << 31;
+/// In a fast table: match this piece with care.
+pub const CARE: u32 = 1 << 30;
+
+pub struct Table {
+    /// As `next`, but never dead: see [`ENDS`] and [`CARE`].
+    pub fast: Vec<u32>,
+    /// Next state by state and class of byte; states are premultiplied by the number of classes.
+    pub next: Vec<u32>,
+    pub class: [u8; 256],
+    end_class: u32,
+    pub start: u32,
+    matching: u32,
+    pub giving_back: u32,
+}
+
+/// One match attempt.
+pub struct Found {
+    pub end: usize,
+    pub state: u32,
+    /// How far it looked; the end of the text included.
+    pub looked: usize,
+    /// Whether the automaton died before the end of the text: nothing that follows could change the match.
+    pub decided: bool,
+}
+
+impl Table {
+    /// None: it would be too large, or look behind.
+    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<Table> {
+        let mut all = alternatives.to_vec();
+        all.push(Hir::dot(Dot::AnyChar));
+        let nfa = thompson::Compiler::new()
+            .configure(thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE)))
+            .build_many_from_hir(&all)
+            .ok()?;
+        if nfa.look_set_any().iter().any(|look| look != Look::End) {
+            return None;
+        }
+        let dfa = dense::Builder::new()
+            .configure(
+                dense::Config::new()
+                    .match_kind(MatchKind::LeftmostFirst)
+                    .start_kind(StartKind::Anchored)
+                    .accelerate(false)
+                    .dfa_size_limit(Some(SIZE))
+                    .determinize_size_limit(Some(SIZE)),
+            )
+            .build_from_nfa(&nfa)
+            .ok()?;
+        Table::lay_out(&dfa, gives_back)
+    }
+
+    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<Table> {
+        let classes = dfa.byte_classes();
+        let end_class = classes.eoi().as_usize();
+        let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
+
+        // Every state that can be reached, with its transitions.
+        let mut number = HashMap::from([(start, 0usize)]);
+        let mut found = vec![start];
+        let mut next = Vec::new();
+        let mut done = 0;
+        while done < found.len() {
+            let state = found[done];
+            done += 1;
+            for unit in classes.representatives(..) {
+                let to = match unit.as_u8() {
+                    Some(byte) => dfa.next_state(state, byte),
+                    None => dfa.next_eoi_state(state),
+                };
+                if dfa.is_quit_state(to) {
+                    return None;
+                }
+                next.push(*number.entry(to).or_insert_with(|| {
+                    found.push(to);
+                    found.len() - 1
+                }));
+            }
+        }
+
+        // In the order that makes a state's number tell what it is.
+        let rank = |i: &usize| {
+            let state = found[*i];
+            if dfa.is_dead_state(state) {
+                0
+            } else if !dfa.is_match_state(state) {
+                1
+            } else if Some(dfa.match_pattern(state, 0).as_usize()) != gives_back {
+                2
+            } else {
+                3
+            }
+        };
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_by_key(rank);
+        if rank(&order[0]) != 0 || rank(order.get(1)?) == 0 {
+            return None;
+        }
+        let width = end_class + 1;
+        let mut place = vec![0u32; found.len()];
+        for (i, &state) in order.iter().enumerate() {
+            place[state] = (i * width) as u32;
+        }
+        let first = |least: i32| (order.iter().filter(|i| rank(i) < least).count() * width) as u32;
+        let mut class = [0; 256];
+        for byte in 0..=255 {
+            class[byte as usize] = classes.get(byte);
+        }
+        let next: Vec<u32> =
+            order.iter().flat_map(|&s| &next[s * width..][..width]).map(|&to| place[to]).collect();
+        let (start, matching, giving_back) = (place[0], first(2), first(3));
+
+        // A state that reports a match and goes nowhere: the piece ends, and the byte begins the next one.
+        let is_last = |to: u32| to >= matching && next[to as usize..][..width].iter().all(|&to| to == 0);
+        let faster = |(i, &to): (usize, &u32)| match to {
+            0 => CARE,
+            _ if !is_last(to) => to,
+            _ if to >= giving_back => CARE,
+            _ => ENDS | next[start as usize + i % width],
+        };
+        let fast = next.iter().enumerate().map(faster).collect();
+        Some(Table { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
+    }
+
+    /// The match at `from`, of which there always is one, as any character matches by itself.
+    #[inline(always)]
+    pub fn find(&self, text: &[u8], from: usize) -> Found {
+        let (mut state, mut at) = (self.start, from);
+        let mut found = Found { end: from, state: 0, looked: from, decided: true };
+        while at < text.len() {
+            // SAFETY: `state` is the start or came from the table, so it is a multiple of the width below the
+            // length of the table; a class is below the width.
+            state = unsafe {
+                let class = *self.class.get_unchecked(*text.get_unchecked(at) as usize);
+                *self.next.get_unchecked(state as usize + class as usize)
+            };
+            if state >= self.matching {
+                (found.end, found.state) = (at, state);
+            }
+            if state == 0 {
+                found.looked = at + 1;
+                return found;
+            }
+            at += 1;
+        }
+        state = self.next[(state + self.end_class) as usize];
+        if state >= self.matching {
+            (found.end, found.state) = (at, state);
+        }
+        Found { looked: at + 1, decided: false, ..found }
+    }
+}

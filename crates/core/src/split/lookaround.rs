@@ -1,0 +1,76 @@
+//! The look-around tier: patterns that are not regular, through the backtracking engine of `fancy-regex`.
+//!
+//! Slow (5–50 MB/s a core) and without a promise of linear time: the engine counts its backtracks and gives
+//! up after a million of them for one match, which becomes [`Error::StepLimit`]. A look-ahead over the whole
+//! document (`(?=.*x)`) backtracks little and is slow all the same; the engine does not count that, so a
+//! document also has a time limit, far above what any sound pattern needs. Only what look-behind, true
+//! look-ahead, back-references or word boundaries need comes here.
+
+use std::time::{Duration, Instant};
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use crate::{Error, Result};
+
+/// As the engine's own default, but stated.
+const BACKTRACKS: usize = 1_000_000;
+
+/// A document may take this long, and as much more as half a megabyte a second needs.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+const PATIENCE_PER_BYTE: Duration = Duration::from_micros(2);
+
+pub struct LookAround {
+    regex: Regex,
+}
+
+impl LookAround {
+    pub fn new(pattern: &str) -> Result<LookAround> {
+        let bad = |reason: String| Error::BadPattern { pattern: pattern.into(), reason };
+        let regex =
+            RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS).build().map_err(|e| bad(e.to_string()))?;
+        if regex.is_match("").unwrap_or(false) {
+            return Err(
+                bad("it matches the empty string; every alternative must consume a character".into()),
+            );
+        }
+        Ok(LookAround { regex })
+    }
+
+    /// Appends the ends of pieces from `at` on, a boundary of the whole document, as long as `go_on` says so.
+    pub fn split_from(
+        &self,
+        text: &str,
+        mut at: usize,
+        ends: &mut Vec<u32>,
+        mut go_on: impl FnMut(usize) -> bool,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        let patience = PATIENCE + PATIENCE_PER_BYTE * (text.len() - at) as u32;
+        let tired = |at| Error::StepLimit { pattern: self.regex.as_str().into(), at };
+        while at < text.len() {
+            if begun.elapsed() > patience {
+                return Err(tired(at));
+            }
+            let found = self.regex.find_from_pos(text, at).map_err(|_| tired(at))?;
+            let (start, end) = found.map_or((text.len(), text.len()), |m| (m.start(), m.end()));
+            for c in text[at..start].chars() {
+                at += c.len_utf8();
+                ends.push(at as u32);
+                if !go_on(at) {
+                    return Ok(());
+                }
+            }
+            if found.is_some() {
+                if start == end {
+                    return Err(Error::EmptyMatch { pattern: self.regex.as_str().into(), at });
+                }
+                at = end;
+                ends.push(at as u32);
+                if !go_on(at) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

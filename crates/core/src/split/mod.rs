@@ -1,0 +1,198 @@
+//! Split: a document becomes pieces, and merges never cross the end of a piece.
+//!
+//! The contract: the pieces joined are the document, whatever the pattern. A character at which the pattern
+//! does not match is a piece of its own, as if the pattern ended in `|(?s:.)`. Matching depends on the whole
+//! document and the position, and on nothing else.
+//!
+//! Three tiers keep it, from fast to general; the pattern decides which:
+//!
+//! | tier | patterns | cost |
+//! |---|---|---|
+//! | [`Tier::Scanner`] (`scan*.rs`) | the presets | 1.2–2 GB/s on English, 0.6–1 on mixed scripts; always linear |
+//! | [`Tier::Dfa`] (`rewrite.rs`, `dfa.rs`) | regular ones, and `\s+(?!\S)` | 300–450 MB/s; may rescan, up to a limit |
+//! | [`Tier::LookAround`] (`lookaround.rs`) | all else | 5–50 MB/s; may backtrack, up to a limit |
+//!
+//! All three take their classes from one Unicode version ([`unicode_version`]), that of tiktoken's engine.
+
+mod bitmap;
+mod bits;
+mod classes;
+mod dfa;
+mod dfa_table;
+mod lookaround;
+mod parallel;
+mod presets;
+mod rewrite;
+mod scan;
+mod scan_gpt2;
+mod scan_gpt4;
+mod scan_o200k;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use classes::unicode_version;
+
+use crate::{Error, Result};
+use dfa::Dfa;
+use lookaround::LookAround;
+use presets::Preset;
+
+/// The names that [`Splitter::new`] knows.
+pub fn preset_names() -> &'static [&'static str] {
+    &presets::NAMES
+}
+
+/// A compiled split pattern; cheap to clone, shared between threads.
+#[derive(Clone)]
+pub struct Splitter(Arc<Compiled>);
+
+struct Compiled {
+    pattern: String,
+    preset: Option<Preset>,
+    engine: Engine,
+}
+
+enum Engine {
+    Scanner(Preset),
+    Dfa(Box<Dfa>),
+    LookAround(Box<LookAround>),
+}
+
+/// How a pattern is matched; see the table above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    Scanner,
+    Dfa,
+    LookAround,
+}
+
+/// Buffers that one thread reuses from call to call.
+#[derive(Default)]
+pub struct Scratch {
+    masks: scan::Masks,
+}
+
+impl Splitter {
+    /// Takes the name of a preset or a regular expression.
+    pub fn new(pattern: &str) -> Result<Splitter> {
+        let (pattern, preset) = resolve(pattern)?;
+        let engine = match preset.or_else(|| Preset::twin(pattern)) {
+            Some(preset) => Engine::Scanner(preset),
+            None => match rewrite::regular(pattern)?.and_then(|regular| Dfa::new(pattern, &regular)) {
+                Some(dfa) => Engine::Dfa(Box::new(dfa)),
+                None => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
+            },
+        };
+        Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
+    }
+
+    /// [`Splitter::new`] with the tier chosen by hand, for tests and benchmarks: a preset runs on any, another
+    /// pattern on what it is fit for. The pieces are the same.
+    pub fn with_engine(pattern: &str, tier: Tier) -> Result<Splitter> {
+        let (pattern, preset) = resolve(pattern)?;
+        let unfit = |reason: &str| Error::BadPattern { pattern: pattern.into(), reason: reason.into() };
+        let regular = rewrite::regular(pattern)?;
+        let engine = match tier {
+            Tier::Scanner => preset
+                .or_else(|| Preset::twin(pattern))
+                .map(Engine::Scanner)
+                .ok_or_else(|| unfit("only presets have a scanner"))?,
+            Tier::Dfa => regular
+                .and_then(|regular| Dfa::new(pattern, &regular))
+                .map(|dfa| Engine::Dfa(Box::new(dfa)))
+                .ok_or_else(|| unfit("it is not regular, or its automaton is too large"))?,
+            Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
+        };
+        Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
+    }
+
+    /// The regular expression, also for presets.
+    pub fn pattern(&self) -> &str {
+        &self.0.pattern
+    }
+
+    /// The preset's name.
+    pub fn name(&self) -> Option<&'static str> {
+        self.0.preset.map(Preset::name)
+    }
+
+    /// How this pattern is matched.
+    pub fn tier(&self) -> Tier {
+        match self.0.engine {
+            Engine::Scanner(_) => Tier::Scanner,
+            Engine::Dfa(_) => Tier::Dfa,
+            Engine::LookAround(_) => Tier::LookAround,
+        }
+    }
+
+    /// Appends the end of every piece of `text`, a whole document of less than 4 GiB.
+    pub fn split(&self, text: &str, scratch: &mut Scratch, ends: &mut Vec<u32>) -> Result<()> {
+        check_len(text)?;
+        match &self.0.engine {
+            Engine::Scanner(preset) => scan::split(*preset, text, &mut scratch.masks, ends),
+            Engine::Dfa(dfa) => dfa.split(text, ends)?,
+            Engine::LookAround(regex) => regex.split_from(text, 0, ends, |_| true)?,
+        }
+        Ok(())
+    }
+
+    /// The last place in `text` where the document can be cut in two parts that split, each alone, into the
+    /// same pieces as the whole, whatever comes before and after `text`. None where there is none, or where
+    /// the pattern is not a preset.
+    pub fn last_cut(&self, text: &str) -> Option<usize> {
+        match self.0.engine {
+            Engine::Scanner(preset) => scan::last_cut(preset, text),
+            _ => None,
+        }
+    }
+
+    /// Like [`Splitter::split`] for the beginning of a document that goes on after `text`: appends only
+    /// pieces that no continuation can change and returns where they end. `None`: this pattern must see
+    /// the whole document (it looks behind).
+    pub fn split_beginning(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        ends: &mut Vec<u32>,
+    ) -> Option<Result<usize>> {
+        if let Err(e) = check_len(text) {
+            return Some(Err(e));
+        }
+        match &self.0.engine {
+            Engine::Scanner(preset) => {
+                let cut = scan::last_cut(*preset, text).unwrap_or(0);
+                scan::split(*preset, &text[..cut], &mut scratch.masks, ends);
+                Some(Ok(cut))
+            }
+            Engine::Dfa(dfa) => Some(dfa.split_beginning(text, ends)),
+            Engine::LookAround(_) => None,
+        }
+    }
+
+    /// [`Splitter::split`] with several threads at work on the one document; the same pieces.
+    pub fn split_parallel(&self, text: &str, threads: usize) -> Result<Vec<u32>> {
+        check_len(text)?;
+        parallel::split(&self.0.engine, text, threads)
+    }
+}
+
+/// The regular expression that a name or an expression stands for, and the preset that it is.
+fn resolve(pattern: &str) -> Result<(&str, Option<Preset>)> {
+    if let Some(preset) = Preset::named(pattern).or_else(|| Preset::with_pattern(pattern)) {
+        return Ok((preset.pattern(), Some(preset)));
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if !pattern.is_empty() && pattern.chars().all(is_word) {
+        return Err(Error::UnknownPreset { name: pattern.into() });
+    }
+    Ok((pattern, None))
+}
+
+fn check_len(text: &str) -> Result<()> {
+    if text.len() > u32::MAX as usize {
+        return Err(Error::TooLong { what: "document", bytes: text.len() as u64 });
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! One document, several threads, the same pieces.
+//!
+//! A preset's document is cut at safe cuts (`scan.rs`) and the parts are split alone. For other patterns no
+//! cut is safe, but matching depends only on the whole document and the position: so every worker sees the
+//! whole document and starts at a guess. True boundaries are then followed from worker to worker: where the
+//! true boundary is one that the next worker also found, all that it found from there on is true; until then
+//! matching runs on alone, and a worker that is overtaken is ignored. Wrong guesses usually fall into step
+//! within a few pieces; a pattern with very long pieces gains nothing.
+//!
+//! The step limit holds: the work of all threads together counts, and where a worker fails or the sum is too
+//! much, a serial run decides, so that errors are those of `split`.
+
+use std::thread;
+
+use super::Engine;
+use super::dfa::Budget;
+use super::scan::{self, Masks, first_cut, floor_char};
+use crate::Result;
+
+/// Below this many bytes a thread, starting threads costs more than it saves.
+const LEAST: usize = 64 << 10;
+
+pub fn split(engine: &Engine, text: &str, threads: usize) -> Result<Vec<u32>> {
+    split_in(engine, text, threads.min(text.len() / LEAST).max(1))
+}
+
+/// As [`split`], in this many parts even if they are small.
+pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
+    let mut guesses: Vec<usize> = (0..=parts).map(|k| floor_char(text, text.len() * k / parts)).collect();
+    guesses.dedup();
+    if guesses.len() > 2 {
+        if let Engine::Scanner(preset) = engine {
+            // A guess becomes the first safe cut after it, or goes.
+            let moved =
+                guesses.windows(3).filter_map(|w| Some(w[1] + first_cut(*preset, &text[w[1]..w[2]])?));
+            let cuts: Vec<usize> = [0].into_iter().chain(moved).chain([text.len()]).collect();
+            return Ok(at_cuts(&cuts, |part, ends| {
+                scan::split(*preset, &text[part], &mut Masks::default(), ends)
+            }));
+        }
+        if let Some(ends) = speculate(engine, text, &guesses) {
+            return Ok(ends);
+        }
+    }
+    let mut ends = Vec::new();
+    match engine {
+        Engine::Scanner(preset) => scan::split(*preset, text, &mut Masks::default(), &mut ends),
+        Engine::Dfa(dfa) => dfa.split(text, &mut ends)?,
+        Engine::LookAround(regex) => regex.split_from(text, 0, &mut ends, |_| true)?,
+    }
+    Ok(ends)
+}
+
+fn at_cuts(cuts: &[usize], split: impl Fn(std::ops::Range<usize>, &mut Vec<u32>) + Sync) -> Vec<u32> {
+    thread::scope(|scope| {
+        let run = |w: &[usize]| {
+            let part = w[0]..w[1];
+            let split = &split;
+            scope.spawn(move || {
+                let mut ends = Vec::new();
+                let base = part.start as u32;
+                split(part, &mut ends);
+                ends.iter_mut().for_each(|end| *end += base);
+                ends
+            })
+        };
+        let workers: Vec<_> = cuts.windows(2).map(run).collect();
+        let mut parts = workers.into_iter().map(|w| w.join().expect("a splitter does not panic"));
+        // The first part grows in place: fresh memory costs more than splitting does.
+        let mut ends = parts.next().unwrap_or_default();
+        parts.for_each(|part| ends.extend_from_slice(&part));
+        ends
+    })
+}
+
+/// None: the serial run must decide.
+fn speculate(engine: &Engine, text: &str, guesses: &[usize]) -> Option<Vec<u32>> {
+    let mut budget = Budget::of(text);
+    let total = budget.0;
+    // Boundaries from `from` on until `go_on` is false, and the work done.
+    let run = |from: usize, left: u64, ends: &mut Vec<u32>, go_on: &mut dyn FnMut(usize) -> bool| {
+        let mut budget = Budget(left);
+        match engine {
+            Engine::Scanner(_) => unreachable!("scanners cut at safe cuts"),
+            Engine::Dfa(dfa) => dfa.split_from(text, from, &mut budget, ends, go_on).ok()?,
+            Engine::LookAround(regex) => regex.split_from(text, from, ends, go_on).ok()?,
+        }
+        Some(left - budget.0)
+    };
+    let found: Vec<Option<(Vec<u32>, u64)>> = thread::scope(|scope| {
+        let start = |w: &[usize]| {
+            let (from, until, run) = (w[0], w[1], &run);
+            scope.spawn(move || {
+                let (mut ends, mut budget) = (Vec::new(), Budget(total));
+                if let Engine::Dfa(dfa) = engine {
+                    dfa.split_fast(text, from, until, true, &mut budget, &mut ends).ok()?;
+                    return Some((ends, total - budget.0));
+                }
+                let work = run(from, total, &mut ends, &mut |at| at < until)?;
+                Some((ends, work))
+            })
+        };
+        let workers: Vec<_> = guesses.windows(2).map(start).collect();
+        workers.into_iter().map(|w| w.join().expect("a splitter does not panic")).collect()
+    });
+
+    let mut ends: Vec<u32> = Vec::new();
+    for (k, found) in found.into_iter().enumerate() {
+        let (theirs, work) = found?;
+        budget.0 = budget.0.checked_sub(work)?;
+        let at = ends.last().copied().unwrap_or(0);
+        // Where the true boundaries meet theirs; `guesses[k]` is where they began.
+        let meets = |at: u32| -> Option<usize> {
+            if at as usize == guesses[k] {
+                return Some(0);
+            }
+            theirs.binary_search(&at).ok().map(|i| i + 1)
+        };
+        let mut met = meets(at);
+        let until = guesses[k + 1];
+        if met.is_none() && (at as usize) < until {
+            let work = run(at as usize, budget.0, &mut ends, &mut |at| {
+                met = meets(at as u32);
+                met.is_none() && at < until
+            })?;
+            budget.0 = budget.0.checked_sub(work)?;
+        }
+        if let Some(i) = met {
+            ends.extend_from_slice(&theirs[i..]);
+        }
+    }
+    Some(ends)
+}

@@ -1,0 +1,85 @@
+//! Presets: the patterns known by name, each with a hand-written scanner.
+//!
+//! The texts of gpt2, gpt4 and o200k are those of tiktoken (`r50k_base`, `cl100k_base`, `o200k_base`), that of
+//! nanochat is nanochat's, those of qwen2 and llama3 are the ones in the models' `tokenizer.json`. They differ
+//! in more than speed: `\s++$` takes the white space that ends a document whole where the others cut it
+//! after the last newline.
+
+/// Which scanner runs, and with what settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preset {
+    Gpt2,
+    Gpt4,
+    O200k,
+    Nanochat,
+    Qwen2,
+    Llama3,
+    Whitespace,
+}
+
+pub const NAMES: [&str; 7] = ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace"];
+
+const ALL: [Preset; 7] = [
+    Preset::Gpt2,
+    Preset::Gpt4,
+    Preset::O200k,
+    Preset::Nanochat,
+    Preset::Qwen2,
+    Preset::Llama3,
+    Preset::Whitespace,
+];
+
+pub const GPT2_AS_PUBLISHED: &str =
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+impl Preset {
+    pub fn named(name: &str) -> Option<Preset> {
+        ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// The preset whose regular expression this is, letter for letter.
+    pub fn with_pattern(pattern: &str) -> Option<Preset> {
+        ALL.into_iter().find(|p| p.pattern() == pattern)
+    }
+
+    /// The preset that splits every text as this pattern does, although it is worded otherwise: GPT-2's own
+    /// wording, which many repeat. Contractions in another order, no possessive marks, and at the end of the
+    /// document `\s+(?!\S)` takes the run that `\s++$` takes.
+    pub fn twin(pattern: &str) -> Option<Preset> {
+        (pattern == GPT2_AS_PUBLISHED).then_some(Preset::Gpt2)
+    }
+
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    pub fn pattern(self) -> &'static str {
+        match self {
+            Preset::Gpt2 => {
+                r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+            }
+            Preset::Gpt4 => concat!(
+                r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|",
+                r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+            ),
+            Preset::O200k => concat!(
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+                r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ),
+            Preset::Nanochat => concat!(
+                r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}|",
+                r" ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+            ),
+            Preset::Qwen2 => concat!(
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|",
+                r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ),
+            Preset::Llama3 => concat!(
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|",
+                r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ),
+            Preset::Whitespace => r" ?\S+|\s+(?!\S)|\s+",
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Counting against the plainest version of itself: whole documents, one after the other, in a hash map.
+
+use std::collections::HashMap;
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SEPARATOR: &str = "<|endoftext|>";
+
+fn settings(pattern: &str, special_tokens: &[&str]) -> Settings {
+    let special_tokens = special_tokens.iter().map(|token| token.to_string()).collect();
+    Settings::new(Splitter::new(pattern).unwrap(), special_tokens, Some(SEPARATOR.into())).unwrap()
+}
+
+/// The oracle. Special tokens here do not overlap, so plain searching finds them.
+fn naive(documents: &[&[u8]], settings: &Settings) -> HashMap<Vec<u8>, u64> {
+    let mut cutters = settings.special_tokens.clone();
+    cutters.extend(settings.separator.clone());
+    let mut counts = HashMap::new();
+    for document in documents {
+        let mut stretches = vec![document.to_vec()];
+        for cutter in &cutters {
+            stretches = stretches.iter().flat_map(|stretch| cut(stretch, cutter.as_bytes())).collect();
+        }
+        for chunk in stretches.iter().flat_map(|stretch| stretch.utf8_chunks()) {
+            let mut ends = Vec::new();
+            settings.splitter.split(chunk.valid(), &mut Scratch::default(), &mut ends).unwrap();
+            let mut start = 0;
+            for end in ends {
+                let piece = &chunk.valid().as_bytes()[start..end as usize];
+                *counts.entry(piece.to_vec()).or_default() += 1;
+                start = end as usize;
+            }
+            for &byte in chunk.invalid() {
+                *counts.entry(vec![byte]).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+fn cut(text: &[u8], cutter: &[u8]) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = (0..rest.len()).find(|&at| rest[at..].starts_with(cutter)) {
+        parts.push(rest[..at].to_vec());
+        rest = &rest[at + cutter.len()..];
+    }
+    parts.push(rest.to_vec());
+    parts
+}
+
+fn as_map(counts: &Counts) -> HashMap<Vec<u8>, u64> {
+    counts.iter().map(|(piece, count)| (piece.to_vec(), count)).collect()
+}
+
+fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        6 => "[a-c]{1,3}".prop_map(String::into_bytes),
+        5 => "[ \t\r\n\u{A0}\u{2028}]{1,6}".prop_map(String::into_bytes),
+        2 => "[0-9]{1,5}".prop_map(String::into_bytes),
+        2 => "['.,!/]{1,3}".prop_map(String::into_bytes),
+        2 => "[字я\u{301}Aé😀]{1,3}".prop_map(String::into_bytes),
+        1 => "[a-z]{10,60}".prop_map(String::into_bytes),
+        1 => Just(SEPARATOR.as_bytes().to_vec()),
+        1 => Just(b"<a b>".to_vec()),
+        1 => proptest::collection::vec(prop_oneof![Just(0xFFu8), Just(0xC3), Just(0xE5), Just(0x80)], 1..3),
+    ];
+    proptest::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
+}
+
+const PATTERNS: [&str; 7] =
+    ["gpt2", "gpt4", "o200k", "whitespace", r"\p{L}+|\s+(?!\S)|[0-9]{1,4}", r"[^\n]+\n?", r"(?<=a)b+|\w+"];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// Blocks are 16 bytes long in tests: nearly every document is cut, and no cut may show.
+    #[test]
+    fn counts_do_not_depend_on_cuts_or_threads(
+        documents in proptest::collection::vec(hostile_text(), 0..4),
+        pattern in 0..PATTERNS.len(),
+        special in any::<bool>(),
+        threads in 1..4usize,
+    ) {
+        let settings = settings(PATTERNS[pattern], if special { &["<a b>"] } else { &[] });
+        let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+        let mut counter = Counter::new(settings.clone(), threads);
+        counter.add_documents(&documents, &Progress::new()).unwrap();
+        let counts = counter.finish(&Progress::new()).unwrap();
+        prop_assert_eq!(as_map(&counts), naive(&documents, &settings));
+        let invalid: usize =
+            documents.iter().flat_map(|d| d.utf8_chunks()).map(|chunk| chunk.invalid().len()).sum();
+        prop_assert_eq!(counts.invalid_bytes, invalid as u64);
+        let texts = documents.iter().flat_map(|d| cut(d, SEPARATOR.as_bytes()));
+        prop_assert_eq!(counts.documents, texts.filter(|text| !text.is_empty()).count() as u64);
+    }
+
+    #[test]
+    fn files_streams_and_sums_agree(documents in proptest::collection::vec(hostile_text(), 1..4)) {
+        let folder = temporary_folder("agree");
+        let settings = settings("gpt4", &[]);
+        let paths: Vec<PathBuf> = (0..documents.len()).map(|i| folder.join(format!("{i}.txt"))).collect();
+        let mut sum = Counter::new(settings.clone(), 1).finish(&Progress::new()).unwrap();
+        for (path, document) in paths.iter().zip(&documents) {
+            fs::write(path, document).unwrap();
+            let mut counter = Counter::new(settings.clone(), 2);
+            counter.add_reader(&document[..], Path::new("-"), &Progress::new()).unwrap();
+            sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
+        }
+        let mut counter = Counter::new(settings.clone(), 2);
+        counter.add_files(&paths, &Progress::new()).unwrap();
+        let counts = counter.finish(&Progress::new()).unwrap();
+        prop_assert_eq!(as_map(&counts), as_map(&sum));
+        prop_assert_eq!(counts.documents, sum.documents);
+
+        let saved = folder.join("all.counts");
+        counts.save(&saved).unwrap();
+        let loaded = Counts::load(&saved).unwrap();
+        prop_assert_eq!(as_map(&loaded), as_map(&counts));
+        prop_assert_eq!(loaded.documents, counts.documents);
+        prop_assert_eq!(loaded.settings.splitter.name(), Some("gpt4"));
+        prop_assert_eq!(&loaded.settings.separator, &counts.settings.separator);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+fn temporary_folder(name: &str) -> PathBuf {
+    static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("merganser-{name}-{}-{number}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn some_counts() -> Counts {
+    let pieces =
+        [("ab", 3), ("abc", 1 << 40), ("b", 7), ("a piece of more than fifteen bytes", 2), ("ab", 1)];
+    Counts::from_pieces(settings("gpt4", &["<s>"]), pieces).unwrap()
+}
+
+#[test]
+fn pieces_given_twice_are_added_up() {
+    assert_eq!(as_map(&some_counts())[&b"ab".to_vec()], 4);
+    assert_eq!(some_counts().total(), 4 + (1 << 40) + 7 + 2);
+}
+
+#[test]
+fn a_table_of_many_pieces_grows_without_losing_any() {
+    let pieces = (0..50_000u64).map(|i| (format!("{i}{}", "x".repeat((i % 20) as usize)), i + 1));
+    let counts = Counts::from_pieces(settings("gpt2", &[]), pieces).unwrap();
+    assert_eq!(counts.len(), 50_000);
+    assert_eq!(counts.total(), 50_000 * 50_001 / 2);
+}
+
+/// Quadratic where a table's slots were filled in the order of another's: this took minutes.
+#[test]
+fn adding_up_many_large_counts_is_quick() {
+    let counts = |from: u64| {
+        Counts::from_pieces(settings("gpt2", &[]), (from..from + 200_000).map(|i| (format!("{i}"), 1)))
+            .unwrap()
+    };
+    let sum = (1..10).fold(counts(0), |sum, i| sum.plus(&counts(i * 150_000)).unwrap());
+    assert_eq!(sum.len(), 1_550_000);
+}
+
+#[test]
+fn unlike_counts_do_not_add() {
+    let error = some_counts().plus(&Counts::from_pieces(settings("gpt2", &["<s>"]), [("a", 1)]).unwrap());
+    assert!(matches!(error, Err(Error::UnlikeCounts { what: "pattern", .. })));
+    let error = some_counts().plus(&Counts::from_pieces(settings("gpt4", &[]), [("a", 1)]).unwrap());
+    assert!(matches!(error, Err(Error::UnlikeCounts { what: "special tokens", .. })));
+}
+
+#[test]
+fn counts_that_do_not_fit_are_an_error() {
+    let pieces = [("a", u64::MAX), ("b", 1)];
+    assert!(matches!(Counts::from_pieces(settings("gpt2", &[]), pieces), Err(Error::CountOverflow)));
+    for piece in ["a", "a piece of more than fifteen bytes"] {
+        let half = || Counts::from_pieces(settings("gpt2", &[]), [(piece, 1 << 63)]).unwrap();
+        assert!(matches!(half().plus(&half()), Err(Error::CountOverflow)));
+    }
+}
+
+#[test]
+fn special_tokens_must_be_there_and_differ() {
+    let splitter = Splitter::new("gpt2").unwrap();
+    let twice = Settings::new(splitter.clone(), vec!["<s>".into(), "<s>".into()], None);
+    assert!(matches!(twice, Err(Error::BadSpecial { .. })));
+    assert!(matches!(Settings::new(splitter, vec!["".into()], None), Err(Error::BadSpecial { .. })));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let mut counter = Counter::new(settings("gpt2", &[]), 2);
+    let error = counter.add_files(&["/no/such/file.txt".into()], &Progress::new()).unwrap_err();
+    assert!(error.to_string().contains("/no/such/file.txt"), "{error}");
+}
+
+#[test]
+fn every_damage_to_a_counts_file_is_noticed() {
+    let folder = temporary_folder("damage");
+    let path = folder.join("x.counts");
+    some_counts().save(&path).unwrap();
+    let whole = fs::read(&path).unwrap();
+    for len in 0..whole.len() {
+        fs::write(&path, &whole[..len]).unwrap();
+        assert!(matches!(Counts::load(&path), Err(Error::BadCountsFile { .. })), "cut at {len}");
+    }
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x15;
+        fs::write(&path, &damaged).unwrap();
+        assert!(Counts::load(&path).is_err(), "changed at {at}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_failed_save_leaves_nothing_behind() {
+    let folder = temporary_folder("failed");
+    let blocked = folder.join("a folder.counts");
+    fs::create_dir(&blocked).unwrap();
+    assert!(matches!(some_counts().save(&blocked), Err(Error::Write { .. })));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,127 @@
+//! Applying one merge along its positions, and noting what changed around it.
+//!
+//! Changes gather in dense arrays indexed by the neighbouring token, so that the pair table is touched once
+//! per different neighbour and not once per occurrence. Everything here works on one thread's share of the
+//! positions; shares never meet in a piece.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::symbols::{END, Symbols};
+use crate::Progress;
+use crate::memory::prefetch;
+
+/// How many positions ahead a cache line is asked for: about a memory latency at this loop's speed.
+const AHEAD: usize = 24;
+
+#[derive(Clone, Copy)]
+pub struct Merge {
+    pub left: u32,
+    pub right: u32,
+    pub new: u32,
+}
+
+/// What happened beside the merge on one of its sides, for one neighbouring token.
+#[derive(Clone, Copy, Default)]
+pub struct Change {
+    pub weight: u64,
+    /// How many positions.
+    pub count: u32,
+    /// Where in the arena the next of them goes; or `NOWHERE`.
+    pub cursor: usize,
+}
+
+pub const NOWHERE: usize = usize::MAX;
+
+/// All that happened on one side.
+#[derive(Default)]
+pub struct Side {
+    pub changes: Vec<Change>,
+    /// The neighbours that have a change, each once.
+    pub touched: Vec<u32>,
+    /// Neighbour and position of the new pair, in ascending order of position.
+    events: Vec<(u32, u32)>,
+}
+
+impl Side {
+    #[inline(always)]
+    fn note(&mut self, neighbour: u32, position: u32, weight: u64) {
+        let change = &mut self.changes[neighbour as usize];
+        if change.count == 0 {
+            self.touched.push(neighbour);
+        }
+        change.weight += weight;
+        change.count += 1;
+        self.events.push((neighbour, position));
+    }
+
+    fn reset(&mut self, tokens: usize) {
+        for &neighbour in &self.touched {
+            self.changes[neighbour as usize] = Change::default();
+        }
+        self.touched.clear();
+        self.events.clear();
+        self.changes.resize(tokens, Change::default());
+    }
+
+    fn scatter(&mut self, arena: &[AtomicU32]) {
+        for &(neighbour, position) in &self.events {
+            let cursor = &mut self.changes[neighbour as usize].cursor;
+            if *cursor != NOWHERE {
+                arena[*cursor].store(position, Relaxed);
+                *cursor += 1;
+            }
+        }
+    }
+}
+
+/// To the left of the merge each neighbour loses a pair with the left part and gains one with the new token.
+pub const LEFT: usize = 0;
+/// To the right it loses a pair with the right part.
+pub const RIGHT: usize = 1;
+
+/// One thread's notes on one merge, by side.
+#[derive(Default)]
+pub struct Notes(pub [Side; 2]);
+
+impl Notes {
+    /// Merges at every position where the pair still stands.
+    ///
+    /// Where two merges touch (`abab`), the first notes its right neighbour `a` and the second its left
+    /// neighbour `new`: the pair (new, a) noted first is gone again, which the owner subtracts.
+    /// Breaks off where it was asked to stop.
+    pub fn apply(
+        &mut self,
+        symbols: &Symbols,
+        merge: Merge,
+        positions: &[AtomicU32],
+        tokens: usize,
+        progress: &Progress,
+    ) {
+        self.0.iter_mut().for_each(|side| side.reset(tokens));
+        let mut weights = symbols.weights();
+        for (i, position) in positions.iter().enumerate() {
+            if i.is_multiple_of(1 << 18) && progress.is_cancelled() {
+                break;
+            }
+            if let Some(ahead) = positions.get(i + AHEAD) {
+                prefetch(symbols.slots(), ahead.load(Relaxed) as usize);
+            }
+            let position = position.load(Relaxed);
+            let Some(around) = symbols.merge_at(position, merge.left, merge.right, merge.new) else {
+                continue;
+            };
+            let weight = weights.at(position);
+            if around.left != END {
+                self.0[LEFT].note(around.left, position - symbols.width(around.left), weight);
+            }
+            if around.right != END {
+                self.0[RIGHT].note(around.right, position, weight);
+            }
+        }
+    }
+
+    /// Writes the positions of the new pairs that were given a place.
+    pub fn scatter(&mut self, arena: &[AtomicU32]) {
+        self.0.iter_mut().for_each(|side| side.scatter(arena));
+    }
+}

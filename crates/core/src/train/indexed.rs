@@ -1,0 +1,241 @@
+//! The fast trainer: exact merges in time that follows the work actually done.
+//!
+//! **Phases.** Most pairs are rare and never merged. A phase watches only the pairs whose count reaches a
+//! floor, and ends when the best of them falls below it; then the array is compacted, the floor lowered and
+//! the watched pairs found anew by a few sequential passes (`index`). Within a phase a new pair below the
+//! floor is not recorded at all: no table entry, no heap entry, no positions. Nothing is approximate: every
+//! pair that is not watched is known to be below the floor, and the best watched pair is at or above it.
+//!
+//! **Cost** of a merge: its positions, plus one table look-up per different neighbour. Positions are sorted,
+//! so the array is read in one direction with prefetch; long lists are shared out to threads at piece ends.
+//!
+//! **Where it loses**: when nearly all pairs have the same small count, floors are crossed more often than
+//! needed; each crossing costs passes over what is left of the array.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::apply::{LEFT, Merge, NOWHERE, Notes, RIGHT};
+use super::arena::Arena;
+use super::index::Search;
+use super::pairs::Pairs;
+use super::queue::{Entry, Queue};
+use super::symbols::Symbols;
+use super::vocabulary::Vocabulary;
+use super::{Merges, Rules};
+use crate::team::Team;
+use crate::{Progress, Result};
+
+/// Shorter lists are not worth a second thread. (Small in tests, so that they take every path.)
+const SHARE: usize = if cfg!(test) { 2 } else { 2048 };
+
+/// How many pairs the first phase watches. The first merges are by far the heaviest and shrink the array to
+/// half; a short first phase lets all others work on the smaller one.
+const FIRST_PHASE: usize = if cfg!(test) { 3 } else { 2000 };
+
+pub struct Trainer<'a> {
+    rules: &'a Rules,
+    symbols: Symbols,
+    vocabulary: Vocabulary,
+    pairs: Pairs,
+    floor: u64,
+    queue: Queue,
+    arena: Arena,
+    notes: Vec<Mutex<Notes>>,
+    team: &'a Team,
+}
+
+impl<'a> Trainer<'a> {
+    pub fn new(symbols: Symbols, vocabulary: Vocabulary, rules: &'a Rules, team: &'a Team) -> Self {
+        Trainer {
+            rules,
+            symbols,
+            vocabulary,
+            pairs: Pairs::new(1),
+            floor: 0,
+            queue: Queue::default(),
+            arena: Arena::default(),
+            notes: (0..team.size()).map(|_| Mutex::default()).collect(),
+            team,
+        }
+    }
+
+    /// Learns up to `rules.merges` merges, fewer where the pairs run out.
+    pub fn run(mut self, progress: &Progress) -> Result<Merges> {
+        let mut merges = Merges::default();
+        let least = self.rules.min_frequency.max(1);
+        let mut wanted = FIRST_PHASE;
+        loop {
+            let before = merges.pairs.len();
+            let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
+            let eligible =
+                |left, right| longest == usize::MAX || vocabulary.joint_len(left, right) <= longest;
+            let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
+            (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
+            self.fill_queue();
+            self.work_phase(&mut merges, progress)?;
+
+            let remaining = self.rules.merges - merges.pairs.len();
+            if remaining == 0 || self.floor <= least {
+                return Ok(merges);
+            }
+            self.symbols.compact(progress)?;
+            // About as many pairs are merged as were watched at first. Where all of those were forbidden, look
+            // further: a phase must not repeat itself.
+            wanted = if merges.pairs.len() > before { remaining + remaining / 4 } else { wanted * 4 };
+        }
+    }
+
+    fn fill_queue(&mut self) {
+        self.queue.clear();
+        for pair in self.pairs.all() {
+            let entry = Entry { count: pair.count, left: pair.left, right: pair.right };
+            if self.rules.allows(entry, &self.vocabulary) {
+                self.queue.push(entry, self.rules.tie_break, &self.vocabulary);
+            }
+        }
+    }
+
+    /// Merges until the best pair falls below the floor or enough merges are made.
+    fn work_phase(&mut self, merges: &mut Merges, progress: &Progress) -> Result<()> {
+        while merges.pairs.len() < self.rules.merges {
+            let Some(best) = self.best() else { break };
+            progress.check()?;
+            self.merge(best, progress);
+            merges.pairs.push((self.vocabulary.outside(best.left), self.vocabulary.outside(best.right)));
+            merges.counts.push(best.count);
+            progress.advance(1);
+        }
+        Ok(())
+    }
+
+    /// The pair to merge next, while one is at or above the floor.
+    fn best(&mut self) -> Option<Entry> {
+        loop {
+            let top = self.queue.top()?;
+            let count = self.pairs.get_mut(top.left, top.right).map_or(0, |pair| pair.count);
+            if count < self.floor {
+                self.queue.pop(self.rules.tie_break, &self.vocabulary);
+            } else if count < top.count {
+                self.queue.lower_top(count, self.rules.tie_break, &self.vocabulary);
+            } else {
+                return Some(top);
+            }
+        }
+    }
+
+    fn merge(&mut self, best: Entry, progress: &Progress) {
+        let merge = Merge { left: best.left, right: best.right, new: self.vocabulary.len() as u32 };
+        self.vocabulary.add(best.left, best.right);
+        self.symbols.add_token(best.left, best.right);
+        let pair = self.pairs.get_mut(best.left, best.right).expect("the best pair is watched");
+        pair.count = 0;
+        let positions = pair.positions.clone();
+
+        let shares = self.shares(&self.arena.all()[positions.clone()]);
+        let (symbols, notes, tokens) = (&self.symbols, &self.notes, self.vocabulary.len());
+        if let [share] = shares[..] {
+            notes[0].lock().unwrap().apply(symbols, merge, share, tokens, progress);
+        } else {
+            self.team.run(&|member| {
+                let share = shares.get(member).copied().unwrap_or_default();
+                notes[member].lock().unwrap().apply(symbols, merge, share, tokens, progress);
+            });
+        }
+        let members = shares.len();
+        // Its list is read; the lists of the pairs it made may take the room.
+        self.arena.free(positions);
+        self.settle(merge, members);
+    }
+
+    /// Cuts a list of positions in one share a thread, such that no piece is in two shares. Inside a piece of
+    /// many thousand tokens no cut is looked for.
+    fn shares<'l>(&self, positions: &'l [AtomicU32]) -> Vec<&'l [AtomicU32]> {
+        let members = self.team.size().min(positions.len() / SHARE).max(1);
+        let mut shares = Vec::with_capacity(members);
+        let mut rest = positions;
+        for left in (2..=members).rev() {
+            let near = rest.len() / left;
+            let Some(end) = self.symbols.end_near(rest[near].load(Relaxed)) else { break };
+            let cut = near + rest[near..].partition_point(|p| p.load(Relaxed) < end);
+            let (share, more) = rest.split_at(cut);
+            shares.push(share);
+            rest = more;
+            if rest.is_empty() {
+                return shares;
+            }
+        }
+        shares.push(rest);
+        shares
+    }
+
+    /// Brings counts, lists and queue up to date with what the threads noted.
+    fn settle(&mut self, merge: Merge, members: usize) {
+        let Merge { left, right, new } = merge;
+        let all_notes = std::mem::take(&mut self.notes);
+        let mut notes: Vec<_> = all_notes[..members].iter().map(|n| n.lock().unwrap()).collect();
+        let mut scatter = false;
+
+        // Where two merges touched: pairs (new, new), and as many pairs (new, left) that did not last.
+        let touching: u64 = notes.iter().map(|n| n.0[LEFT].changes[new as usize].weight).sum();
+
+        for side in [LEFT, RIGHT] {
+            for member in 0..members {
+                for i in 0..notes[member].0[side].touched.len() {
+                    let neighbour = notes[member].0[side].touched[i];
+                    let change = |m: usize| notes[m].0[side].changes[neighbour as usize];
+                    if (0..member).any(|m| change(m).count > 0) {
+                        continue; // summed up when the earlier member came by
+                    }
+                    let weight: u64 = (member..members).map(|m| change(m).weight).sum();
+                    let (lost, gained, count) = if side == LEFT {
+                        ((neighbour, left), (neighbour, new), weight)
+                    } else {
+                        let short_lived = if neighbour == left { touching } else { 0 };
+                        ((right, neighbour), (new, neighbour), weight - short_lived)
+                    };
+                    if lost.0 != new
+                        && let Some(pair) = self.pairs.get_mut(lost.0, lost.1)
+                        && pair.count > 0
+                    {
+                        pair.count -= weight;
+                    }
+                    let positions: usize = (member..members).map(|m| change(m).count as usize).sum();
+                    let list = self.watch(Entry { count, left: gained.0, right: gained.1 }, positions);
+                    scatter |= list.is_some();
+                    let mut cursor = list.unwrap_or(NOWHERE);
+                    for notes in &mut notes[member..] {
+                        let change = &mut notes.0[side].changes[neighbour as usize];
+                        change.cursor = cursor;
+                        cursor += if list.is_some() { change.count as usize } else { 0 };
+                    }
+                }
+            }
+        }
+        drop(notes);
+        self.notes = all_notes;
+        if scatter {
+            let arena = self.arena.all();
+            if members == 1 {
+                self.notes[0].lock().unwrap().scatter(arena);
+            } else {
+                self.team.run(&|member| {
+                    if member < members {
+                        self.notes[member].lock().unwrap().scatter(arena);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Takes a new pair in if it is frequent enough: where its list of so many positions begins.
+    fn watch(&mut self, pair: Entry, positions: usize) -> Option<usize> {
+        if pair.count < self.floor || !self.rules.allows(pair, &self.vocabulary) {
+            return None;
+        }
+        let start = self.arena.allocate(positions);
+        self.queue.push(pair, self.rules.tie_break, &self.vocabulary);
+        self.pairs.insert(pair.left, pair.right, pair.count, start..start + positions);
+        Some(start)
+    }
+}

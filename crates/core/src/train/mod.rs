@@ -1,0 +1,202 @@
+//! Train: counts become an ordered list of merges.
+
+mod apply;
+mod arena;
+mod index;
+mod indexed;
+pub mod naive;
+mod pairs;
+mod queue;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+use self::indexed::Trainer;
+use self::queue::Entry;
+use self::symbols::Symbols;
+use self::vocabulary::Vocabulary;
+use crate::count::Counts;
+use crate::team::{Team, thread_count};
+use crate::{Error, Progress, Result, Stage, Tokenizer};
+
+/// Which of several equally frequent pairs is merged first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TieBreak {
+    /// The smallest (left id, right id), as rustbpe.
+    Ids,
+    /// The same with the byte alphabet in the order of Hugging Face tokenizers.
+    HuggingFace,
+    /// The lexicographically greatest (left bytes, right bytes), as the CS336 course.
+    Bytes,
+}
+
+pub struct TrainSettings<'a> {
+    /// How many merges to learn at most.
+    pub merges: usize,
+    pub tie_break: TieBreak,
+    /// Pairs seen less often are not merged.
+    pub min_frequency: u64,
+    /// Tokens longer than this are not made.
+    pub max_token_bytes: Option<usize>,
+    /// Byte strings that no merge may make (the special tokens).
+    pub forbidden: &'a [Vec<u8>],
+    /// Go on from this tokenizer: its ids stay, and new ones start at `first_id`.
+    pub base: Option<&'a Tokenizer>,
+    pub first_id: u32,
+    /// 0 means one per core.
+    pub threads: usize,
+}
+
+/// What training yields: merge `i` joins `pairs[i]` to the token `first_id + i`; it was seen `counts[i]` times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merges {
+    pub pairs: Vec<(u32, u32)>,
+    pub counts: Vec<u64>,
+}
+
+/// The settings in the form the trainers use.
+pub(crate) struct Rules {
+    merges: usize,
+    tie_break: TieBreak,
+    min_frequency: u64,
+    max_token_bytes: usize,
+    forbidden: HashSet<Vec<u8>>,
+    longest_forbidden: usize,
+}
+
+impl Rules {
+    fn new(settings: &TrainSettings) -> Rules {
+        let mut forbidden: HashSet<Vec<u8>> = settings.forbidden.iter().cloned().collect();
+        forbidden.extend(settings.base.map(Tokenizer::forbidden_when_continued).unwrap_or_default());
+        Rules {
+            merges: settings.merges,
+            tie_break: settings.tie_break,
+            min_frequency: settings.min_frequency,
+            max_token_bytes: settings.max_token_bytes.unwrap_or(usize::MAX),
+            longest_forbidden: forbidden.iter().map(Vec::len).max().unwrap_or(0),
+            forbidden,
+        }
+    }
+
+    /// Whether this pair may become a token.
+    fn allows(&self, pair: Entry, vocabulary: &Vocabulary) -> bool {
+        let (left, right) = (vocabulary.bytes(pair.left), vocabulary.bytes(pair.right));
+        let bytes = left.len() + right.len();
+        bytes <= self.max_token_bytes
+            && (bytes > self.longest_forbidden || !self.forbidden.contains(&[left, right].concat()))
+    }
+}
+
+/// Learns merges from counts. The same for every number of threads.
+pub fn train(counts: &Counts, settings: &TrainSettings, progress: &Progress) -> Result<Merges> {
+    let rules = Rules::new(settings);
+    let vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
+    progress.begin(Stage::Merge, rules.merges as u64);
+    let team = Team::new(thread_count(settings.threads));
+    let symbols = lay_out(counts, settings.base, &vocabulary, &team, progress)?;
+    Trainer::new(symbols, vocabulary, &rules, &team).run(progress)
+}
+
+/// All pieces as tokens of the base (bytes where there is none), by falling count.
+fn lay_out(
+    counts: &Counts,
+    base: Option<&Tokenizer>,
+    vocabulary: &Vocabulary,
+    team: &Team,
+    progress: &Progress,
+) -> Result<Symbols> {
+    let order = by_falling_count(counts);
+    progress.check()?;
+    let weight_of_all = order.iter().try_fold(0u64, |sum, &i| {
+        let (piece, count) = counts.get(i as usize);
+        count.checked_mul(piece.len() as u64).and_then(|weight| sum.checked_add(weight))
+    });
+    weight_of_all.ok_or(Error::CountOverflow)?;
+
+    let shares: Vec<&[u32]> = order.chunks(1 << 16).collect();
+    let pieces = |share: usize| {
+        let heard = if progress.is_cancelled() { &[] } else { shares[share] };
+        heard.iter().map(|&i| counts.get(i as usize))
+    };
+    let symbols = match base {
+        None => {
+            let tokens = vocabulary.byte_tokens();
+            let size = |share: &&[u32]| share.iter().map(|&i| counts.piece(i as usize).len() + 1).sum();
+            let sizes: Vec<usize> = shares.iter().map(size).collect();
+            check_slots(&sizes)?;
+            Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
+                for (piece, count) in pieces(share) {
+                    out.push(piece.iter().map(|&byte| tokens[byte as usize]), count);
+                }
+            })
+        }
+        Some(base) => {
+            // Encoded first, because only then is it known how many tokens a piece has.
+            let inside = vocabulary.inside();
+            let encoded: Vec<Mutex<Vec<Vec<u32>>>> = shares.iter().map(|_| Mutex::default()).collect();
+            team.for_each((0..shares.len()).collect(), |share| {
+                *encoded[share].lock().unwrap() = pieces(share)
+                    .map(|(piece, _)| {
+                        let mut ids = Vec::new();
+                        base.encode_piece(piece, &mut ids);
+                        ids
+                    })
+                    .collect();
+            });
+            let size = |share: &Mutex<Vec<Vec<u32>>>| {
+                share.lock().unwrap().iter().map(|ids| ids.len() + 1).sum::<usize>()
+            };
+            let sizes: Vec<usize> = encoded.iter().map(size).collect();
+            check_slots(&sizes)?;
+            Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
+                for (ids, (_, count)) in encoded[share].lock().unwrap().iter().zip(pieces(share)) {
+                    out.push(ids.iter().map(|id| inside[id]), count);
+                }
+            })
+        }
+    };
+    progress.check()?;
+    Ok(symbols)
+}
+
+/// Positions have 32 bits.
+fn check_slots(sizes: &[usize]) -> Result<()> {
+    let slots: usize = sizes.iter().sum();
+    if slots < symbols::END as usize - 1 {
+        return Ok(());
+    }
+    let reason = format!(
+        "the pieces have {slots} tokens, more than the 2^32 that training can hold; drop rare pieces first"
+    );
+    Err(Error::BadSetting { reason })
+}
+
+/// The indices of all pieces that can hold a pair, most frequent first. Nearly all counts are small, so a
+/// counting sort does most of the work; equal counts keep their order, which keeps reading sequential.
+fn by_falling_count(counts: &Counts) -> Vec<u32> {
+    const SMALL: u64 = 4096;
+    let pairs = || (0..counts.len() as u32).filter(|&i| counts.piece(i as usize).len() > 1);
+    let count = |i: u32| counts.count(i as usize);
+    let mut order: Vec<u32> = pairs().filter(|&i| count(i) >= SMALL).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(count(i)));
+
+    let mut starts = vec![0; SMALL as usize + 1];
+    for i in pairs().filter(|&i| count(i) < SMALL) {
+        starts[(SMALL - count(i)) as usize] += 1;
+    }
+    let mut start = order.len();
+    for place in &mut starts {
+        start += std::mem::replace(place, start);
+    }
+    order.resize(start, 0);
+    for i in pairs().filter(|&i| count(i) < SMALL) {
+        let place = &mut starts[(SMALL - count(i)) as usize];
+        order[*place] = i;
+        *place += 1;
+    }
+    order
+}

@@ -1,0 +1,127 @@
+//! The fast trainer against the oracle: every tie rule, thread count and setting.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::count::Settings;
+use crate::split::Splitter;
+
+const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
+
+fn counts<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = (P, u64)>) -> Counts {
+    let splitter = Splitter::new("gpt2").unwrap();
+    Counts::from_pieces(Settings { splitter, special_tokens: vec![], separator: None }, pieces).unwrap()
+}
+
+fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
+    TrainSettings {
+        merges,
+        tie_break,
+        min_frequency: 1,
+        max_token_bytes: None,
+        forbidden: &[],
+        base: None,
+        first_id: 256,
+        threads: 1,
+    }
+}
+
+fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
+    train(counts, settings, &Progress::new()).unwrap()
+}
+
+/// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD
+/// stand at other places in Hugging Face's alphabet.
+fn pieces() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
+    let byte = prop_oneof![Just(b'a'), Just(b'b'), Just(b' '), Just(0u8), Just(0xAD)];
+    let piece = prop_oneof![
+        proptest::collection::vec(byte, 1..24),
+        proptest::collection::vec(Just(b'a'), 1..40),
+        (1..12usize).prop_map(|n| b"ab".repeat(n)),
+    ];
+    proptest::collection::vec((piece, 1..5u64), 0..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn merges_equal_the_oracle(
+        pieces in pieces(),
+        merges in 0..60usize,
+        tie in 0..3usize,
+        threads in 1..4usize,
+        min_frequency in 1..4u64,
+        max_token_bytes in proptest::option::of(1..8usize),
+        forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
+    ) {
+        let counts = counts(pieces);
+        let settings = TrainSettings {
+            min_frequency, max_token_bytes, forbidden: &forbidden, threads, ..settings(merges, TIES[tie])
+        };
+        prop_assert_eq!(fast(&counts, &settings), naive::train(&counts, &settings));
+    }
+
+    #[test]
+    fn going_on_from_a_base_equals_the_oracle(
+        first in pieces(), then in pieces(), merges in 1..30usize, tie in 0..3usize, gap in 0..9u32,
+    ) {
+        let splitter = Splitter::new("gpt2").unwrap();
+        let learned = fast(&counts(first), &settings(merges, TIES[tie])).pairs;
+        let base = Tokenizer::trained(None, &learned, 256, splitter, vec![]).unwrap();
+        let counts = counts(then);
+        let settings =
+            TrainSettings { base: Some(&base), first_id: base.next_id() + gap, ..settings(merges, TIES[tie]) };
+        prop_assert_eq!(fast(&counts, &settings), naive::train(&counts, &settings));
+    }
+
+    #[test]
+    fn fewer_merges_are_a_prefix_of_more(pieces in pieces(), few in 0..20usize, more in 20..60usize) {
+        let counts = counts(pieces);
+        let more = fast(&counts, &settings(more, TieBreak::Ids)).pairs;
+        let few = fast(&counts, &settings(few, TieBreak::Ids)).pairs;
+        prop_assert_eq!(&few[..], &more[..few.len()]);
+    }
+}
+
+#[test]
+fn overlapping_pairs_are_counted_each_and_merged_from_the_left() {
+    let merges = fast(&counts([("aaa", 1)]), &settings(5, TieBreak::Ids));
+    assert_eq!(merges, Merges { pairs: vec![(97, 97), (256, 97)], counts: vec![2, 1] });
+}
+
+#[test]
+fn counts_beyond_32_bits_are_right() {
+    let merges =
+        fast(&counts([("ab", 1u64 << 40), ("abc", 1 << 41), ("xy", 5)]), &settings(3, TieBreak::Ids));
+    assert_eq!(merges.counts, [3 << 40, 1 << 41, 5]);
+}
+
+#[test]
+fn counts_that_would_overflow_are_an_error() {
+    let counts = counts([("abc", u64::MAX / 2)]);
+    let error = train(&counts, &settings(1, TieBreak::Ids), &Progress::new()).unwrap_err();
+    assert!(matches!(error, Error::CountOverflow), "{error}");
+}
+
+#[test]
+fn no_pairs_give_no_merges() {
+    assert_eq!(fast(&counts([("a", 3), ("b", 2)]), &settings(10, TieBreak::Ids)), Merges::default());
+    assert_eq!(fast(&counts([] as [(&str, u64); 0]), &settings(10, TieBreak::Ids)), Merges::default());
+}
+
+#[test]
+fn a_request_to_stop_is_heard() {
+    let progress = Progress::new();
+    progress.cancel();
+    let error = train(&counts([("abc", 1)]), &settings(2, TieBreak::Ids), &progress).unwrap_err();
+    assert!(matches!(error, Error::Cancelled));
+}
+
+#[test]
+fn a_long_run_of_one_letter_is_quick() {
+    let run = vec![b'a'; 1 << 20];
+    let merges = fast(&counts([(&run, 1)]), &settings(100, TieBreak::Ids));
+    assert_eq!(merges.pairs.len(), 20);
+    assert_eq!(merges.counts[..2], [(1 << 20) - 1, (1 << 19) - 1]);
+}

@@ -1,0 +1,105 @@
+//! The tokens known so far, under ids of the trainer's own.
+//!
+//! Inside the trainer, ids are dense and ordered as the tie rule wants them: first the tokens training
+//! starts from, in the rule's order, then the new ones as they are made. So the rules `Ids` and
+//! `HuggingFace` are the same comparison, and a base whose ids have gaps costs nothing.
+
+use std::collections::HashMap;
+
+use super::TieBreak;
+use crate::Tokenizer;
+
+pub struct Vocabulary {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Outside id of each token that training starts from.
+    outside: Vec<u32>,
+    /// Outside id of the first new token.
+    first_id: u32,
+}
+
+impl Vocabulary {
+    pub fn new(base: Option<&Tokenizer>, tie_break: TieBreak, first_id: u32) -> Vocabulary {
+        let mut tokens: Vec<(u32, Vec<u8>)> = match base {
+            Some(base) => base.ranks().map(|(bytes, id)| (id, bytes.to_vec())).collect(),
+            None => (0..=255u8).map(|byte| (byte as u32, vec![byte])).collect(),
+        };
+        tokens.sort_by_key(|(id, bytes)| match (tie_break, &bytes[..]) {
+            (TieBreak::HuggingFace, &[byte]) => (0, huggingface_place(byte)),
+            _ => (1, *id),
+        });
+        let mut vocabulary = Vocabulary { bytes: Vec::new(), ends: vec![0], outside: Vec::new(), first_id };
+        for (id, bytes) in tokens {
+            vocabulary.outside.push(id);
+            vocabulary.bytes.extend(bytes);
+            vocabulary.ends.push(vocabulary.bytes.len());
+        }
+        vocabulary
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    pub fn bytes(&self, token: u32) -> &[u8] {
+        &self.bytes[self.ends[token as usize]..self.ends[token as usize + 1]]
+    }
+
+    /// How many bytes the two have together.
+    pub fn joint_len(&self, left: u32, right: u32) -> usize {
+        self.bytes(left).len() + self.bytes(right).len()
+    }
+
+    /// Adds left + right; its id is the next one.
+    pub fn add(&mut self, left: u32, right: u32) {
+        for token in [left, right] {
+            self.bytes.extend_from_within(self.ends[token as usize]..self.ends[token as usize + 1]);
+        }
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The id that the world outside the trainer knows.
+    pub fn outside(&self, token: u32) -> u32 {
+        match self.outside.get(token as usize) {
+            Some(&id) => id,
+            None => self.first_id + (token as usize - self.outside.len()) as u32,
+        }
+    }
+
+    /// From outside ids to the trainer's own, for the tokens training starts from.
+    pub fn inside(&self) -> HashMap<u32, u32> {
+        self.outside.iter().enumerate().map(|(token, &id)| (id, token as u32)).collect()
+    }
+
+    /// The trainer's id of each byte, where training starts from bytes.
+    pub fn byte_tokens(&self) -> [u32; 256] {
+        let mut tokens = [0; 256];
+        for token in 0..self.outside.len() as u32 {
+            if let &[byte] = self.bytes(token) {
+                tokens[byte as usize] = token;
+            }
+        }
+        tokens
+    }
+}
+
+/// Hugging Face writes each byte as a printable character and sorts its alphabet by that character: bytes
+/// that are printable in Latin-1 stand for themselves, the others follow as U+0100 and up.
+pub fn huggingface_place(byte: u8) -> u32 {
+    let printable = |b: u8| matches!(b, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF);
+    if printable(byte) { byte as u32 } else { 256 + (0..byte).filter(|&b| !printable(b)).count() as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huggingface_sorts_printable_bytes_first() {
+        let mut bytes: Vec<u8> = (0..=255).collect();
+        bytes.sort_by_key(|&b| huggingface_place(b));
+        assert_eq!(bytes[..3], [b'!', b'"', b'#']);
+        assert_eq!(bytes[187..190], [0xFF, 0x00, 0x01]);
+        assert_eq!(bytes[255], 0xAD);
+    }
+}

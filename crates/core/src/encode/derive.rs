@@ -1,0 +1,48 @@
+//! Derive: ranked tokens become merges.
+//!
+//! A vocabulary stored as ranks does not say which two tokens make a third. It need not: left alone, the
+//! bytes of a token merge step by step until two tokens stand, and no other two can ever make it (the
+//! lemma in `docs/how-bpe-works.md`). So every token's bytes are encoded with the tokens shorter than it;
+//! where two ids remain, they are its merge; where more remain, no merge reaches it and it is
+//! *whole-piece only*: it appears only where the entire piece is that token.
+//!
+//! Shorter, not lower-ranked: an imported vocabulary may rank `abc` below `ab`, and tiktoken still makes
+//! `abc` out of `ab` and `c`. For a trained vocabulary the two orders give the same.
+//!
+//! Cost: one encoding per token, about 0.1 s for the 200,000 of o200k. Where the idea comes from: Hugging
+//! Face's converters recover merges from tiktoken files in a like manner. When it loses: a token of many
+//! megabytes, as a corpus of one endlessly repeated character yields, is encoded like a text of that size.
+
+use super::pieces::Pairs;
+
+pub(crate) struct Derived {
+    pub pairs: Pairs,
+    /// (left, right, new), lowest new id first.
+    pub merges: Vec<(u32, u32, u32)>,
+    /// Ids that no merge makes, lowest first.
+    pub whole_piece_only: Vec<u32>,
+}
+
+/// Takes every token, each once.
+pub(crate) fn derive(byte_ids: [u32; 256], ranks: &[(Vec<u8>, u32)]) -> Derived {
+    let tokens = ranks.iter().map(|(bytes, id)| (&bytes[..], *id));
+    let mut longer: Vec<(&[u8], u32)> = tokens.filter(|(bytes, _)| bytes.len() > 1).collect();
+    longer.sort_unstable_by_key(|&(bytes, id)| (bytes.len(), id));
+    let mut pairs = Pairs::new(byte_ids, longer.len());
+    let mut merges = Vec::with_capacity(longer.len());
+    let mut whole_piece_only = Vec::new();
+    let mut ids = Vec::new();
+    for (bytes, id) in longer {
+        ids.clear();
+        pairs.merge(bytes, &mut ids);
+        if let [left, right] = ids[..] {
+            pairs.insert(left, right, id);
+            merges.push((left, right, id));
+        } else {
+            whole_piece_only.push(id);
+        }
+    }
+    merges.sort_unstable_by_key(|&(_, _, new)| new);
+    whole_piece_only.sort_unstable();
+    Derived { pairs, merges, whole_piece_only }
+}

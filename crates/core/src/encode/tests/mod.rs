@@ -1,0 +1,52 @@
+//! The encoders against each other, against hand-checked cases and against real vocabularies.
+
+mod cases;
+mod document;
+mod laws;
+mod tokenizer;
+mod trainer;
+mod vocabs;
+
+use std::collections::HashMap;
+
+use crate::Tokenizer;
+use crate::encode::naive;
+use crate::split::Splitter;
+
+fn splitter() -> Splitter {
+    Splitter::new("gpt2").unwrap()
+}
+
+/// 256 bytes, then these tokens.
+fn ranks_of<T: AsRef<[u8]>>(tokens: &[T]) -> Vec<(Vec<u8>, u32)> {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    bytes.chain(tokens.iter().map(|token| token.as_ref().to_vec())).zip(0..).collect()
+}
+
+fn tokenizer_of<T: AsRef<[u8]>>(tokens: &[T]) -> Tokenizer {
+    Tokenizer::from_ranks(ranks_of(tokens), splitter(), vec![]).unwrap()
+}
+
+fn rank_map(tokenizer: &Tokenizer) -> HashMap<Vec<u8>, u32> {
+    tokenizer.ranks().map(|(bytes, id)| (bytes.to_vec(), id)).collect()
+}
+
+fn encode_piece(tokenizer: &Tokenizer, piece: &[u8]) -> Vec<u32> {
+    let mut ids = Vec::new();
+    tokenizer.encode_piece(piece, &mut ids);
+    ids
+}
+
+/// Holds for every tokenizer, trained or imported: the fast encoder, naive merging by bytes and naive merging by
+/// the derived pairs agree, and decoding gives the piece back. Returns the ids.
+fn check_piece(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, piece: &[u8]) -> Vec<u32> {
+    let ids = encode_piece(tokenizer, piece);
+    assert_eq!(ids, naive::encode_piece(piece, ranks), "{:?}", piece.escape_ascii().to_string());
+    let merged = naive::by_bytes(piece, ranks);
+    assert_eq!(merged, naive::by_pairs(piece, tokenizer.pairs().byte_ids(), tokenizer.merges()));
+    let mut fast = Vec::new();
+    tokenizer.pairs().merge(piece, &mut fast);
+    assert_eq!(fast, merged);
+    assert_eq!(tokenizer.decode_bytes(&ids).unwrap(), piece);
+    ids
+}

@@ -1,0 +1,247 @@
+//! Counting, and the counts that come of it.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use merganser_core::Progress;
+use merganser_core::count::{self, Settings};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
+
+use crate::errors::raise;
+use crate::interrupt::{run, run_fed, run_interruptible};
+use crate::text::{borrow_document, splitter};
+
+fn settings(
+    py: Python<'_>,
+    pattern: &str,
+    special_tokens: Vec<String>,
+    separator: Option<String>,
+) -> PyResult<Settings> {
+    let splitter = splitter(py, pattern)?;
+    run(py, || Settings::new(splitter, special_tokens, separator))
+}
+
+/// Pieces and how often each occurred, with the settings that made them.
+#[pyclass(frozen, module = "merganser._core")]
+pub struct Counts(pub Arc<count::Counts>);
+
+#[pymethods]
+impl Counts {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        pieces: &Bound<'_, PyDict>,
+        pattern: &str,
+        special_tokens: Vec<String>,
+        separator: Option<String>,
+        invalid_bytes: u64,
+        documents: u64,
+    ) -> PyResult<Self> {
+        let settings = settings(py, pattern, special_tokens, separator)?;
+        let mut borrowed = Vec::with_capacity(pieces.len());
+        for (piece, count) in pieces.iter() {
+            let Ok(count) = count.extract::<u64>() else {
+                let message = format!("the count of {piece} must be a whole number below 2^64, not {count}");
+                return Err(raise(py, "CountsError", message));
+            };
+            let Ok(piece) = piece.cast_into::<PyBytes>() else {
+                return Err(raise(py, "CountsError", "the pieces of counts are bytes, as in {b\"ab\": 3}"));
+            };
+            borrowed.push((piece, count));
+        }
+        let pieces: Vec<(&[u8], u64)> = borrowed.iter().map(|(p, count)| (p.as_bytes(), *count)).collect();
+        let mut counts = run(py, || count::Counts::from_pieces(settings, pieces))?;
+        counts.invalid_bytes = invalid_bytes;
+        counts.documents = documents;
+        Ok(Counts(Arc::new(counts)))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let counts = run_interruptible(py, None, &Progress::new(), |_| count::Counts::load(&path))?;
+        Ok(Counts(Arc::new(counts)))
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run_interruptible(py, None, &Progress::new(), |_| self.0.save(&path))
+    }
+
+    fn plus(&self, py: Python<'_>, other: &Counts) -> PyResult<Self> {
+        let sum = run_interruptible(py, None, &Progress::new(), |_| self.0.plus(&other.0))?;
+        Ok(Counts(Arc::new(sum)))
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let pieces = PyDict::new(py);
+        for (piece, count) in self.0.iter() {
+            pieces.set_item(PyBytes::new(py, piece), count)?;
+        }
+        Ok(pieces)
+    }
+
+    /// The most frequent first; equals in the order of their bytes.
+    fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
+        let mut pieces: Vec<(&[u8], u64)> = self.0.iter().collect();
+        let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
+        if n < pieces.len() {
+            pieces.select_nth_unstable_by(n, order);
+            pieces.truncate(n);
+        }
+        pieces.sort_unstable_by(order);
+        pieces.into_iter().map(|(piece, count)| (PyBytes::new(py, piece), count)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn total(&self) -> u64 {
+        self.0.total()
+    }
+
+    #[getter]
+    fn pattern(&self) -> &str {
+        self.0.settings.splitter.pattern()
+    }
+
+    #[getter]
+    fn pattern_name(&self) -> Option<&'static str> {
+        self.0.settings.splitter.name()
+    }
+
+    #[getter]
+    fn special_tokens(&self) -> Vec<String> {
+        self.0.settings.special_tokens.clone()
+    }
+
+    #[getter]
+    fn separator(&self) -> Option<&str> {
+        self.0.settings.separator.as_deref()
+    }
+
+    #[getter]
+    fn invalid_bytes(&self) -> u64 {
+        self.0.invalid_bytes
+    }
+
+    #[getter]
+    fn documents(&self) -> u64 {
+        self.0.documents
+    }
+}
+
+/// Adds documents up until `finish`.
+#[pyclass(frozen, module = "merganser._core")]
+pub struct Counter {
+    counter: Mutex<Option<count::Counter>>,
+    progress: Progress,
+    callback: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Counter {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        pattern: &str,
+        special_tokens: Vec<String>,
+        separator: Option<String>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let settings = settings(py, pattern, special_tokens, separator)?;
+        let counter = run(py, || Ok(count::Counter::new(settings, threads)))?;
+        Ok(Counter { counter: Mutex::new(Some(counter)), progress: Progress::new(), callback: progress })
+    }
+
+    /// Each `str` or `bytes` is a document of its own; none is copied.
+    fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
+        // The list may change while the GIL is released, so what it holds is kept alive here.
+        let documents: Vec<Bound<'_, PyAny>> = documents.iter().collect();
+        let texts = documents.iter().map(borrow_document).collect::<PyResult<Vec<&[u8]>>>()?;
+        self.with_counter(py, |counter, progress| counter.add_documents(&texts, progress))
+    }
+
+    fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<()> {
+        self.with_counter(py, |counter, progress| counter.add_files(&paths, progress))
+    }
+
+    /// A stream, as an iterator of `bytes`; `name` is for messages.
+    fn add_stream(&self, py: Python<'_>, chunks: &Bound<'_, PyIterator>, name: PathBuf) -> PyResult<()> {
+        let mut guard = self.lock(py)?;
+        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
+        let (sender, receiver) = sync_channel::<Vec<u8>>(4);
+        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
+        let stream = Stream { chunks: receiver, chunk: io::Cursor::new(Vec::new()) };
+        run_fed(
+            py,
+            callback,
+            &self.progress,
+            move |look_around| {
+                for chunk in chunks {
+                    let chunk = chunk?.cast::<PyBytes>()?.as_bytes().to_vec();
+                    // A worker that hung up has failed, and its outcome says why.
+                    if py.detach(|| sender.send(chunk)).is_err() {
+                        break;
+                    }
+                    look_around()?;
+                }
+                Ok(())
+            },
+            |progress| counter.add_reader(stream, &name, progress),
+        )
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<Counts> {
+        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
+        let counts = run_interruptible(py, None, &self.progress, |progress| counter.finish(progress))?;
+        Ok(Counts(Arc::new(counts)))
+    }
+}
+
+impl Counter {
+    /// Never waits: whoever has the lock may be waiting for the GIL.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<count::Counter>>> {
+        self.counter.try_lock().map_err(|_| unusable(py))
+    }
+
+    fn with_counter(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut count::Counter, &Progress) -> merganser_core::Result<()> + Send,
+    ) -> PyResult<()> {
+        let mut guard = self.lock(py)?;
+        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
+        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
+        run_interruptible(py, callback, &self.progress, |progress| work(counter, progress))
+    }
+}
+
+fn unusable(py: Python<'_>) -> PyErr {
+    raise(py, "InternalError", "this counter is finished, or at work on another thread")
+}
+
+/// Chunks that the calling thread got from Python, read as one stream on the worker's side.
+struct Stream {
+    chunks: Receiver<Vec<u8>>,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.chunk.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            match self.chunks.recv() {
+                Ok(chunk) => self.chunk = io::Cursor::new(chunk),
+                Err(_) => return Ok(0),
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Which Python exception each failure of the core becomes. The classes live in `merganser/errors.py`.
+
+use merganser_core::Error;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// An exception of the class that `merganser.errors` calls `name`.
+pub fn raise(py: Python<'_>, name: &str, message: impl Into<String>) -> PyErr {
+    let class = py.import("merganser.errors").and_then(|module| module.getattr(name));
+    match class.and_then(|class| class.call1((message.into(),))) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
+    use Error::*;
+    let class = match &error {
+        Cancelled => return PyKeyboardInterrupt::new_err(()),
+        Read { .. } | EmptyCorpus | TooLong { .. } => "CorpusError",
+        Write { .. } => "WriteError",
+        UnknownPreset { .. } | BadPattern { .. } | StepLimit { .. } | EmptyMatch { .. } => "PatternError",
+        BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } => "SettingsError",
+        UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } => "CountsError",
+        BadTokenizer { .. } => "TokenizerError",
+        SpecialInText { .. } => "EncodeError",
+        UnknownId { .. } | NotUtf8 { .. } => "DecodeError",
+    };
+    raise(py, class, error.to_string())
+}

@@ -1,0 +1,130 @@
+//! Long work that Python can watch and stop.
+//!
+//! The work runs on a thread of its own. The calling thread sleeps without the GIL and wakes every 20 ms to
+//! look for Ctrl-C and to tell the progress callback what changed; both may end the work.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use merganser_core::{Progress, Result, Stage};
+use pyo3::prelude::*;
+
+use crate::errors::{raise, to_python};
+
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Told `(stage, done, total)`; `None` where nobody watches.
+pub type Callback<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// Runs `work` on another thread until it is done, or until Ctrl-C or an exception in `callback` stops it.
+pub fn run_interruptible<T: Send>(
+    py: Python<'_>,
+    callback: Callback<'_, '_>,
+    progress: &Progress,
+    work: impl FnOnce(&Progress) -> Result<T> + Send,
+) -> PyResult<T> {
+    run_fed(py, callback, progress, |_| Ok(()), work)
+}
+
+/// The same while the calling thread hands the work something to do: `feed` runs first, and calls what it is
+/// given now and then to stay open to Ctrl-C.
+pub fn run_fed<T: Send>(
+    py: Python<'_>,
+    callback: Callback<'_, '_>,
+    progress: &Progress,
+    feed: impl FnOnce(&mut dyn FnMut() -> PyResult<()>) -> PyResult<()>,
+    work: impl FnOnce(&Progress) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut told = (Stage::Idle, 0, 0);
+    let mut look_around = || {
+        py.check_signals()?;
+        let now = progress.snapshot();
+        if let Some(callback) = callback
+            && now != told
+        {
+            told = now;
+            let stage = match now.0 {
+                Stage::Idle => return Ok(()),
+                Stage::Count => "count",
+                Stage::Merge => "merge",
+            };
+            callback.call1((stage, now.1, now.2))?;
+        }
+        Ok(())
+    };
+
+    std::thread::scope(|scope| {
+        let (sender, mut receiver) = channel();
+        scope.spawn(move || {
+            // The receiver outlives this thread.
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(|| work(progress))));
+        });
+        let mut stop = feed(&mut look_around).err();
+        if stop.is_some() {
+            progress.cancel();
+        }
+        let outcome = loop {
+            let receiver = &mut receiver;
+            match py.detach(move || receiver.recv_timeout(PATIENCE)) {
+                Ok(outcome) => break outcome,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("a worker always sends its outcome"),
+                Err(RecvTimeoutError::Timeout) if stop.is_none() => {
+                    stop = look_around().err();
+                    if stop.is_some() {
+                        progress.cancel();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        if let Some(error) = stop {
+            return Err(error);
+        }
+        let value = settle(py, outcome)?;
+        look_around()?;
+        Ok(value)
+    })
+}
+
+/// Runs short work on the calling thread, without the GIL.
+pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    settle(py, outcome)
+}
+
+/// What Python gets to see of an outcome: never a panic, which no `except Exception` would catch.
+fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any + Send>>) -> PyResult<T> {
+    match outcome {
+        Ok(result) => result.map_err(|error| to_python(py, error)),
+        Err(_) => {
+            let message = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let message = message.unwrap_or_else(|| "panic".into());
+            Err(raise(
+                py,
+                "InternalError",
+                format!("this is a bug in merganser, please report it: {message}"),
+            ))
+        }
+    }
+}
+
+/// The message of the panic that came first: later ones only say that some thread panicked.
+static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Panics of this library are told in an exception instead of on standard error.
+pub fn keep_panic_messages() {
+    std::panic::set_hook(Box::new(|info| {
+        let mut first = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| info.to_string());
+    }));
+}
+
+/// Panics on a worker thread, so that a test can see what becomes of it.
+#[pyfunction]
+#[pyo3(name = "_panic_for_test")]
+pub fn panic_for_test(py: Python<'_>) -> PyResult<()> {
+    run_interruptible(py, None, &Progress::new(), |_| panic!("asked to panic"))
+}

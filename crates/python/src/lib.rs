@@ -1,0 +1,33 @@
+//! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
+
+mod counts;
+mod errors;
+mod interrupt;
+mod text;
+mod tokenizer;
+mod train;
+
+use pyo3::prelude::*;
+
+/// The private half of the Python package; `merganser/_core.pyi` documents it for type checkers.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::counts::{Counter, Counts};
+    #[pymodule_export]
+    use super::interrupt::panic_for_test;
+    #[pymodule_export]
+    use super::text::{preset_names, split, split_length};
+    #[pymodule_export]
+    use super::tokenizer::{Model, Tokenizer};
+    #[pymodule_export]
+    use super::train::train;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::interrupt::keep_panic_messages();
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Text from Python, borrowed where it lies; and its split into pieces.
+
+use merganser_core::split::{Scratch, Splitter};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::errors::raise;
+use crate::interrupt::run;
+
+/// The UTF-8 of a `str`. Python keeps it beside the string, so nothing is copied more than once.
+pub fn borrow_str<'a>(text: &'a Bound<'_, PyString>, error_class: &str) -> PyResult<&'a str> {
+    text.to_str().map_err(|error| {
+        let at = error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>());
+        let place = at.map(|at| format!(" at position {at}")).unwrap_or_default();
+        let message = format!(
+            "the text holds a lone surrogate{place}, which is half a character and has no UTF-8; \
+             repair it, for instance with text.encode(\"utf-8\", \"replace\").decode()"
+        );
+        raise(text.py(), error_class, message)
+    })
+}
+
+/// The bytes of a document, which is a `str` or `bytes`.
+pub fn borrow_document<'a>(document: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    if let Ok(text) = document.cast::<PyString>() {
+        borrow_str(text, "CorpusError").map(str::as_bytes)
+    } else if let Ok(bytes) = document.cast::<PyBytes>() {
+        Ok(bytes.as_bytes())
+    } else {
+        let kind = document.get_type().name()?;
+        let message = format!("a document must be str or bytes, not {kind}");
+        Err(raise(document.py(), "CorpusError", message))
+    }
+}
+
+pub fn splitter(py: Python<'_>, pattern: &str) -> PyResult<Splitter> {
+    run(py, || Splitter::new(pattern))
+}
+
+/// The names that a pattern can be given by.
+#[pyfunction]
+pub fn preset_names() -> Vec<&'static str> {
+    merganser_core::split::preset_names().to_vec()
+}
+
+/// The pieces of one document.
+#[pyfunction]
+#[pyo3(signature = (text, pattern = "gpt4"))]
+pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let py = text.py();
+    let text = borrow_str(text, "EncodeError")?;
+    let splitter = splitter(py, pattern)?;
+    let ends = run(py, || {
+        let mut ends = Vec::new();
+        splitter.split(text, &mut Scratch::default(), &mut ends).map(|()| ends)
+    })?;
+    let mut start = 0;
+    let pieces = ends.into_iter().map(|end| {
+        let piece = &text[start..end as usize];
+        start = end as usize;
+        PyString::new(py, piece)
+    });
+    Ok(pieces.collect())
+}
+
+/// How many pieces one document has. For benchmarks: the split alone, in the cache, and nothing kept.
+#[pyfunction]
+pub fn split_length(text: &Bound<'_, PyString>, pattern: &str) -> PyResult<usize> {
+    const PART: usize = 1 << 16;
+    let py = text.py();
+    let mut rest = borrow_str(text, "EncodeError")?;
+    let splitter = splitter(py, pattern)?;
+    run(py, || {
+        let (mut scratch, mut ends, mut pieces) = (Scratch::default(), Vec::new(), 0);
+        while rest.len() > PART {
+            let part = &rest[..rest.floor_char_boundary(PART)];
+            let Some(end) = splitter.split_beginning(part, &mut scratch, &mut ends) else { break };
+            let end = end?;
+            if end == 0 {
+                break;
+            }
+            rest = &rest[end..];
+            pieces += ends.len();
+            ends.clear();
+        }
+        splitter.split(rest, &mut scratch, &mut ends)?;
+        Ok(pieces + ends.len())
+    })
+}

@@ -1,0 +1,53 @@
+"""merganser turns a corpus into a byte-level BPE tokenizer, exactly and fast.
+
+>>> import merganser
+>>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+>>> tokenizer.merges
+[(b'l', b'o'), (b'lo', b'w'), (b' ', b'low'), (b' low', b'e')]
+>>> tokenizer.decode(tokenizer.encode("lowest slow"))
+'lowest slow'
+"""
+
+from merganser._core import preset_names, split
+from merganser.counts import Counts, count
+from merganser.engines.local import Local
+from merganser.errors import (
+    CorpusError,
+    CountsError,
+    DecodeError,
+    EncodeError,
+    FormatError,
+    InternalError,
+    MerganserError,
+    MerganserWarning,
+    PatternError,
+    SettingsError,
+    TokenizerError,
+    WriteError,
+)
+from merganser.formats.native import load
+from merganser.tokenizer import Tokenizer
+from merganser.training import train
+
+__all__ = [
+    "CorpusError",
+    "Counts",
+    "CountsError",
+    "DecodeError",
+    "EncodeError",
+    "FormatError",
+    "InternalError",
+    "Local",
+    "MerganserError",
+    "MerganserWarning",
+    "PatternError",
+    "SettingsError",
+    "Tokenizer",
+    "TokenizerError",
+    "WriteError",
+    "count",
+    "load",
+    "preset_names",
+    "split",
+    "train",
+]

@@ -1,0 +1,65 @@
+"""The command line: one file per command, each imported only when it is called.
+
+Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+COMMANDS = ("train", "count", "encode", "decode", "inspect", "demo")
+
+
+class _Commands(click.Group):
+    """Finds a command in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"merganser.cli.{name}").command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="merganser")
+def merganser() -> None:
+    """Train exact byte-level BPE tokenizers, fast.
+
+    Start with: merganser demo
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    from merganser.errors import MerganserError, MerganserWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", MerganserWarning)
+        warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
+        try:
+            code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
+            return code if isinstance(code, int) else 0
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("stopped", err=True)
+            return 130
+        except BrokenPipeError:
+            # Whoever read our output has had enough; the interpreter must not complain when it closes.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except (MerganserError, OSError, ImportError) as error:
+            click.echo(f"error: {error}", err=True)
+            return 1
+
+
+def run() -> None:
+    sys.exit(main())

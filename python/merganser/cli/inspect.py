@@ -1,0 +1,100 @@
+"""merganser inspect"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from merganser.cli import options, show
+
+if TYPE_CHECKING:
+    from merganser import Counts, Tokenizer
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--top", type=click.IntRange(1), default=10, show_default=True, help="How many of each to show."
+)
+@options.as_json
+def command(path: Path, top: int, as_json: bool) -> None:
+    """Show what is in PATH: a tokenizer, or a .counts file.
+
+    Example: merganser inspect merganser-out
+    """
+    from merganser import Counts, load
+
+    if path.suffix == ".counts":
+        _counts(Counts.load(path), top, as_json)
+    else:
+        _tokenizer(load(path), top, as_json)
+
+
+def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
+    longest = sorted(tokenizer.mergeable_ranks, key=len, reverse=True)[:top]
+    last = list(tokenizer.merges_as_ids.items())[-top:]
+    pairs = tokenizer.merges[-top:]
+    merges = [
+        {
+            "id": id,
+            "left": show.token(left),
+            "right": show.token(right),
+            "seen": tokenizer.merge_counts.get(id),
+        }
+        for (_, id), (left, right) in zip(last, pairs, strict=True)
+    ]
+    if as_json:
+        show.as_json(
+            {
+                "vocab_size": tokenizer.vocab_size,
+                "merges": len(tokenizer.merges),
+                "special_tokens": tokenizer.special_tokens,
+                "pattern": tokenizer.pattern,
+                "pattern_name": tokenizer.pattern_name,
+                "training": dict(tokenizer.training),
+                "longest_tokens": [show.token(token) for token in longest],
+                "last_merges": merges,
+            }
+        )
+        return
+    click.echo(f"{tokenizer.vocab_size:,} tokens: 256 bytes, {len(tokenizer.merges):,} merges, ", nl=False)
+    click.echo(f"{len(tokenizer.special_tokens)} special")
+    click.echo(f"pattern  {tokenizer.pattern_name or tokenizer.pattern}")
+    for special, id in tokenizer.special_tokens.items():
+        click.echo(f"special  {id}  {special}")
+    click.echo("\nlongest tokens")
+    for token in longest:
+        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {show.token(token)}")
+    click.echo("\nlast merges")
+    for merge in merges:
+        seen = f"  seen {merge['seen']:,} times" if merge["seen"] is not None else ""
+        click.echo(f"  {merge['id']:>7}  {merge['left']} + {merge['right']}{seen}")
+
+
+def _counts(counts: "Counts", top: int, as_json: bool) -> None:
+    pieces = [{"piece": show.token(piece), "count": count} for piece, count in counts.most_common(top)]
+    if as_json:
+        show.as_json(
+            {
+                "different_pieces": len(counts),
+                "pieces": counts.total,
+                "documents": counts.documents,
+                "invalid_bytes": counts.invalid_bytes,
+                "pattern": counts.pattern,
+                "pattern_name": counts.pattern_name,
+                "special_tokens": counts.special_tokens,
+                "separator": counts.separator,
+                "top_pieces": pieces,
+            }
+        )
+        return
+    click.echo(
+        f"{len(counts):,} different pieces, {counts.total:,} in all, from {counts.documents:,} documents"
+    )
+    click.echo(f"pattern    {counts.pattern_name or counts.pattern}")
+    click.echo(f"separator  {counts.separator or 'none'}")
+    click.echo(f"special    {' '.join(counts.special_tokens) or 'none'}")
+    click.echo(f"not UTF-8  {counts.invalid_bytes:,} bytes")
+    click.echo("\ntop pieces")
+    for entry in pieces:
+        click.echo(f"  {entry['count']:>12,}  {entry['piece']}")

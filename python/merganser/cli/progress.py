@@ -1,0 +1,36 @@
+"""Progress drawn on standard error, where that is a terminal; nothing elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from merganser.engines.local import ProgressCallback
+
+_TITLES = {"count": "counting", "merge": "merging"}
+
+
+@contextmanager
+def drawn() -> Iterator[ProgressCallback | None]:
+    """A callback for `count` and `train` that draws a bar for each stage."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:>8}"),
+        BarColumn(),
+        TextColumn("{task.fields[amount]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def draw(stage: str, done: int, total: int) -> None:
+            amount = f"{done / 1e6:,.0f} MB" if stage == "count" else f"{done:,} merges"
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(_TITLES.get(stage, stage), amount=amount)
+            bars.update(tasks[stage], completed=done, total=total or None, amount=amount)
+
+        yield draw

@@ -1,0 +1,81 @@
+"""Everything that merganser raises on purpose.
+
+MerganserError
+├── CorpusError         a corpus that cannot be found or read, or that holds no text
+├── PatternError        not a split pattern, or one that would never finish   (also ValueError)
+├── SettingsError       settings that cannot be honoured                      (also ValueError)
+├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
+├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
+│   └── FormatError     a tokenizer file that cannot be used
+├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
+├── DecodeError         ids that cannot be decoded as asked                   (also ValueError)
+├── WriteError          a file that could not be written                      (also OSError)
+└── InternalError       a bug in merganser
+
+MerganserWarning        the work was done, but not quite as asked             (a UserWarning)
+
+The message always says what to do. The Rust core raises these by name.
+"""
+
+__all__ = [
+    "CorpusError",
+    "CountsError",
+    "DecodeError",
+    "EncodeError",
+    "FormatError",
+    "InternalError",
+    "MerganserError",
+    "MerganserWarning",
+    "PatternError",
+    "SettingsError",
+    "TokenizerError",
+    "WriteError",
+]
+
+
+class MerganserError(Exception):
+    """The base of all errors of merganser."""
+
+
+class CorpusError(MerganserError):
+    """A corpus cannot be found or read, or it holds no text."""
+
+
+class PatternError(MerganserError, ValueError):
+    """This is not a split pattern, or it is one that would never finish."""
+
+
+class SettingsError(MerganserError, ValueError):
+    """These settings cannot be honoured."""
+
+
+class CountsError(MerganserError, ValueError):
+    """Counts that do not go together, or a counts file that cannot be used."""
+
+
+class TokenizerError(MerganserError, ValueError):
+    """These tokens and ids do not make a tokenizer."""
+
+
+class FormatError(TokenizerError):
+    """A tokenizer file cannot be used."""
+
+
+class EncodeError(MerganserError, ValueError):
+    """A text cannot be encoded as asked."""
+
+
+class DecodeError(MerganserError, ValueError):
+    """Some ids cannot be decoded as asked."""
+
+
+class WriteError(MerganserError, OSError):
+    """A file could not be written; nothing was left half-written."""
+
+
+class InternalError(MerganserError):
+    """A bug in merganser: please report it."""
+
+
+class MerganserWarning(UserWarning):
+    """The work was done, but not quite as asked."""

@@ -1,0 +1,43 @@
+"""Files that are there whole or not at all: written to a temporary name, flushed, then renamed."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from merganser.errors import WriteError
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to; it appears under `path` when the block ends, and only if nothing went wrong."""
+    target = Path(path)
+    # The name starts with a dot, so that a corpus folder never takes it for a document.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise WriteError(
+            f"cannot write {target}: {error.strerror or error}; nothing was left half-written, "
+            "free some space or choose another place"
+        ) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the new name survive a power cut, where the system lets a folder be flushed."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,168 @@
+"""merganser's own file: text, only data, all of it checked on reading. docs/format.md specifies it.
+
+    merganser tokenizer 1
+    {"pattern": "…", "pattern_name": "gpt4", "special_tokens": {"<|endoftext|>": 300}, "training": {…}}
+    AA== 0 -
+    …
+    dGhl 299 1234
+    sha256 9f86d08…
+
+One line per token in the order of ids: its bytes in base64, its id, and how often its merge was seen in
+training, or `-`. The checksum is over all that comes before its line.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from merganser.errors import FormatError, MerganserError
+from merganser.files import written_whole
+from merganser.tokenizer import Tokenizer
+
+MAGIC = b"merganser tokenizer "
+VERSION = 1
+#: What `load` looks for in a folder, and what the command line writes there.
+FILE_NAME = "tokenizer.merganser"
+
+#: Far above any real tokenizer, and low enough that no file can exhaust memory.
+MAX_FILE_BYTES = 1 << 30
+MAX_TOKENS = 1 << 24
+MAX_TOKEN_BYTES = 1 << 20
+MAX_HEADER_BYTES = 1 << 24
+
+_TOKEN_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (0|[1-9][0-9]{0,9}) (-|0|[1-9][0-9]{0,19})")
+
+
+def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
+    header = {
+        "pattern": tokenizer.pattern,
+        "pattern_name": tokenizer.pattern_name,
+        "special_tokens": tokenizer.special_tokens,
+        "training": dict(tokenizer.training),
+    }
+    counts = tokenizer.merge_counts
+    lines = [MAGIC + b"%d" % VERSION, json.dumps(header, ensure_ascii=False).encode()]
+    lines += [
+        b"%s %d %s" % (base64.b64encode(token), id, str(counts.get(id, "-")).encode())
+        for token, id in tokenizer.mergeable_ranks.items()
+    ]
+    body = b"\n".join(lines) + b"\n"
+    with written_whole(path) as file:
+        file.write(body)
+        file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
+
+
+def load(path: str | os.PathLike[str]) -> Tokenizer:
+    """Reads a tokenizer that `save` wrote, from the file or from the folder that holds it.
+
+    Everything is checked; a file that is not whole or not right is a `FormatError`.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / FILE_NAME
+    try:
+        return _parse(_read(file))
+    except _Bad as bad:
+        raise FormatError(f"{file} {bad}") from None
+    except FormatError:
+        raise
+    except MerganserError as error:
+        raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
+
+
+class _Bad(Exception):
+    """What is wrong with a file; the caller knows its name."""
+
+
+def _damaged(what: str) -> _Bad:
+    return _Bad(f"is damaged: {what}; get a fresh copy, or train again")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise FormatError(f"cannot read the tokenizer {file}: {error.strerror}; check the path") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise _Bad(f"is larger than {MAX_FILE_BYTES >> 20} MiB, which no tokenizer is")
+    return data
+
+
+def _parse(data: bytes) -> Tokenizer:
+    if not data.startswith(MAGIC):
+        raise _Bad("is not a merganser tokenizer: its first line says otherwise")
+    body, newline, last = data.removesuffix(b"\n").rpartition(b"\n")
+    magic, _, rest = body.partition(b"\n")
+    if magic != MAGIC + b"%d" % VERSION:
+        raise _Bad(
+            f"has the version {magic[len(MAGIC) :][:20]!r}, and this merganser reads {VERSION}; upgrade it"
+        )
+    if not last.startswith(b"sha256 ") or not data.endswith(b"\n"):
+        raise _damaged("it ends in the middle, without a checksum")
+    if last != b"sha256 " + hashlib.sha256(body + newline).hexdigest().encode():
+        raise _damaged("its checksum does not match")
+
+    header_line, _, token_lines = rest.partition(b"\n")
+    header = _header(header_line)
+    ranks: dict[bytes, int] = {}
+    counts: dict[int, int] = {}
+    lines = token_lines.split(b"\n") if token_lines else []
+    if len(lines) > MAX_TOKENS:
+        raise _damaged(f"it has more than {MAX_TOKENS} tokens")
+    previous = -1
+    for number, line in enumerate(lines, 3):
+        token, id, count = _token(line, number)
+        if id <= previous:
+            raise _damaged(f"line {number} is out of the order of ids")
+        if token in ranks:
+            raise _damaged(f"line {number} has the token of an earlier line")
+        ranks[token] = previous = id
+        if count is not None:
+            counts[id] = count
+    return Tokenizer(
+        ranks,
+        pattern=header["pattern"],
+        special_tokens=header["special_tokens"],
+        merge_counts=counts,
+        training=header["training"],
+    )
+
+
+def _header(line: bytes) -> dict[str, Any]:
+    if len(line) > MAX_HEADER_BYTES:
+        raise _damaged("its header is too long")
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _damaged("its header is not JSON") from None
+    specials = header.get("special_tokens") if isinstance(header, dict) else None
+    right = (
+        isinstance(specials, dict)
+        and all(type(id) is int and 0 <= id < 1 << 32 for id in specials.values())
+        and isinstance(header.get("pattern"), str)
+        and isinstance(header.get("pattern_name"), str | None)
+        and isinstance(header.get("training"), dict)
+    )
+    if not right:
+        raise _damaged("its header lacks something, or has it in another form")
+    return dict(header)
+
+
+def _token(line: bytes, number: int) -> tuple[bytes, int, int | None]:
+    match = _TOKEN_LINE.fullmatch(line)
+    if not match:
+        raise _damaged(f"line {number} is not a token, an id and a count")
+    try:
+        token = base64.b64decode(match[1], validate=True)
+    except binascii.Error:
+        raise _damaged(f"line {number} is not base64") from None
+    id, count = int(match[2]), None if match[3] == b"-" else int(match[3])
+    if id >= 1 << 32 or (count or 0) >= 1 << 64 or len(token) > MAX_TOKEN_BYTES:
+        raise _damaged(f"line {number} has a number or a token that is too large")
+    return token, id, count

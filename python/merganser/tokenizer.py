@@ -1,0 +1,144 @@
+"""Tokenizer: ranked tokens, a split pattern and special tokens. Never changes once made.
+
+`encode`, `encode_ordinary`, `decode` and `decode_bytes` are inherited from the native class, so that a call
+costs one call; what is here is what nobody does a million times a second.
+"""
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from merganser import _core
+from merganser.errors import SettingsError
+from merganser.settings import PATTERN
+
+if TYPE_CHECKING:
+    import tiktoken
+
+
+class Tokenizer(_core.Tokenizer):
+    """Turns text into ids and back.
+
+    mergeable_ranks: the id of every token that is not special, by its bytes; all 256 single bytes are there.
+        Of two possible merges, the one that makes the lower id goes first.
+    special_tokens: the id of every special token.
+    merge_counts: how often each merge was seen in training, by the id of the token it made, if known.
+    training: facts about the training, for people to read.
+
+    Two tokenizers are equal if they have the same tokens, ids, special tokens and pattern.
+
+    >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens={"<end>": 256})
+    >>> bytes_only.encode("hi<end>", allowed_special="all")
+    [104, 105, 256]
+    """
+
+    __slots__ = ("_merge_counts", "_training")
+    _merge_counts: Mapping[int, int]
+    _training: Mapping[str, Any]
+
+    def __new__(
+        cls,
+        mergeable_ranks: Mapping[bytes, int],
+        *,
+        pattern: str = PATTERN,
+        special_tokens: Mapping[str, int] | None = None,
+        merge_counts: Mapping[int, int] | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> "Tokenizer":
+        model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
+        return cls._of(model, merge_counts or {}, training or {})
+
+    @classmethod
+    def _of(
+        cls, model: _core.Model, merge_counts: Mapping[int, int], training: Mapping[str, Any]
+    ) -> "Tokenizer":
+        tokenizer = super().__new__(cls, model)
+        tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
+        tokenizer._training = MappingProxyType(dict(training))
+        return tokenizer
+
+    @property
+    def vocab(self) -> dict[bytes, int]:
+        """Every token with its id, the lowest first; special tokens stand there as their UTF-8."""
+        specials = {token.encode(): id for token, id in self.special_tokens.items()}
+        return dict(sorted((self.mergeable_ranks | specials).items(), key=lambda entry: entry[1]))
+
+    @property
+    def merge_counts(self) -> Mapping[int, int]:
+        """How often each merge was seen in training, by the id of the token it made; empty if not known."""
+        return self._merge_counts
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """Facts about the training, if it is known: tie_break, min_frequency, documents and so on."""
+        return self._training
+
+    def truncated(self, vocab_size: int) -> "Tokenizer":
+        """The tokenizer of this size from the same training: the same as training with that size.
+
+        Special tokens that follow the merges move down; everything else keeps its id.
+        """
+        if vocab_size < 0:
+            raise SettingsError(f"a vocabulary of {vocab_size} tokens cannot be")
+        model = self.truncated_model(vocab_size)
+        kept = set(_core.Tokenizer(model).merges_as_ids.values())
+        counts = {id: seen for id, seen in self.merge_counts.items() if id in kept}
+        return Tokenizer._of(model, counts, self.training)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the tokenizer to a file, whole or not at all; `merganser.load` reads it.
+
+        The format is text and holds only data: see docs/format.md.
+        """
+        from merganser.formats import native
+
+        native.save(self, path)
+
+    def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
+        """The same tokenizer as a `tiktoken.Encoding`."""
+        from merganser.formats import tiktoken
+
+        return tiktoken.to_encoding(self, name)
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        return self.equals(other)
+
+    def __hash__(self) -> int:
+        return hash((self.vocab_size, self.pattern, *self.special_tokens.items()))
+
+    def __repr__(self) -> str:
+        pattern = self.pattern_name or repr(self.pattern)
+        return (
+            f"<Tokenizer: {self.vocab_size:,} tokens, {len(self.special_tokens)} special, pattern {pattern}>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickle, (
+            self.mergeable_ranks,
+            self.pattern_name or self.pattern,
+            self.special_tokens,
+            dict(self.merge_counts),
+            dict(self.training),
+        )
+
+
+def _unpickle(
+    mergeable_ranks: dict[bytes, int],
+    pattern: str,
+    special_tokens: dict[str, int],
+    merge_counts: dict[int, int],
+    training: dict[str, Any],
+) -> Tokenizer:
+    return Tokenizer(
+        mergeable_ranks,
+        pattern=pattern,
+        special_tokens=special_tokens,
+        merge_counts=merge_counts,
+        training=training,
+    )

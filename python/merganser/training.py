@@ -1,0 +1,186 @@
+"""Train: a corpus, or counts of one, becomes a tokenizer."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Literal
+
+from merganser import _core
+from merganser.corpus import Source
+from merganser.counts import Counts, count, empty
+from merganser.engines.local import Local, ProgressCallback
+from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
+from merganser.settings import Separator, Settings
+from merganser.tokenizer import Tokenizer
+
+TieBreak = Literal["ids", "huggingface", "bytes"]
+TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes")
+
+
+def train(
+    corpus_or_counts: Source | Counts,
+    vocab_size: int,
+    *,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
+    tie_break: TieBreak = "ids",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    base: Tokenizer | None = None,
+    buffer_size: int = 8192,
+    engine: Local | None = None,
+    progress: ProgressCallback | None = None,
+    separator: Separator = ...,
+) -> Tokenizer:
+    """Learns a vocabulary of `vocab_size` tokens: the 256 bytes, the merges and the special tokens.
+
+    corpus_or_counts: see `merganser.corpus` for what a corpus can be.
+    pattern, special_tokens, separator: as in `merganser.count`. Where they are not given they follow the
+        counts or the base; given otherwise than the counts have them, they are an error. The ids of special
+        tokens follow the merges, in the order given here, or in that of the counts.
+    tie_break: which of several equally frequent pairs comes first: "ids", the smallest ids, as rustbpe;
+        "huggingface", as Hugging Face tokenizers; "bytes", the greatest bytes, as the CS336 course.
+    min_frequency: pairs seen less often are not merged.
+    max_token_bytes: the longest token that may be made.
+    base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
+        its highest id, and new special tokens follow them.
+    buffer_size: how many documents of an iterable are handed over at a time.
+    progress: called with the stage ("count", "merge"), what is done and the total (0 where it is not known);
+        an exception in it stops the work.
+
+    Where the pairs run out first, the tokenizer is smaller, and a `MerganserWarning` says so.
+
+    >>> train(["aaab" * 3], 258).merges
+    [(b'a', b'a'), (b'a', b'b')]
+    """
+    _check_rules(tie_break, min_frequency, max_token_bytes)
+    engine = engine or Local()
+    pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
+    # Found out now rather than after an hour of counting.
+    _room_for_merges(vocab_size, base, special_tokens or ())
+    if isinstance(corpus_or_counts, Counts):
+        counts = corpus_or_counts
+        asked = counts.settings.replaced_by(pattern, special_tokens, separator)
+        if asked != counts.settings:
+            counts = empty(asked) + counts  # the core says what differs
+    else:
+        counts = count(
+            corpus_or_counts,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            separator=separator,
+            engine=engine,
+            progress=progress,
+            buffer_size=buffer_size,
+        )
+    if len(counts) == 0:
+        raise CorpusError(
+            "the corpus holds no text to learn from; check the path, the glob and the separator"
+        )
+    if base:
+        _check_goes_on_from(base, counts)
+
+    merges = _room_for_merges(vocab_size, base, counts.special_tokens)
+    known = base.special_tokens if base else {}
+    specials = counts.special_tokens if special_tokens is None else special_tokens
+    new_specials = [token for token in specials if token not in known]
+    if progress:
+        progress("merge", 0, merges)  # at once, so that a watcher's clock is right
+    model, seen = _core.train(
+        counts._native,
+        merges,
+        new_specials,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_bytes=max_token_bytes,
+        base=base,
+        threads=engine.threads or 0,
+        progress=progress,
+    )
+    first_id = base.next_id if base else 256
+    merge_counts = dict(base.merge_counts) if base else {}
+    merge_counts |= {first_id + nth: times for nth, times in enumerate(seen)}
+    training = {
+        "tie_break": tie_break,
+        "min_frequency": min_frequency,
+        "max_token_bytes": max_token_bytes,
+        "documents": counts.documents,
+        "different_pieces": len(counts),
+        "pieces": counts.total,
+        "invalid_bytes": counts.invalid_bytes,
+    }
+    tokenizer = Tokenizer._of(model, merge_counts, training)
+    if len(seen) < merges:
+        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes)
+    return tokenizer
+
+
+def _check_rules(tie_break: str, min_frequency: int, max_token_bytes: int | None) -> None:
+    if tie_break not in TIE_BREAKS:
+        raise SettingsError(f"tie_break is one of {', '.join(TIE_BREAKS)}, not {tie_break!r}")
+    if min_frequency < 1:
+        raise SettingsError(f"min_frequency must be at least 1, not {min_frequency}")
+    if max_token_bytes is not None and max_token_bytes < 1:
+        raise SettingsError(
+            f"max_token_bytes must be at least 1, or None for no limit, not {max_token_bytes}"
+        )
+
+
+def _following_base(
+    base: Tokenizer | None,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    corpus_or_counts: Source | Counts,
+) -> tuple[str | None, tuple[str, ...] | None]:
+    """Pattern and special tokens with those of the base, unless counts decide."""
+    given = Settings().replaced_by(pattern, special_tokens, ...).special_tokens
+    if base is None:
+        return pattern, None if special_tokens is None else given
+    if special_tokens is None and isinstance(corpus_or_counts, Counts):
+        return pattern, None
+    if pattern is None and not isinstance(corpus_or_counts, Counts):
+        pattern = base.pattern_name or base.pattern
+    known = tuple(base.special_tokens)
+    return pattern, known + tuple(token for token in given if token not in known)
+
+
+def _room_for_merges(vocab_size: int, base: Tokenizer | None, special_tokens: Iterable[str]) -> int:
+    """How many merges fit beside what must be in the vocabulary."""
+    known = base.special_tokens if base else {}
+    new_specials = len({token for token in special_tokens if token not in known})
+    least = (base.vocab_size if base else 256) + new_specials
+    if vocab_size < least:
+        what = "all of the base" if base else "the 256 bytes"
+        raise SettingsError(
+            f"a vocabulary of {vocab_size} has no room for {what} and {new_specials} new special tokens; "
+            f"ask for at least {least}"
+        )
+    return vocab_size - least
+
+
+def _check_goes_on_from(base: Tokenizer, counts: Counts) -> None:
+    if counts.pattern != base.pattern:
+        raise SettingsError(
+            f"the base splits text with {base.pattern_name or base.pattern!r}, and a tokenizer has one: "
+            f"train with that one, not with {counts.pattern_name or counts.pattern!r}"
+        )
+    missing = [token for token in base.special_tokens if token not in counts.special_tokens]
+    if missing:
+        raise CountsError(
+            f"the base has the special token {missing[0]!r}, but these counts were made without it and may "
+            "hold it as text; count again with the special tokens of the base"
+        )
+
+
+def _warn_smaller(got: int, asked: int, min_frequency: int, max_token_bytes: int | None) -> None:
+    limits = []
+    if min_frequency > 1:
+        limits.append(f"min_frequency={min_frequency}")
+    if max_token_bytes is not None:
+        limits.append(f"max_token_bytes={max_token_bytes}")
+    why = (
+        f"no pair is left that {' and '.join(limits)} would let merge"
+        if limits
+        else "no pair is left to merge"
+    )
+    message = f"the vocabulary has {got} tokens, not the {asked} asked for: {why}; more text would give more"
+    warnings.warn(message, MerganserWarning, stacklevel=3)

@@ -1,0 +1,285 @@
+"""The command line: what it prints, how it ends, and that it never shows a traceback."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser import Counts
+from merganser.cli import COMMANDS, main
+
+README = Path(__file__).parents[2] / "README.md"
+TEXT = "the cat sat on the mat with the other cat\n" * 20
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "b.txt").write_text(f"{TEXT}<|endoftext|>{TEXT}")
+    return tmp_path
+
+
+def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "merganser", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+
+def train(*more: str) -> dict[str, object]:
+    done = run("train", "*.txt", "--vocab-size", "270", "--json", *more)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_helps_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Example: merganser" in text
+    assert "--json" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_the_readme(command: str) -> None:
+    assert re.search(rf"`?merganser {command}\b", README.read_text("utf-8"))
+
+
+def test_help_is_quick_because_it_imports_little() -> None:
+    script = (
+        "import sys\n"
+        "from merganser.cli import main\n"
+        "main(['--help'])\n"
+        "assert not {'rich', 'tiktoken', 'numpy', 'hypothesis'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, capture_output=True)
+
+
+def test_train_encode_decode_go_round(folder: Path) -> None:
+    result = train("--special", "<|endoftext|>", "--pattern", "gpt2", "--tie-break", "bytes")
+    assert result["vocab_size"] == 270
+    assert result["special_tokens"] == {"<|endoftext|>": 269}
+    assert set(result["seconds"]) == {"count", "merge", "save"}  # type: ignore[call-overload]
+    tokenizer = merganser.load("merganser-out")
+    assert (
+        tokenizer
+        == merganser.train(folder, 270, special_tokens=["<|endoftext|>"], pattern="gpt2", tie_break="bytes")
+        or (folder / "merganser-out").exists()
+    )
+
+    text = "the cat's mat ünï\n"
+    encoded = run("encode", "merganser-out", text)
+    assert list(map(int, encoded.stdout.split())) == tokenizer.encode(text)
+    assert run("encode", "merganser-out", stdin=text).stdout == encoded.stdout
+    (folder / "file").write_text(text)
+    assert run("encode", "merganser-out", "file").stdout == encoded.stdout
+    assert run("decode", "merganser-out", stdin=encoded.stdout).stdout == text
+    assert run("encode", "merganser-out", text * 100).returncode == 0
+    assert run("decode", "merganser-out", *encoded.stdout.split()).stdout == text
+    as_json = json.loads(run("encode", "merganser-out", text, "--json").stdout)
+    assert as_json["ids"] == tokenizer.encode(text)
+    assert json.loads(run("decode", "merganser-out", json.dumps(as_json["ids"]), "--json").stdout) == {
+        "text": text
+    }
+
+
+def test_special_tokens_on_the_command_line() -> None:
+    train("--special", "<|endoftext|>")
+    refused = run("encode", "merganser-out", "the<|endoftext|>")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert run("encode", "merganser-out", "<|endoftext|>", "--allow-special", "all").stdout == "269\n"
+    assert (
+        run("encode", "merganser-out", "<|endoftext|>", "--allow-special", "<|endoftext|>").stdout == "269\n"
+    )
+    assert "269" not in run("encode", "merganser-out", "<|endoftext|>", "--ordinary").stdout
+
+
+def test_a_tokenizer_can_go_on_from_another() -> None:
+    train("--special", "<|endoftext|>", "--out", "small")
+    train("--base", "small", "--vocab-size", "272", "--out", "large")
+    small, large = merganser.load("small"), merganser.load("large")
+    assert large.vocab_size == 272
+    assert large.vocab.items() >= small.vocab.items()
+
+
+def test_counting_first_or_not_is_the_same() -> None:
+    for name in ("a", "b"):
+        done = run("count", f"{name}.txt", "--out", f"{name}.counts", "--pattern", "gpt2")
+        assert done.returncode == 0, done.stderr
+    both = run("count", "a.counts", "b.counts", "--out", "all.counts", "--json")
+    assert json.loads(both.stdout)["documents"] == 3
+    assert Counts.load("all.counts") == merganser.count([Path("a.txt"), Path("b.txt")], pattern="gpt2")
+    assert run("train", "all.counts", "--vocab-size", "270", "--out", "x").returncode == 0
+    assert (
+        run("train", "a.txt", "b.txt", "--pattern", "gpt2", "--vocab-size", "270", "--out", "y").returncode
+        == 0
+    )
+    assert merganser.load("x") == merganser.load("y")
+
+
+def test_standard_input_and_no_separator() -> None:
+    text = Path("b.txt").read_text()
+    done = run("count", "-", "--out", "stdin.counts", "--separator", "none", stdin=text)
+    assert done.returncode == 0, done.stderr
+    assert Counts.load("stdin.counts") == merganser.count([text], separator=None)
+
+
+def test_inspect_shows_tokenizers_and_counts() -> None:
+    train("--special", "<|endoftext|>")
+    shown = run("inspect", "merganser-out").stdout
+    assert "270 tokens: 256 bytes, 13 merges, 1 special" in shown
+    assert "last merges" in shown
+    facts = json.loads(run("inspect", "merganser-out", "--json", "--top", "3").stdout)
+    assert len(facts["last_merges"]) == len(facts["longest_tokens"]) == 3
+    assert facts["last_merges"][-1]["seen"] > 0
+    run("count", "b.txt", "--out", "b.counts")
+    shown = run("inspect", "b.counts").stdout
+    assert "from 2 documents" in shown
+    assert "·cat" in shown
+    assert json.loads(run("inspect", "b.counts", "--json").stdout)["documents"] == 2
+
+
+def test_demo_ends_well(folder: Path) -> None:
+    done = run("demo", "--vocab-size", "1000")
+    assert done.returncode == 0, done.stderr
+    assert "the same text comes back" in done.stdout
+    assert "Try next" in done.stdout
+    assert json.loads(run("demo", "--vocab-size", "300", "--json").stdout)["round_trip"] is True
+
+
+def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:
+    done = run("train", "a.txt", "--vocab-size", "5000")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: the vocabulary has")
+    assert done.stderr.count("\n") == 1
+
+
+def test_bytes_that_are_not_text_are_mentioned(folder: Path) -> None:
+    (folder / "odd.txt").write_bytes(b"caf\xe9 caf\xe9")
+    done = run("count", "odd.txt", "--out", "odd.counts")
+    assert "2 bytes were not UTF-8" in done.stderr
+
+
+ERRORS = {
+    "missing file": ["train", "missing.txt", "--vocab-size", "300"],
+    "glob without a match": ["train", "*.nothing", "--vocab-size", "300"],
+    "empty corpus": ["train", "empty", "--vocab-size", "300"],
+    "vocabulary too small": ["train", "a.txt", "--vocab-size", "255"],
+    "no room for special tokens": ["train", "a.txt", "--vocab-size", "256", "--special", "<s>"],
+    "unknown preset": ["train", "a.txt", "--vocab-size", "300", "--pattern", "gpt5"],
+    "bad pattern": ["train", "a.txt", "--vocab-size", "300", "--pattern", "(a"],
+    "duplicate special tokens": [
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "300",
+        "--special",
+        "<s>",
+        "--special",
+        "<s>",
+    ],
+    "missing base": ["train", "a.txt", "--vocab-size", "300", "--base", "missing"],
+    "truncated tokenizer": ["encode", "truncated", "text"],
+    "truncated counts": ["train", "truncated.counts", "--vocab-size", "300"],
+    "missing tokenizer": ["decode", "missing", "1"],
+    "unknown id": ["decode", "good", "99999"],
+    "half a character": ["encode", "good", "latin1"],
+    "folder that cannot be written": ["count", "a.txt", "--out", "no/where.counts"],
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, folder: Path) -> None:
+    (folder / "empty").write_text("")
+    (folder / "latin1").write_bytes(b"caf\xe9")
+    tokenizer = merganser.train([TEXT], 260)
+    tokenizer.save("good")
+    (folder / "truncated").write_bytes(Path("good").read_bytes()[:-100])
+    Counts({b"ab": 3}).save("truncated.counts")
+    (folder / "truncated.counts").write_bytes(Path("truncated.counts").read_bytes()[:-1])
+    before = sorted(folder.rglob("*"))
+    done = run(*ERRORS[case])
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train"],
+        ["train", "a.txt"],
+        ["train", "a.txt", "--vocab-size", "many"],
+        ["train", "a.txt", "--vocab-size", "300", "--tie-break", "random"],
+        ["train", "a.txt", "--vocab-size", "300", "--threads", "0"],
+        ["count", "a.txt"],
+        ["count", "a.txt", "--out", "counts.txt"],
+        ["decode", "merganser-out", "one"],
+        ["unknown"],
+        ["--unknown"],
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    merganser.train([TEXT], 260).save(Path("tokenizer.merganser"))
+    Path("merganser-out").mkdir()
+    Path("tokenizer.merganser").rename("merganser-out/tokenizer.merganser")
+    assert main(arguments) == 2
+    assert "Error" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
+    script = (
+        "import resource, signal, sys\n"
+        "from merganser.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "sys.exit(main(['train', 'a.txt', '--vocab-size', '260']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "nothing was left half-written" in done.stderr
+    assert list((folder / "merganser-out").iterdir()) == []
+
+
+def test_ctrl_c_ends_with_130() -> None:
+    command = [sys.executable, "-W", "error", "-m", "merganser", "count", "-", "--out", "x.counts"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=5)
+    assert process.returncode == 130
+    assert stderr.strip() == "stopped"
+    assert not Path("x.counts").exists()
+
+
+def test_a_reader_that_leaves_early_is_no_disaster() -> None:
+    train()
+    shell = f"{sys.executable} -W error -m merganser inspect merganser-out --top 1000 | head -1"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_progress_is_drawn_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from merganser.cli import progress
+
+    with progress.drawn() as draw:
+        assert draw is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress.drawn() as draw:
+        assert draw
+        draw("count", 10, 100)
+        draw("merge", 5, 0)

@@ -1,0 +1,45 @@
+"""Every shared corpus at full size: the splits of tiktoken, the merges of Hugging Face and rustbpe at 32,000.
+
+`make test-long` runs this; it takes the better part of an hour, nearly all of it in the peers.
+"""
+
+import merganser
+import pytest
+from corpora import CORPORA, corpus_text
+from cuts import tiktoken_pieces
+from peers import huggingface_merges, rustbpe_merges
+from strategies import PRESETS
+
+#: The small ones run out of pairs before 32,000; the peers are then asked for as many as there were.
+pytestmark = pytest.mark.filterwarnings("ignore::merganser.MerganserWarning")
+
+FILES = sorted(str(file.relative_to(CORPORA)) for file in CORPORA.rglob("*.txt"))
+_SLICE = 4_000_000
+
+
+@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
+def test_merges_are_those_of_rustbpe(corpus: str, pattern: str) -> None:
+    documents = corpus_text(corpus).split("<|endoftext|>")
+    tokenizer = merganser.train(CORPORA / corpus, 32_000, pattern=pattern)
+    ours = tokenizer.mergeable_ranks
+    assert ours == rustbpe_merges(documents, tokenizer.vocab_size, tokenizer.pattern)
+
+
+@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
+def test_merges_are_those_of_hugging_face(corpus: str, pattern: str) -> None:
+    counts = merganser.count(CORPORA / corpus, pattern=pattern)
+    tokenizer = merganser.train(counts, 32_000, tie_break="huggingface")
+    assert tokenizer.merges == huggingface_merges(counts, tokenizer.vocab_size)
+
+
+@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("pattern", PRESETS)
+def test_cuts_are_those_of_tiktoken(corpus: str, pattern: str) -> None:
+    text = corpus_text(corpus)
+    for start in range(0, len(text), _SLICE):
+        part = text[start : start + _SLICE]
+        pieces = merganser.split(part, pattern)
+        regex = merganser.Counts({}, pattern=pattern).pattern
+        assert tiktoken_pieces(part, regex, pieces) == pieces

@@ -1,0 +1,108 @@
+"""The oracle: BPE so simple that it is unlikely to be wrong. Everything else is compared with it.
+
+A piece is a list of tokens, and a token is bytes. Nothing is indexed, cached or updated in place: each merge
+counts all pairs anew. Costs minutes where merganser takes milliseconds.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+Pair = tuple[bytes, bytes]
+
+
+def split_documents(texts: Iterable[str], cuts: Sequence[str]) -> list[str]:
+    """The texts between special tokens and separators, the longest of several at one place."""
+    if not cuts:
+        return list(texts)
+    pattern = "|".join(re.escape(cut) for cut in sorted(cuts, key=len, reverse=True))
+    return [part for text in texts for part in re.split(pattern, text)]
+
+
+def count_pairs(pieces: Sequence[tuple[list[bytes], int]]) -> Counter[Pair]:
+    """Overlaps count: `aaa` holds the pair (a, a) twice."""
+    pairs: Counter[Pair] = Counter()
+    for tokens, count in pieces:
+        for pair in pairwise(tokens):
+            pairs[pair] += count
+    return pairs
+
+
+def merge_pair(tokens: list[bytes], pair: Pair) -> list[bytes]:
+    """Merges from the left: `aaa` becomes `aa`, `a`."""
+    merged: list[bytes] = []
+    at = 0
+    while at < len(tokens):
+        if tuple(tokens[at : at + 2]) == pair:
+            merged.append(pair[0] + pair[1])
+            at += 2
+        else:
+            merged.append(tokens[at])
+            at += 1
+    return merged
+
+
+def huggingface_place(byte: int) -> int:
+    """Where Hugging Face has a byte in its alphabet: those that print first, then the rest."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [other for other in range(256) if other not in printable]
+    return (printable + rest).index(byte)
+
+
+def train(
+    counts: Mapping[bytes, int],
+    merges: int,
+    *,
+    tie_break: str = "ids",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    special_tokens: Iterable[str] = (),
+    base: Mapping[bytes, int] | None = None,
+) -> list[Pair]:
+    """The pairs merged, in order. `base` gives the ids of the tokens to start from."""
+    ranks = dict(base or {bytes([byte]): byte for byte in range(256)})
+    specials = {token.encode() for token in special_tokens}
+    pieces = [(encode_piece(piece, ranks), count) for piece, count in counts.items()]
+    next_id = max(ranks.values()) + 1
+    made: list[Pair] = []
+
+    def place(token: bytes) -> tuple[int, int]:
+        if tie_break == "huggingface" and len(token) == 1:
+            return 0, huggingface_place(token[0])
+        return 1, ranks[token]
+
+    while len(made) < merges:
+        candidates = {
+            pair: count
+            for pair, count in count_pairs(pieces).items()
+            if count >= min_frequency
+            and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
+            and pair[0] + pair[1] not in specials
+        }
+        if not candidates:
+            break
+        most = max(candidates.values())
+        tied = [pair for pair, count in candidates.items() if count == most]
+        if tie_break == "bytes":
+            best = max(tied)
+        else:
+            best = min(tied, key=lambda pair: (place(pair[0]), place(pair[1])))
+        pieces = [(merge_pair(tokens, best), count) for tokens, count in pieces]
+        ranks[best[0] + best[1]] = next_id + len(made)
+        made.append(best)
+    return made
+
+
+def encode_piece(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
+    """Merges the neighbours that make the lowest rank, the leftmost first, until none make any."""
+    if piece in ranks:
+        return [piece]
+    tokens = [bytes([byte]) for byte in piece]
+    while True:
+        joined = [left + right for left, right in pairwise(tokens)]
+        known = [(ranks[token], at) for at, token in enumerate(joined) if token in ranks]
+        if not known:
+            return tokens
+        _, at = min(known)
+        tokens[at : at + 2] = [joined[at]]

@@ -1,0 +1,57 @@
+"""The peers, asked for the same thing as merganser."""
+
+from collections.abc import Iterable, Iterator
+
+import merganser
+import rustbpe
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+#: A character for private use, which the corpora do not hold, to mark where pieces end.
+_CUT = "\ue000"
+
+
+def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[bytes, bytes]]:
+    """What Hugging Face learns from the same pieces.
+
+    It gets them cut, because its regex engine reads patterns in another way; only merging is compared.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(_CUT, "removed"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, initial_alphabet=alphabet, show_progress=False, min_frequency=1
+    )
+
+    def texts() -> Iterator[str]:
+        for piece, count in counts.to_dict().items():
+            text = piece.decode() + _CUT
+            # In parts, so that no text grows beyond reason.
+            for _ in range(count // 1000):
+                yield text * 1000
+            yield text * (count % 1000)
+
+    tokenizer.train_from_iterator(texts(), trainer)
+    import json
+
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    byte_of = _byte_of_character()
+    return [tuple(bytes(byte_of[c] for c in part) for part in pair) for pair in merges]
+
+
+def _byte_of_character() -> dict[str, int]:
+    """Hugging Face writes bytes as characters: those that print as themselves, the rest from U+0100 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(rest)}
+
+
+def rustbpe_merges(texts: Iterable[str], vocab_size: int, pattern: str) -> dict[bytes, int]:
+    """The ranks that rustbpe learns."""
+    tokenizer = rustbpe.Tokenizer()
+    tokenizer.train_from_iterator(iter(texts), vocab_size, pattern=pattern)
+    return {bytes(token): rank for token, rank in tokenizer.get_mergeable_ranks()}

@@ -1,0 +1,63 @@
+"""The surface: what the package offers, and that no failure escapes it."""
+
+import inspect
+import re
+
+import merganser
+import pytest
+from merganser import _core, errors
+
+
+def test_public_names_change_only_on_purpose() -> None:
+    assert merganser.__all__ == [
+        "CorpusError",
+        "Counts",
+        "CountsError",
+        "DecodeError",
+        "EncodeError",
+        "FormatError",
+        "InternalError",
+        "Local",
+        "MerganserError",
+        "MerganserWarning",
+        "PatternError",
+        "SettingsError",
+        "Tokenizer",
+        "TokenizerError",
+        "WriteError",
+        "count",
+        "load",
+        "preset_names",
+        "split",
+        "train",
+    ]
+    for name in merganser.__all__:
+        assert getattr(merganser, name).__doc__
+
+
+def test_error_tree_is_drawn_as_it_is() -> None:
+    assert errors.__doc__
+    drawn = re.findall(r"\b(\w+(?:Error|Warning))  ", errors.__doc__)
+    defined = [name for name, value in vars(errors).items() if inspect.isclass(value)]
+    assert ["MerganserError", *drawn] == defined
+    for name in drawn[:-1]:
+        assert issubclass(getattr(errors, name), errors.MerganserError)
+
+
+def test_a_panic_is_an_ordinary_exception(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(merganser.InternalError, match="asked to panic"):
+        _core._panic_for_test()
+    assert capfd.readouterr().err == ""
+
+
+def test_lone_surrogates_are_refused_everywhere() -> None:
+    broken = "half \ud83d a character"
+    tokenizer = merganser.train(["abc"], 257)
+    for use, error in (
+        (lambda: merganser.split(broken), merganser.EncodeError),
+        (lambda: tokenizer.encode(broken), merganser.EncodeError),
+        (lambda: tokenizer.encode_ordinary(broken), merganser.EncodeError),
+        (lambda: merganser.count([broken]), merganser.CorpusError),
+    ):
+        with pytest.raises(error, match="lone surrogate at position 5"):
+            use()

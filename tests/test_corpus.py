@@ -1,0 +1,144 @@
+"""Corpus: every way to name one gives the same text, and what is not there is named."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser import CorpusError, Counts, SettingsError
+from merganser.corpus import python_stdlib, resolve
+
+TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in TEXTS.items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, "utf-8")
+    (tmp_path / ".hidden").write_text("never read")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("never read")
+    return tmp_path
+
+
+def test_every_way_to_name_a_corpus_gives_the_same_counts(folder: Path) -> None:
+    whole = merganser.count(list(TEXTS.values()))
+    files = [folder / name for name in TEXTS]
+    assert merganser.count(folder) == whole
+    assert merganser.count(str(folder)) == whole
+    assert merganser.count(files) == whole
+    assert merganser.count(iter(files)) == whole
+    assert merganser.count(f"{folder}/**/*.txt") == whole
+    assert merganser.count([folder / "[ab].txt", folder / "sub"]) == whole
+    assert merganser.count(text.encode() for text in TEXTS.values()) == whole
+
+
+def test_a_counts_file_is_a_corpus_like_any_other(folder: Path) -> None:
+    whole = merganser.count(folder, pattern="gpt2", special_tokens=["<s>"])
+    part = merganser.count(folder / "a.txt", pattern="gpt2", special_tokens=["<s>"])
+    part.save(folder / "a.counts")
+    mixed = merganser.count([folder / "a.counts", folder / "b.txt", folder / "sub"])
+    assert mixed == whole
+    assert mixed.pattern_name == "gpt2"
+    assert merganser.count([folder / "a.counts"] * 2) == part + part
+    with pytest.raises(merganser.CountsError):
+        merganser.count(folder / "a.counts", pattern="gpt4")
+    assert merganser.train(folder / "a.counts", 258) == merganser.train(part, 258)
+
+
+def test_standard_input_is_read_to_its_end(folder: Path) -> None:
+    script = "import merganser, sys; merganser.count('-').save(sys.argv[1])"
+    text = "\n".join(TEXTS.values()) * 50_000
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, folder / "x.counts"], input=text.encode(), check=True
+    )
+    assert Counts.load(folder / "x.counts") == merganser.count([text])
+
+
+def test_documents_are_pulled_a_buffer_at_a_time() -> None:
+    pulled = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal pulled
+        while True:
+            pulled += 1
+            if pulled == 25:
+                raise RuntimeError("the reader is asked for no more than it must be")
+            yield "text"
+
+    found = resolve(endless(), 10)
+    assert pulled == 1
+    buffers = iter(found.documents or ())
+    next(buffers)
+    assert pulled == 10
+    with pytest.raises(RuntimeError, match="asked for no more"):
+        merganser.count(endless(), buffer_size=10)
+
+
+def test_python_stdlib_is_sources_and_topics_and_always_in_the_same_order() -> None:
+    files = python_stdlib()
+    assert files == sorted(files)
+    assert {"argparse.py", "topics.py"} <= {file.name for file in files}
+    assert not any("site-packages" in file.parts or "test" in file.parts for file in files)
+
+
+@pytest.mark.parametrize("missing", ["not-there.txt", "not/there/", "*.nothing", "python-stdlibs"])
+def test_what_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(CorpusError, match=missing.rstrip("/").replace("*", r"\*")):
+        merganser.count(tmp_path / missing)
+    with pytest.raises(CorpusError, match=missing.rstrip("/").replace("*", r"\*")):
+        merganser.count([tmp_path, tmp_path / missing] if list(tmp_path.iterdir()) else [tmp_path / missing])
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.txt"
+    gone.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CorpusError, match=r"gone\.txt"):
+        merganser.count(gone)
+
+
+@pytest.mark.parametrize("empty", [[], iter(()), {}])
+def test_an_empty_iterable_is_an_error(empty: list[str]) -> None:
+    with pytest.raises(CorpusError, match="empty"):
+        merganser.count(empty)
+
+
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no files"):
+        merganser.count(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [5, b"one text", None, [1, 2], ["text", Path("file")], [Path("a"), "b"]])
+def test_what_is_not_a_corpus_is_refused(wrong: object) -> None:
+    with pytest.raises(CorpusError):
+        merganser.count(wrong)  # type: ignore[arg-type]
+
+
+def test_a_text_in_place_of_a_path_is_explained() -> None:
+    with pytest.raises(CorpusError, match=r"\[text\]"):
+        merganser.count("a rather long text " * 1000)
+    with pytest.raises(CorpusError, match="check the path"):
+        merganser.count("a short text\0")
+
+
+def test_a_path_in_place_of_a_text_is_mentioned(folder: Path) -> None:
+    with pytest.warns(merganser.MerganserWarning, match="Path objects"):
+        merganser.count([str(folder / "a.txt")])
+
+
+def test_special_tokens_as_one_string_are_caught() -> None:
+    with pytest.raises(SettingsError, match="list"):
+        merganser.count(["text"], special_tokens="<s>")
+
+
+def test_a_reader_that_fails_is_heard() -> None:
+    def failing() -> Iterator[str]:
+        yield "text"
+        raise ZeroDivisionError("the reader failed")
+
+    with pytest.raises(ZeroDivisionError, match="the reader failed"):
+        merganser.count(failing())

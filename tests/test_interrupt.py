@@ -1,0 +1,135 @@
+"""Long work can be watched and stopped, and does not stop others."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import merganser
+import pytest
+from merganser import Counts
+
+#: About 40 MB in all, and as many different pieces as a laptop takes some seconds to merge.
+WORK = """
+import random, sys, time, merganser
+random.seed(1)
+letters = "abcdefghijklmnop"
+if sys.argv[1] == "merge":
+    pieces = {"".join(random.choices(letters, k=12)).encode(): 1 for _ in range(300_000)}
+    counts = merganser.Counts(pieces)
+    work = lambda watch: merganser.train(counts, 200_000, progress=watch)
+else:
+    text = " ".join("".join(random.choices(letters, k=6)) for _ in range(200_000))
+    def documents():
+        while True:
+            yield text
+    work = lambda watch: merganser.count(documents(), buffer_size=8, progress=watch)
+def watch(stage, done, total):
+    if done:
+        print("working", flush=True)
+try:
+    work(watch)
+    print("done before it could be stopped", flush=True)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize("stage", ["count", "merge"])
+def test_ctrl_c_stops_at_once(stage: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", WORK, stage], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        process.send_signal(signal.SIGINT)
+        start = time.perf_counter()
+        for line in process.stdout:
+            if line != "working\n":
+                break
+        took = time.perf_counter() - start
+        assert line == "stopped\n"
+        # 0.2 s is promised; a busy machine gets as much again.
+        assert took < 0.4, f"{took:.3f} s"
+
+
+def test_ctrl_c_stops_waiting_for_standard_input() -> None:
+    script = "import merganser; print('ready', flush=True); merganser.count('-')"
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=2) != 0
+        assert process.stderr
+        assert "KeyboardInterrupt" in process.stderr.read()
+
+
+def many_pieces() -> Counts:
+    return Counts({f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)})
+
+
+def test_other_threads_run_while_it_works() -> None:
+    counts = many_pieces()
+    ticks = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    merganser.train(counts, 20_000)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    during = [at for at in ticks if start < at < end]
+    gaps = [b - a for a, b in zip([start, *during], [*during, end], strict=True)]
+    assert max(gaps) < max(0.2, (end - start) / 2)
+    assert len(during) >= 5
+
+
+def test_progress_is_told_and_only_ever_grows() -> None:
+    told: list[tuple[str, int, int]] = []
+    texts = [f"word{n} " * 50 for n in range(2000)]
+    merganser.train(texts, 400, buffer_size=100, progress=lambda *state: told.append(state))
+    counted = [done for stage, done, _ in told if stage == "count"]
+    merged = [(done, total) for stage, done, total in told if stage == "merge"]
+    assert counted == sorted(counted)
+    assert counted[-1] >= sum(map(len, texts))
+    assert merged[-1] == (144, 144)
+    assert [stage for stage, *_ in told] == ["count"] * len(counted) + ["merge"] * len(merged)
+
+
+@pytest.mark.parametrize("stage", ["count", "merge"])
+def test_an_exception_in_the_callback_stops_the_work_and_is_raised(stage: str) -> None:
+    def watch(now: str, done: int, total: int) -> None:
+        if now == stage:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        merganser.train(["some text to learn from " * 100] * 100, 270, progress=watch)
+
+
+def test_many_trainings_at_once_do_not_disturb_each_other() -> None:
+    counts = many_pieces()
+    expected = merganser.train(counts, 400)
+    results: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(merganser.train(counts, 400) == expected))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4

@@ -1,0 +1,178 @@
+"""Tokenizer: exact, immutable, safe with text from strangers."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import merganser
+import pytest
+from corpora import corpus_text
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser import DecodeError, EncodeError, SettingsError, Tokenizer, TokenizerError
+from oracle import encode_piece
+from strategies import CUSTOM_PATTERNS, texts
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+CASES = Path(__file__).parents[1] / "cases" / "encode.toml"
+
+TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
+TRAINED = merganser.train([TEXT], 300, special_tokens=["<|endoftext|>", "<|end|>"])
+#: Some of these leave text unmatched, some look around.
+CUSTOM = {pattern: merganser.train([TEXT], 262, pattern=pattern) for pattern in CUSTOM_PATTERNS}
+RANKS = {tokenizer.pattern: tokenizer.mergeable_ranks for tokenizer in (TRAINED, *CUSTOM.values())}
+
+
+def cases() -> list[dict[str, object]]:
+    return tomllib.loads(CASES.read_text("utf-8"))["case"] if CASES.exists() else []
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+def test_cases_kept_as_data(case: dict[str, list[list[object]]]) -> None:
+    ranks = BYTES | {str(token).encode(): 256 + nth for nth, token in enumerate(case["tokens"])}
+    # Every case is one piece: the pattern takes the whole text.
+    tokenizer = Tokenizer(ranks, pattern="(?s).+")
+    assert [[*pair, new] for pair, new in tokenizer.merges_as_ids.items()] == case["merges"]
+    for piece, ids in case["pieces"]:
+        assert tokenizer.encode(str(piece)) == ids
+        assert tokenizer.decode(ids) == piece
+
+
+@given(texts)
+def test_every_text_comes_back(text: str) -> None:
+    for tokenizer in (TRAINED, *CUSTOM.values()):
+        ids = tokenizer.encode_ordinary(text)
+        assert tokenizer.decode(ids) == text
+        assert tokenizer.decode_bytes(ids) == text.encode()
+
+
+@given(texts)
+def test_ids_are_those_of_the_oracle(text: str) -> None:
+    for tokenizer in (TRAINED, *CUSTOM.values()):
+        ranks = RANKS[tokenizer.pattern]
+        pieces = merganser.split(text, tokenizer.pattern)
+        tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+        assert tokenizer.encode_ordinary(text) == [ranks[token] for token in tokens]
+
+
+def test_real_text_is_encoded_as_the_oracle_does() -> None:
+    text = corpus_text("frankenstein.txt", 100_000)
+    tokenizer = merganser.train([text], 2000)
+    ranks = tokenizer.mergeable_ranks
+    tokens = [token for piece in merganser.split(text) for token in encode_piece(piece.encode(), ranks)]
+    assert tokenizer.encode(text) == [ranks[token] for token in tokens]
+
+
+def test_special_tokens_in_text_are_refused_unless_allowed() -> None:
+    text = "the<|endoftext|> cat"
+    special = TRAINED.special_tokens["<|endoftext|>"]
+    with pytest.raises(EncodeError, match="endoftext"):
+        TRAINED.encode(text)
+    with pytest.raises(EncodeError, match="endoftext"):
+        TRAINED.encode(text, allowed_special={"<|end|>"})
+    expected = [*TRAINED.encode("the"), special, *TRAINED.encode(" cat")]
+    assert TRAINED.encode(text, allowed_special="all") == expected
+    assert TRAINED.encode(text, allowed_special={"<|endoftext|>"}) == expected
+    assert TRAINED.encode(text, disallowed_special=()) == TRAINED.encode_ordinary(text)
+    assert special not in TRAINED.encode_ordinary(text)
+    with pytest.raises(EncodeError, match="cat"):
+        TRAINED.encode("the cat", disallowed_special={"cat"})
+    with pytest.raises(EncodeError, match="collection"):
+        TRAINED.encode("the cat", allowed_special="<|end|>")
+
+
+@pytest.mark.parametrize("unknown", [TRAINED.vocab_size, 2**32 - 1, 2**32, 2**70, -1, "5", 1.5, None])
+def test_unknown_ids_never_vanish(unknown: int) -> None:
+    for decode in (TRAINED.decode, TRAINED.decode_bytes):
+        with pytest.raises(DecodeError, match="no token with id"):
+            decode([65, unknown])
+
+
+def test_half_a_character_is_an_error_or_a_sign_but_never_silent() -> None:
+    with pytest.raises(DecodeError, match="decode_bytes"):
+        TRAINED.decode([0xC3])
+    assert TRAINED.decode([65, 0xC3], errors="replace") == "A\ufffd"
+    assert TRAINED.decode_bytes([0xC3]) == b"\xc3"
+    with pytest.raises(DecodeError, match="strict"):
+        TRAINED.decode([65], errors="ignore")  # type: ignore[arg-type]
+
+
+def test_what_it_is_made_of_is_consistent() -> None:
+    assert len(TRAINED.vocab) == len(TRAINED) == TRAINED.vocab_size == 300
+    assert list(TRAINED.vocab.values()) == list(range(300))
+    assert TRAINED.vocab == TRAINED.mergeable_ranks | {
+        token.encode(): id for token, id in TRAINED.special_tokens.items()
+    }
+    ranks = TRAINED.mergeable_ranks
+    for (left, right), ((left_id, right_id), new) in zip(
+        TRAINED.merges, TRAINED.merges_as_ids.items(), strict=True
+    ):
+        assert (ranks[left], ranks[right], ranks[left + right]) == (left_id, right_id, new)
+    assert TRAINED.pattern_name == "gpt4"
+    assert "300 tokens" in repr(TRAINED)
+
+
+def test_it_survives_a_pickle_by_value() -> None:
+    copy = pickle.loads(pickle.dumps(TRAINED))
+    assert copy == TRAINED
+    assert hash(copy) == hash(TRAINED)
+    assert copy.merge_counts == TRAINED.merge_counts
+    assert copy.training == TRAINED.training
+    assert pickle.loads(pickle.dumps(CUSTOM[r"\w+"])) == CUSTOM[r"\w+"]
+
+
+def test_it_cannot_be_changed() -> None:
+    for name in ("vocab_size", "pattern", "merges", "merge_counts", "anything"):
+        with pytest.raises(AttributeError):
+            setattr(TRAINED, name, 1)
+    with pytest.raises(TypeError):
+        TRAINED.merge_counts[256] = 0  # type: ignore[index]
+    TRAINED.mergeable_ranks.clear()
+    assert len(TRAINED.mergeable_ranks) == 298
+
+
+def test_unlike_tokenizers_are_not_equal() -> None:
+    same = Tokenizer(TRAINED.mergeable_ranks, special_tokens=TRAINED.special_tokens)
+    assert same == TRAINED
+    assert Tokenizer(TRAINED.mergeable_ranks) != TRAINED
+    assert Tokenizer(BYTES) != Tokenizer(BYTES, pattern="gpt2")
+    assert TRAINED != "a tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "specials"),
+    [
+        ({b"a": 0}, {}),
+        (BYTES | {b"ab": 255}, {}),
+        (BYTES | {b"": 256}, {}),
+        (BYTES | {b"ab": 2**31}, {}),
+        (BYTES, {"<s>": 255}),
+    ],
+)
+def test_what_does_not_make_a_tokenizer_is_refused(ranks: dict[bytes, int], specials: dict[str, int]) -> None:
+    with pytest.raises(TokenizerError):
+        Tokenizer(ranks, special_tokens=specials)
+
+
+@pytest.mark.parametrize("special", ["", "a"])
+def test_special_tokens_that_cannot_be_are_refused(special: str) -> None:
+    with pytest.raises(SettingsError):
+        Tokenizer(BYTES, special_tokens={special: 256})
+
+
+@pytest.mark.parametrize("size", [-1, 0, 257, 301])
+def test_truncation_has_its_limits(size: int) -> None:
+    with pytest.raises(SettingsError):
+        TRAINED.truncated(size)
+
+
+@given(st.lists(st.integers(0, 299), max_size=30))
+def test_any_ids_decode_to_their_bytes(ids: list[int]) -> None:
+    token = {id: token for token, id in TRAINED.vocab.items()}
+    assert TRAINED.decode_bytes(ids) == b"".join(token[id] for id in ids)
+    assert TRAINED.decode(ids, errors="replace") == TRAINED.decode_bytes(iter(ids)).decode("utf-8", "replace")

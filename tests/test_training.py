@@ -1,0 +1,195 @@
+"""Train: exactly the merges of the oracle, whatever the settings."""
+
+import warnings
+from typing import Any
+
+import merganser
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser import CorpusError, Counts, CountsError, Local, MerganserWarning, SettingsError, Tokenizer
+from merganser.training import TIE_BREAKS
+from oracle import encode_piece, train
+from strategies import documents
+
+PATTERNS = ("gpt2", "gpt4", "whitespace", r"(?s).{1,9}", r"\w+")
+pieces = st.dictionaries(
+    st.text(st.sampled_from("aabcé"), min_size=1, max_size=12).map(str.encode),
+    st.integers(1, 9) | st.integers(2**32, 2**33),
+    max_size=12,
+)
+ties = st.sampled_from(TIE_BREAKS)
+threads = st.sampled_from([1, 2, 4])
+
+
+def quietly(*args: Any, **settings: Any) -> Tokenizer:
+    """Trains; a corpus that runs out of pairs is expected here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MerganserWarning)
+        return merganser.train(*args, **settings)
+
+
+@given(documents, st.integers(0, 30), ties, st.sampled_from(PATTERNS), threads)
+def test_merges_are_those_of_the_oracle(
+    texts: list[str], merges: int, tie_break: str, pattern: str, threads: int
+) -> None:
+    counts = merganser.count([*texts, "ab"], pattern=pattern)
+    tokenizer = quietly(
+        [*texts, "ab"], 256 + merges, pattern=pattern, tie_break=tie_break, engine=Local(threads=threads)
+    )
+    assert tokenizer.merges == train(counts.to_dict(), merges, tie_break=tie_break)
+
+
+@given(
+    pieces.filter(bool),
+    ties,
+    st.integers(1, 5),
+    st.none() | st.integers(1, 6),
+    st.sampled_from([(), ("ab",), ("aa", "bc", "aba")]),
+    threads,
+)
+def test_limits_are_those_of_the_oracle(
+    pieces: dict[bytes, int],
+    tie_break: str,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    special_tokens: tuple[str, ...],
+    threads: int,
+) -> None:
+    limits = {"min_frequency": min_frequency, "max_token_bytes": max_token_bytes}
+    counts = Counts(pieces, special_tokens=special_tokens)
+    tokenizer = quietly(
+        counts,
+        256 + 20 + len(special_tokens),
+        tie_break=tie_break,
+        engine=Local(threads=threads),
+        **limits,
+    )
+    expected = train(pieces, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
+    assert tokenizer.merges == expected
+    ids = range(256 + len(expected), 256 + len(expected) + len(special_tokens))
+    assert tokenizer.special_tokens == dict(zip(special_tokens, ids, strict=True))
+
+
+@given(pieces.filter(bool), pieces.filter(bool), st.integers(0, 8), ties, st.sampled_from([(), ("<s>",)]))
+def test_going_on_from_a_base_is_as_the_oracle_does(
+    first: dict[bytes, int],
+    then: dict[bytes, int],
+    merges: int,
+    tie_break: str,
+    special_tokens: tuple[str, ...],
+) -> None:
+    base = quietly(
+        Counts(first, special_tokens=special_tokens), 256 + merges + len(special_tokens), tie_break=tie_break
+    )
+    more = Counts(then, special_tokens=(*special_tokens, "<new>"))
+    tokenizer = quietly(more, base.vocab_size + 11, tie_break=tie_break, base=base)
+
+    expected = train(then, 10, tie_break=tie_break, base=base.mergeable_ranks)
+    assert tokenizer.merges == base.merges + expected
+    new_ids = [id for _, id in list(tokenizer.merges_as_ids.items())[len(base.merges) :]]
+    assert new_ids == list(range(base.next_id, base.next_id + len(expected)))
+    assert tokenizer.vocab.items() >= base.vocab.items()
+    assert tokenizer.special_tokens["<new>"] == base.next_id + len(expected)
+
+
+@given(documents, ties, st.integers(0, 20), st.integers(0, 20), st.sampled_from([(), ("<a>", "<b>")]))
+def test_truncated_is_training_with_less(
+    texts: list[str], tie_break: str, less: int, more: int, special_tokens: tuple[str, ...]
+) -> None:
+    counts = merganser.count([*texts, "ab"], special_tokens=special_tokens)
+    large = quietly(counts, 256 + less + more + len(special_tokens), tie_break=tie_break)
+    size = min(large.vocab_size, 256 + less + len(special_tokens))
+    small = quietly(counts, size, tie_break=tie_break)
+    assert large.truncated(size) == small
+    assert large.truncated(size).merge_counts == small.merge_counts
+
+
+@given(documents, threads)
+def test_encoding_a_piece_is_what_training_did_to_it(texts: list[str], threads: int) -> None:
+    counts = merganser.count([*texts, "ab"])
+    tokenizer = quietly(counts, 280, engine=Local(threads=threads))
+    for piece in counts.to_dict():
+        text = piece.decode()
+        ranks = tokenizer.mergeable_ranks
+        assert tokenizer.encode(text) == [ranks[token] for token in encode_piece(piece, ranks)]
+
+
+def test_merge_counts_are_how_often_each_was_seen() -> None:
+    tokenizer = merganser.train(Counts({b"abab": 3, b"ab": 1}), 258)
+    assert dict(tokenizer.merge_counts) == {256: 7, 257: 3}
+
+
+def test_a_tokenizer_that_ends_early_says_why() -> None:
+    with pytest.warns(MerganserWarning, match="258 tokens, not the 1000 asked for: no pair is left to merge"):
+        tokenizer = merganser.train(["abc"], 1000)
+    assert tokenizer.vocab_size == 258
+    with pytest.warns(MerganserWarning, match="min_frequency=2"):
+        merganser.train(["abc"], 1000, min_frequency=2)
+
+
+@pytest.mark.parametrize("nothing", [[""], ["", b""], Counts({}), ["<|endoftext|>"]])
+def test_a_corpus_without_text_is_an_error(nothing: Any) -> None:
+    with pytest.raises(CorpusError, match="no text"):
+        merganser.train(nothing, 300)
+
+
+def test_special_tokens_count_and_come_last() -> None:
+    tokenizer = merganser.train(["ab ab<s>ab"], 259, special_tokens=["<s>", "<t>"])
+    assert tokenizer.special_tokens == {"<s>": 257, "<t>": 258}
+    assert tokenizer.vocab_size == len(tokenizer) == len(tokenizer.vocab) == 259
+    assert tokenizer.merges == [(b"a", b"b")]
+
+
+def test_special_tokens_keep_the_order_they_are_given_in() -> None:
+    tokenizer = merganser.train(["abc"], 260, special_tokens=["<z>", "<a>"])
+    assert tokenizer.special_tokens == {"<z>": 258, "<a>": 259}
+    counts = merganser.count(["abc"], special_tokens=["<z>", "<a>"])
+    assert merganser.train(counts, 260, special_tokens=["<z>", "<a>"]) == tokenizer
+
+
+def test_settings_follow_the_counts_and_contradict_them_only_with_an_error() -> None:
+    counts = merganser.count(["ab ab<s>"], pattern="gpt2", special_tokens=["<s>"], separator=None)
+    tokenizer = merganser.train(counts, 258)
+    assert tokenizer.pattern_name == "gpt2"
+    assert tokenizer.special_tokens == {"<s>": 257}
+    assert merganser.train(counts, 258, pattern="gpt2", special_tokens=["<s>"], separator=None) == tokenizer
+    for other in ({"pattern": "gpt4"}, {"special_tokens": []}, {"separator": "<|endoftext|>"}):
+        with pytest.raises(CountsError):
+            merganser.train(counts, 258, **other)  # type: ignore[arg-type]
+
+
+def test_a_base_decides_pattern_and_special_tokens() -> None:
+    base = merganser.train(["ab ab"], 258, pattern="gpt2", special_tokens=["<s>"])
+    tokenizer = merganser.train(["abc abc<s>"], 259, base=base)
+    assert tokenizer.pattern_name == "gpt2"
+    assert tokenizer.vocab.items() >= base.vocab.items()
+    assert tokenizer.merges_as_ids[256, ord("c")] == 258
+    with pytest.raises(SettingsError, match="gpt2"):
+        merganser.train(["abc"], 300, base=base, pattern="gpt4")
+    with pytest.raises(CountsError, match="<s>"):
+        merganser.train(Counts({b"abc": 1}, pattern="gpt2"), 300, base=base)
+    with pytest.raises(SettingsError, match="at least 258"):
+        merganser.train(["abc"], 257, base=base)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tie_break": "random"},
+        {"min_frequency": 0},
+        {"max_token_bytes": 0},
+        {"buffer_size": 0},
+        {"special_tokens": "<s>"},
+        {"special_tokens": ["<s>", "<s>"]},
+        {"special_tokens": [""]},
+        {"vocab_size": 255},
+        {"vocab_size": 256, "special_tokens": ["<s>"]},
+        {"vocab_size": -1},
+    ],
+)
+def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        merganser.train(["some text"], **({"vocab_size": 300} | settings))
+    with pytest.raises(SettingsError):
+        Local(threads=0)

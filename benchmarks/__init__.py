@@ -1,0 +1,1 @@
+"""Measures merganser beside its peers: equality first, then time and memory."""

@@ -1,0 +1,83 @@
+"""One file per trainer, all with the same face, so that the harness knows none of them.
+
+A peer module has:
+
+- `PACKAGE`: the distribution whose version is reported;
+- `TIES`: merganser's name of a tie rule → the peer's own setting for it. Merges must be equal
+  under each; the first is the one that is timed;
+- `train(path, vocab_size, tie, threads)`: file → vocabulary, returning a `Trained`;
+- optionally `SLICE` = (bytes, merges): the most that it can do in reasonable time, from which
+  the figure is scaled.
+
+`vocab_size` counts 256 bytes + merges. Documents are what stands between two separators in the
+file, newlines included: `documents` below is the definition, for the peers that take an
+iterable; the others are told the separator.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks.patterns import SEPARATOR
+
+Merge = tuple[bytes, bytes]
+
+NAMES = ("merganser", "gigatoken", "ffbpe", "rustbpe", "hf_tokenizers", "naive_python")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training left: `merges` is called after the clock and the memory are read."""
+
+    merges: Callable[[], list[Merge]]
+    stages: dict[str, float] = field(default_factory=dict)
+
+
+def load(name: str) -> ModuleType:
+    """Import the peer's module; the peer's own package is imported by it."""
+    if name not in NAMES:
+        raise SystemExit(f"unknown peer {name!r}: choose from {', '.join(NAMES)}")
+    return importlib.import_module(f"benchmarks.peers.{name}")
+
+
+def documents(path: Path, block: int = 1 << 22) -> Iterator[str]:
+    """Yield the documents of a file, decoded, holding no more than a block and a document.
+
+    A file "a<|endoftext|>\\nb" has the documents "a" and "\\nb"; empty ones are left out.
+    """
+    separator = SEPARATOR.encode()
+    rest = b""
+    with path.open("rb") as file:
+        while data := file.read(block):
+            *whole, rest = (rest + data).split(separator)
+            yield from (text.decode() for text in whole if text)
+    if rest:
+        yield rest.decode()
+
+
+def merges_from_tokens(tokens: list[bytes]) -> list[Merge]:
+    """Derive the merges of a vocabulary that lists only its tokens, 256 bytes first.
+
+    A token's bytes, merged by the ranks below its own, stop at the two tokens it was made of.
+    """
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    return [_last_two(token, ranks) for token in tokens[256:]]
+
+
+def _last_two(token: bytes, ranks: dict[bytes, int]) -> Merge:
+    parts = [token[i : i + 1] for i in range(len(token))]
+    limit = ranks[token]
+    while len(parts) > 2:
+        joined = [ranks.get(a + b, limit) for a, b in pairwise(parts)]
+        best = min(range(len(joined)), key=joined.__getitem__)
+        if joined[best] >= limit:
+            break
+        parts[best : best + 2] = [parts[best] + parts[best + 1]]
+    if len(parts) != 2:
+        raise ValueError(f"no two tokens make {token!r}: {parts}")
+    return parts[0], parts[1]

@@ -1,0 +1,172 @@
+"""The things that are timed, one function each; every one runs alone in a worker process.
+
+Each takes plain values, imports what it needs, then starts its clock, and returns a dictionary
+with `seconds` and `peak_mb` at least.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.memory import peak_mb
+from benchmarks.patterns import GPT2
+
+Result = dict[str, Any]
+
+
+def train(
+    *,
+    peer: str,
+    path: str,
+    vocab_size: int,
+    tie: str,
+    threads: int,
+    merges_to: str | None = None,
+    pattern: str | None = None,
+) -> Result:
+    """File → vocabulary by one trainer; the merges are written out after the clock is read."""
+    from benchmarks import equality, peers
+
+    module = peers.load(peer)
+    options = {"pattern": pattern} if pattern else {}
+    before = peak_mb()
+    start = time.perf_counter()
+    trained = module.train(Path(path), vocab_size, tie, threads, **options)
+    seconds = time.perf_counter() - start
+    peak = peak_mb()
+    merges = trained.merges()
+    if merges_to:
+        equality.write(merges, Path(merges_to))
+    return {
+        "seconds": seconds,
+        "peak_mb": peak,
+        "imported_mb": before,
+        "stages": trained.stages,
+        "merges": len(merges),
+    }
+
+
+def count(path: str, pattern: str, threads: int) -> Result:
+    """Split and count alone, by merganser."""
+    import merganser
+
+    start = time.perf_counter()
+    counts = merganser.count(path, pattern=pattern, engine=merganser.Local(threads=threads))
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "peak_mb": peak_mb(), "unique": len(counts)}
+
+
+def split_only(path: str, pattern: str, threads: int) -> Result:
+    """The split alone, on one thread: merganser cuts the whole file, as one document, and keeps no piece."""
+    from merganser import _core
+
+    text = Path(path).read_bytes().decode()  # nothing is done to line ends
+    _core.split_length(text, "whitespace")  # makes the UTF-8 that Python keeps, which is not timed
+    start = time.perf_counter()
+    pieces = _core.split_length(text, pattern)
+    return {"seconds": time.perf_counter() - start, "peak_mb": peak_mb(), "pieces": pieces}
+
+
+def stages(path: str, pattern: str, vocab_size: int, threads: int) -> Result:
+    """merganser in two steps, so that each has a time: file → Counts, Counts → Tokenizer."""
+    import merganser
+
+    engine = merganser.Local(threads=threads)
+    start = time.perf_counter()
+    counts = merganser.count(path, pattern=pattern, engine=engine)
+    counted = time.perf_counter()
+    merganser.train(counts, vocab_size, engine=engine)
+    end = time.perf_counter()
+    return {
+        "seconds": end - start,
+        "peak_mb": peak_mb(),
+        "stages": {"split and count": counted - start, "merge": end - counted},
+    }
+
+
+def train_counts(path: str, vocab_size: int, threads: int) -> Result:
+    """A `.counts` file → vocabulary; loading is timed apart."""
+    import merganser
+
+    start = time.perf_counter()
+    counts = merganser.Counts.load(path)
+    loaded = time.perf_counter()
+    tokenizer = merganser.train(counts, vocab_size, engine=merganser.Local(threads=threads))
+    end = time.perf_counter()
+    return {
+        "seconds": end - start,
+        "peak_mb": peak_mb(),
+        "stages": {"load": loaded - start, "merge": end - loaded},
+        "unique": len(counts),
+        "merges": len(tokenizer.merges),
+    }
+
+
+def python_split(path: str, threads: int) -> Result:
+    """The road's first step: split by the `regex` module, count by `Counter`."""
+    import regex
+
+    return _count_in_processes(path, threads, regex.compile(GPT2).findall)
+
+
+def rust_split_python_count(path: str, threads: int) -> Result:
+    """The road's second step: merganser splits, Python counts."""
+    import merganser
+
+    return _count_in_processes(path, threads, partial(merganser.split, pattern="gpt2"))
+
+
+def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable[Any]]) -> Result:
+    """Count the pieces of a file in Python; more than one thread means processes, by the GIL."""
+    from benchmarks.peers import documents
+
+    start = time.perf_counter()
+    total: Counter[Any] = Counter()
+    if threads == 1:
+        for text in documents(Path(path)):
+            total.update(split(text))
+    else:
+        with ProcessPoolExecutor(threads) as pool:
+            for part in pool.map(partial(_count_batch, split), _batches(path)):
+                total.update(part)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "peak_mb": peak_mb(), "unique": len(total)}
+
+
+def _batches(path: str, size: int = 500_000) -> Iterable[list[str]]:
+    """Documents in handfuls of about half a million characters."""
+    from benchmarks.peers import documents
+
+    batch: list[str] = []
+    held = 0
+    for text in documents(Path(path)):
+        batch.append(text)
+        held += len(text)
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    yield batch
+
+
+def _count_batch(split: Callable[[str], Iterable[Any]], texts: list[str]) -> Counter[Any]:
+    counter: Counter[Any] = Counter()
+    for text in texts:
+        counter.update(split(text))
+    return counter
+
+
+TASKS: dict[str, Callable[..., Result]] = {
+    "train": train,
+    "count": count,
+    "split_only": split_only,
+    "stages": stages,
+    "train_counts": train_counts,
+    "python_split": python_split,
+    "rust_split_python_count": rust_split_python_count,
+}

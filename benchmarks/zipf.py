@@ -1,0 +1,97 @@
+"""Makes 10 million unique pieces with Zipf counts and a mean length of 9 bytes: `zipf10m`.
+
+For training from counts, where only the number of pieces matters and no text is wanted. Pieces
+are made of syllables (so that merges have something to find), half of them begin with a space,
+shorter ones tend to be more frequent; the piece of rank r has count max(1, 10 × n / r).
+Deterministic for a given n and numpy. Written as `piece<TAB>count` lines, and by merganser as
+`.counts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEED = 20261115
+ONSETS = b"b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sh sl sp st str t th tr v w z"
+VOWELS = b"a e i o u ai ea ee ie ou"
+CODAS = b"r n l s t m d ck ng nd st"
+CHUNK = 1_000_000
+
+
+def syllables() -> list[bytes]:
+    """All syllables, the plain ones first."""
+    onsets, vowels, codas = ONSETS.split(), VOWELS.split(), CODAS.split()
+    made = [o + v for v in vowels for o in onsets] + [v + c for v in vowels for c in codas]
+    return made + [o + v + c for v in vowels[:5] for o in onsets[:16] for c in codas]
+
+
+def pieces(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
+    """`n` unique pieces, the most frequent first, and their counts."""
+    random = np.random.default_rng(SEED)
+    table = np.array(syllables(), dtype=object)
+    weights = 1.0 / (np.arange(len(table)) + 8)
+    weights /= weights.sum()
+    found: dict[bytes, None] = {}
+    while len(found) < n:
+        parts = random.choice([2, 3, 4], CHUNK, p=[0.80, 0.18, 0.02])
+        spaced = np.where(random.random(CHUNK) < 0.5, b" ", b"")
+        drawn = table[random.choice(len(table), (CHUNK, 4), p=weights)]
+        words = spaced.astype(object)
+        for column in range(4):
+            words = words + np.where(parts > column, drawn[:, column], b"")
+        found.update(dict.fromkeys(words.tolist()))
+    unique = list(found)[:n]
+    lengths = np.fromiter(map(len, unique), dtype=np.float64, count=n)
+    order = np.argsort(lengths + random.gumbel(0.0, 4.0, n), kind="stable")
+    counts = np.maximum(1, 10 * n // np.arange(1, n + 1))
+    return [unique[i] for i in order], counts
+
+
+def write_tsv(target: Path, n: int, unrelated: int = 0) -> None:
+    """`piece<TAB>count` lines: n pieces, and further ones that have nothing to do with them.
+
+    The unrelated ones are in capitals and occur once each, the n a million times more often than
+    they would: no pair of capitals is ever the most frequent.
+    """
+    texts, counts = pieces(n)
+    with target.open("wb") as file:
+        write_lines(file, texts, counts * (1_000_000 if unrelated else 1))
+        if unrelated:
+            others = [piece.upper() for piece in pieces(unrelated)[0]]
+            write_lines(file, others, np.ones(unrelated, dtype=np.int64))
+
+
+def write_lines(file: IO[bytes], texts: list[bytes], counts: NDArray[np.int64]) -> None:
+    """The lines, a million at a time."""
+    for start in range(0, len(texts), CHUNK):
+        lines = zip(texts[start : start + CHUNK], counts[start : start + CHUNK], strict=True)
+        file.writelines(b"%s\t%d\n" % line for line in lines)
+
+
+def read_tsv(path: Path) -> Iterator[dict[bytes, int]]:
+    """The lines again, a million at a time."""
+    batch: dict[bytes, int] = {}
+    with path.open("rb") as file:
+        for line in file:
+            piece, _, count = line.rstrip(b"\n").rpartition(b"\t")
+            batch[piece] = int(count)
+            if len(batch) == CHUNK:
+                yield batch
+                batch = {}
+    if batch:
+        yield batch
+
+
+def write_counts(tsv: Path, target: Path) -> None:
+    """The same as merganser's own file."""
+    import merganser
+
+    pieces: dict[bytes, int] = {}
+    for batch in read_tsv(tsv):
+        pieces.update(batch)
+    merganser.Counts(pieces).save(target)

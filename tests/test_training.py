@@ -193,3 +193,10 @@ def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any]) 
         merganser.train(["some text"], **({"vocab_size": 300} | settings))
     with pytest.raises(SettingsError):
         Local(threads=0)
+
+
+def test_special_tokens_keep_the_order_they_were_given_in() -> None:
+    order = ["<z>", "<a>", "<m>"]
+    counts = Counts({b"abab": 3}, special_tokens=order)
+    assert list(merganser.train(counts, 261).special_tokens) == order
+    assert list(merganser.train(["abab"], 261, special_tokens=order).special_tokens) == order

@@ -33,17 +33,16 @@ pub struct Settings {
 impl Settings {
     pub fn new(
         splitter: Splitter,
-        mut special_tokens: Vec<String>,
+        special_tokens: Vec<String>,
         separator: Option<String>,
     ) -> Result<Settings> {
-        special_tokens.sort();
-        if let Some(twice) = special_tokens.windows(2).find(|pair| pair[0] == pair[1]) {
+        if let Some(twice) = sorted(&special_tokens).windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Error::BadSpecial {
                 token: twice[0].clone(),
                 reason: "is given twice; name it once",
             });
         }
-        let empty = special_tokens.first().is_some_and(String::is_empty);
+        let empty = special_tokens.iter().any(String::is_empty);
         if empty || separator.as_ref().is_some_and(String::is_empty) {
             let reason = "is empty; a special token or separator needs at least one character";
             return Err(Error::BadSpecial { token: String::new(), reason });

@@ -190,3 +190,10 @@ def test_the_file_has_the_usual_permissions(saved: Path) -> None:
 def test_pickle_is_never_imported_to_load(saved: Path) -> None:
     script = "import sys, merganser; merganser.load(sys.argv[1]); assert 'pickle' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", script, saved], check=True)
+
+
+def test_tokens_of_megabytes_are_saved_and_loaded(tmp_path: Path) -> None:
+    tokenizer = merganser.train(["a" * (1 << 21)], 277)
+    tokenizer.save(tmp_path / "long.merganser")
+    assert max(map(len, tokenizer.vocab)) == 1 << 21
+    assert merganser.load(tmp_path / "long.merganser") == tokenizer

@@ -32,7 +32,7 @@ FILE_NAME = "tokenizer.merganser"
 #: Far above any real tokenizer, and low enough that no file can exhaust memory.
 MAX_FILE_BYTES = 1 << 30
 MAX_TOKENS = 1 << 24
-MAX_TOKEN_BYTES = 1 << 20
+MAX_TOKEN_BYTES = 1 << 28
 MAX_HEADER_BYTES = 1 << 24
 
 _TOKEN_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (0|[1-9][0-9]{0,9}) (-|0|[1-9][0-9]{0,19})")

@@ -18,13 +18,7 @@ def greet(name: str = "world") -> str:
 
 @click.command()
 @click.option("--vocab-size", type=int, default=8192, show_default=True, help="How many tokens to learn.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="merganser-out",
-    show_default=True,
-    help="The folder for the tokenizer.",
-)
+@options.out_folder
 @options.threads
 @options.as_json
 def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> None:

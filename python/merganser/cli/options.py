@@ -13,6 +13,13 @@ corpus = click.argument("corpus", nargs=-1, required=True, type=click.Path(path_
 tokenizer = click.argument("tokenizer", type=click.Path(path_type=Path))
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="How many threads; all cores if not given.")
+out_folder = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="merganser-out",
+    show_default=True,
+    help="The folder for the tokenizer.",
+)
 
 
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,13 +28,7 @@ from merganser.cli import options, progress, show
 @click.option("--max-token-bytes", type=int, help="The longest token that may be made.")
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
 @options.threads
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="merganser-out",
-    show_default=True,
-    help="The folder for the tokenizer.",
-)
+@options.out_folder
 @options.as_json
 def command(
     corpus: tuple[Path, ...],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use merganser_core::encode::Allowed;
+use merganser_core::encode::{Allowed, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
@@ -51,7 +51,13 @@ impl Tokenizer {
         disallowed_special: Choice,
     ) -> PyResult<Vec<u32>> {
         let borrowed = borrow_str(text, "EncodeError")?;
-        run(text.py(), || self.0.encode(borrowed, &allowed_special.0, &disallowed_special.0))
+        let options = Options {
+            allowed: allowed_special.0,
+            disallowed: disallowed_special.0,
+            prepend: None,
+            append: None,
+        };
+        run(text.py(), || self.0.encode(borrowed, &options))
     }
 
     /// Text to ids; what looks like a special token is plain text.

@@ -11,10 +11,12 @@
 //! |---|---|
 //! | `naive` | the oracle: the same results, slowly and obviously |
 //! | `pieces` | one piece to ids, short and long |
+//! | `batch` | many documents, or one long one, on several threads |
 //! | `derive` | ranked tokens to merges |
 //! | `special` | the policy on special tokens in text |
 //! | `decode` | ids to bytes and text |
 
+mod batch;
 mod decode;
 pub(crate) mod derive;
 pub mod naive;
@@ -23,7 +25,8 @@ pub(crate) mod special;
 #[cfg(test)]
 mod tests;
 
-pub use special::Allowed;
+pub use batch::Batch;
+pub use special::{Allowed, Options};
 
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};
@@ -39,14 +42,22 @@ impl Tokenizer {
         }
     }
 
-    /// Text to ids, blind to special tokens: what looks like one is encoded as plain text.
-    pub fn encode_ordinary(&self, text: &str) -> Result<Vec<u32>> {
+    /// Text to ids.
+    pub fn encode(&self, text: &str, options: &Options) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
-        self.encode_text(text, &mut ids)?;
+        self.encode_with(text, options, &mut ids)?;
         Ok(ids)
     }
 
-    fn encode_text(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+    /// Text to ids, blind to special tokens: what looks like one is encoded as plain text.
+    pub fn encode_ordinary(&self, text: &str) -> Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        self.encode_into(text, &mut ids)?;
+        Ok(ids)
+    }
+
+    /// [`Tokenizer::encode_ordinary`], appended.
+    pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
         let mut ends = Vec::new();
         self.splitter().split(text, &mut Scratch::default(), &mut ends)?;
         let mut start = 0;

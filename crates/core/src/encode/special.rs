@@ -45,19 +45,52 @@ pub(crate) fn finder<T: AsRef<[u8]>>(tokens: &[T]) -> Result<Option<AhoCorasick>
     built.map(Some).map_err(|error| Error::BadSetting { reason: format!("too much special text: {error}") })
 }
 
+/// How documents are encoded.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Special tokens that become their ids where they stand in text.
+    pub allowed: Allowed,
+    /// Special tokens that are an error there: `All` means all that are not allowed. What is neither
+    /// allowed nor disallowed is encoded as plain text.
+    pub disallowed: Allowed,
+    /// An id before each document, and one after it.
+    pub prepend: Option<u32>,
+    pub append: Option<u32>,
+}
+
+impl Options {
+    /// What looks like a special token is plain text.
+    pub const ORDINARY: Options =
+        Options { allowed: Allowed::None, disallowed: Allowed::None, prepend: None, append: None };
+
+    /// The safe choice for text from strangers: a special token in it is an error.
+    pub const SAFE: Options =
+        Options { allowed: Allowed::None, disallowed: Allowed::All, prepend: None, append: None };
+}
+
 impl Tokenizer {
-    /// Text to ids. `allowed` special tokens in it become their ids. `disallowed` ones are an error:
-    /// `All` means all that are not allowed. What is neither is encoded as plain text.
-    ///
-    /// `encode(text, &Allowed::None, &Allowed::All)` is the safe choice for text from strangers.
-    pub fn encode(&self, text: &str, allowed: &Allowed, disallowed: &Allowed) -> Result<Vec<u32>> {
+    /// Text to ids, appended. Nothing is appended where there is an error.
+    pub fn encode_with(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
+        let before = ids.len();
+        ids.extend(options.prepend);
+        let done = self.encode_special(text, options, ids);
+        match done {
+            Ok(()) => ids.extend(options.append),
+            Err(_) => ids.truncate(before),
+        }
+        done
+    }
+
+    fn encode_special(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
+        let Options { allowed, disallowed, .. } = options;
         let foreign = match disallowed {
             Allowed::Only(tokens) => tokens.iter().any(|token| self.special_id(token).is_none()),
+            Allowed::None if *allowed == Allowed::None => return self.encode_into(text, ids),
             _ => false,
         };
         let any_special = self.special_finder().is_some_and(|finder| finder.is_match(text));
         if !any_special && !foreign {
-            return self.encode_ordinary(text);
+            return self.encode_into(text, ids);
         }
 
         let specials = self.special_tokens();
@@ -74,16 +107,14 @@ impl Tokenizer {
 
         let wanted: Vec<&(String, u32)> = specials.iter().filter(|(token, _)| allowed.holds(token)).collect();
         let names: Vec<&str> = wanted.iter().map(|(token, _)| token.as_str()).collect();
-        let mut ids = Vec::new();
         let mut start = 0;
         if let Some(finder) = finder(&names)? {
             for found in finder.find_iter(text) {
-                self.encode_text(&text[start..found.start()], &mut ids)?;
+                self.encode_into(&text[start..found.start()], ids)?;
                 ids.push(wanted[found.pattern()].1);
                 start = found.end();
             }
         }
-        self.encode_text(&text[start..], &mut ids)?;
-        Ok(ids)
+        self.encode_into(&text[start..], ids)
     }
 }

@@ -1,7 +1,7 @@
 //! The tokenizer as a value: what is refused, what is kept, what truncation does. Specials and decoding.
 
 use super::{encode_piece, ranks_of, splitter, tokenizer_of};
-use crate::encode::Allowed;
+use crate::encode::{Allowed, Options};
 use crate::{Error, Result, Tokenizer};
 
 fn special(token: &str, id: u32) -> (String, u32) {
@@ -164,7 +164,10 @@ fn specials_in_text_follow_the_policy() {
     let text = "x<|c|>y<|a|>b";
     let plain = tokenizer.encode_ordinary(text).unwrap();
     assert!(plain.iter().all(|&id| id < 257));
-    let encode = |allowed: &Allowed, disallowed: &Allowed| tokenizer.encode(text, allowed, disallowed);
+    let encode = |allowed: &Allowed, disallowed: &Allowed| {
+        let (allowed, disallowed) = (allowed.clone(), disallowed.clone());
+        tokenizer.encode(text, &Options { allowed, disallowed, prepend: None, append: None })
+    };
     let refused = |allowed: &Allowed, disallowed: &Allowed| match encode(allowed, disallowed) {
         Err(Error::SpecialInText { token, at }) => (token, at),
         other => panic!("{other:?}"),
@@ -189,11 +192,14 @@ fn specials_in_text_follow_the_policy() {
     assert_eq!(encode(none, none).unwrap(), plain);
     assert_eq!(encode(&only(&["unheard of"]), none).unwrap(), plain);
     assert_eq!(
-        tokenizer.encode("no specials", none, all).unwrap(),
+        tokenizer.encode("no specials", &Options::SAFE).unwrap(),
         tokenizer.encode_ordinary("no specials").unwrap()
     );
-    assert_eq!(tokenizer.encode("", none, all).unwrap(), []);
-    assert_eq!(tokenizer.encode("<|c|><|c|>", all, none).unwrap(), [259, 259]);
+    assert_eq!(tokenizer.encode("", &Options::SAFE).unwrap(), []);
+    assert_eq!(
+        tokenizer.encode("<|c|><|c|>", &Options { allowed: Allowed::All, ..Options::ORDINARY }).unwrap(),
+        [259, 259]
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod count;
 pub mod encode;
 mod error;
 mod memory;
+mod packed;
 mod progress;
 pub mod split;
 mod team;

@@ -18,17 +18,33 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 /// Zeros, in huge pages where the system has them: a table of hundreds of megabytes that is read at random
 /// otherwise spends its time in TLB misses. The pages come from the system when they are first touched, which is
 /// dear (about a second per gigabyte on a virtual machine), so threads should touch their own parts themselves.
+///
+/// `T` must not be aligned to more than 16 bytes: such memory is zeroed by hand, before the advice.
 pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {
+    const { assert!(align_of::<T>() <= 16) };
     let vec: Vec<T> = bytemuck::zeroed_vec(len);
+    advise_huge_pages(&vec);
+    vec
+}
+
+/// Room for `len`, in huge pages where the system has them.
+pub fn reserved_in_huge_pages<T>(len: usize) -> Vec<T> {
+    let vec = Vec::with_capacity(len);
+    advise_huge_pages(&vec);
+    vec
+}
+
+fn advise_huge_pages<T>(vec: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
         const HUGE: usize = 2 << 20;
         let start = (vec.as_ptr() as usize).next_multiple_of(HUGE);
-        let end = (vec.as_ptr() as usize + len * size_of::<T>()) / HUGE * HUGE;
+        let end = (vec.as_ptr() as usize + vec.capacity() * size_of::<T>()) / HUGE * HUGE;
         if start < end {
             // SAFETY: the range lies inside the vector's own allocation, and the advice changes no content.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }
-    vec
+    #[cfg(not(target_os = "linux"))]
+    let _ = vec;
 }

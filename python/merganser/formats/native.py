@@ -31,7 +31,7 @@ FILE_NAME = "tokenizer.merganser"
 
 #: Far above any real tokenizer, and low enough that no file can exhaust memory.
 MAX_FILE_BYTES = 1 << 30
-MAX_TOKENS = 1 << 24
+MAX_TOKENS = 1 << 21
 MAX_TOKEN_BYTES = 1 << 28
 MAX_HEADER_BYTES = 1 << 24
 

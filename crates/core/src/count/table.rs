@@ -1,11 +1,7 @@
 //! Piece → count, for one thread: the inner loop of counting.
 //!
-//! Nearly all pieces are short. Up to 15 bytes fit with their length in two machine words, which are hashed
-//! with one multiplication, compared in two instructions and stored inline: no pointer is followed. Longer
-//! pieces go to an arena. Pieces come in batches, so that the cache lines of a whole batch are asked for
-//! before the first is read.
-//!
-//! The idea of packed keys is gigatoken's; its figures are in `docs/log.md` beside ours.
+//! Short pieces are packed and stored inline: no pointer is followed. Longer pieces go to an arena. Pieces come
+//! in batches, so that the cache lines of a whole batch are asked for before the first is read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,18 +10,14 @@ use hashbrown::HashTable;
 
 use super::{Counts, Settings};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
+use crate::packed::{Key, PACKED, hash, hash_long, pack, unpack};
 use crate::{Error, Progress, Result};
 
-/// The longest piece that is packed.
-const PACKED: usize = 15;
 const BATCH: usize = 32;
-
-/// A piece of 1 to 15 bytes, zero-padded, its length in the top byte. Zero is no piece.
-type Key = u128;
 
 #[derive(Clone, Copy, Zeroable)]
 struct Slot {
-    key: [u64; 2],
+    key: Key,
     count: u64,
 }
 
@@ -52,64 +44,9 @@ pub struct Table {
     overflowed: bool,
 }
 
-/// Packs `text[start..end]`, 1 to 15 bytes long.
-#[inline(always)]
-fn pack(text: &[u8], start: usize, end: usize) -> Key {
-    let len = end - start;
-    let raw = match text.get(start..start + 16) {
-        Some(bytes) => u128::from_le_bytes(bytes.try_into().expect("16 bytes")),
-        None => {
-            let mut bytes = [0; 16];
-            bytes[..len].copy_from_slice(&text[start..end]);
-            u128::from_le_bytes(bytes)
-        }
-    };
-    let mask = (1u128 << (8 * len)) - 1;
-    raw & mask | (len as u128) << 120
-}
-
-fn unpack(key: [u64; 2]) -> ([u8; 16], usize) {
-    let key = join(key);
-    (key.to_le_bytes(), (key >> 120) as usize)
-}
-
-#[inline(always)]
-fn halves(key: Key) -> [u64; 2] {
-    [key as u64, (key >> 64) as u64]
-}
-
-fn join(halves: [u64; 2]) -> Key {
-    halves[0] as u128 | (halves[1] as u128) << 64
-}
-
-/// Both halves of a 128-bit product, folded: every bit of the input reaches the top bits.
-#[inline(always)]
-fn mix(a: u64, b: u64) -> u64 {
-    let product = a as u128 * b as u128;
-    product as u64 ^ (product >> 64) as u64
-}
-
-#[inline(always)]
-fn hash_key([low, high]: [u64; 2], seed: u64) -> u64 {
-    mix(low ^ seed, high ^ 0xD1B5_4A32_D192_ED03)
-}
-
 fn next_seed() -> u64 {
     static TABLES: AtomicU64 = AtomicU64::new(1);
     TABLES.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-/// For pieces of 16 bytes and more; the last 16 may be read twice.
-fn hash_long(bytes: &[u8]) -> u64 {
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-    let mut hash = bytes.len() as u64 ^ 0x9E37_79B9_7F4A_7C15;
-    let mut at = 0;
-    while at + 16 < bytes.len() {
-        hash = mix(word(at) ^ hash, word(at + 8) ^ 0xD1B5_4A32_D192_ED03);
-        at += 16;
-    }
-    let at = bytes.len() - 16;
-    mix(word(at) ^ hash, word(at + 8) ^ 0x8CB9_2BA7_2F3D_8DD7)
 }
 
 impl Default for Table {
@@ -148,8 +85,8 @@ impl Table {
             for &end in ends {
                 let end = end as usize;
                 if end - start <= PACKED {
-                    let key = halves(pack(text, start, end));
-                    let home = (hash_key(key, self.seed) >> self.shift) as usize;
+                    let key = pack(text, start, end);
+                    let home = (hash(key, self.seed) >> self.shift) as usize;
                     prefetch(&self.slots, home);
                     (keys[packed], homes[packed]) = (key, home);
                     packed += 1;
@@ -170,11 +107,11 @@ impl Table {
             return self.add_long(piece, count);
         }
         self.reserve(1);
-        self.add_key(halves(pack(piece, 0, piece.len())), count);
+        self.add_key(pack(piece, 0, piece.len()), count);
     }
 
-    fn add_key(&mut self, key: [u64; 2], count: u64) {
-        let slot = self.slot(key, (hash_key(key, self.seed) >> self.shift) as usize);
+    fn add_key(&mut self, key: Key, count: u64) {
+        let slot = self.slot(key, (hash(key, self.seed) >> self.shift) as usize);
         let (sum, overflowed) = slot.count.overflowing_add(count);
         slot.count = sum;
         self.overflowed |= overflowed;
@@ -182,7 +119,7 @@ impl Table {
 
     /// The slot of a key, new or old. There is always a free one.
     #[inline(always)]
-    fn slot(&mut self, key: [u64; 2], home: usize) -> &mut Slot {
+    fn slot(&mut self, key: Key, home: usize) -> &mut Slot {
         let mask = self.slots.len() - 1;
         let mut at = home;
         loop {
@@ -201,7 +138,7 @@ impl Table {
     }
 
     fn add_long(&mut self, piece: &[u8], count: u64) {
-        let hash = hash_long(piece);
+        let hash = hash_long(piece, 0x9E37_79B9_7F4A_7C15);
         let bytes = &mut self.long_bytes;
         let same = |long: &Long| long.hash == hash && bytes[long.start..][..long.len as usize] == *piece;
         match self.long.find_mut(hash, same) {
@@ -242,7 +179,7 @@ impl Table {
             }
             self.reserve(BATCH);
             for slot in batch {
-                prefetch(&self.slots, (hash_key(slot.key, self.seed) >> self.shift) as usize);
+                prefetch(&self.slots, (hash(slot.key, self.seed) >> self.shift) as usize);
             }
             for slot in batch {
                 self.add_key(slot.key, slot.count);

@@ -17,6 +17,7 @@
 //! | `decode` | ids to bytes and text |
 
 mod batch;
+pub(crate) mod cache;
 mod decode;
 pub(crate) mod derive;
 pub mod naive;
@@ -24,11 +25,11 @@ pub(crate) mod pieces;
 pub(crate) mod special;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use batch::Batch;
 pub use special::{Allowed, Options};
 
-use crate::split::Scratch;
 use crate::{Result, Tokenizer};
 
 impl Tokenizer {
@@ -54,17 +55,5 @@ impl Tokenizer {
         let mut ids = Vec::new();
         self.encode_into(text, &mut ids)?;
         Ok(ids)
-    }
-
-    /// [`Tokenizer::encode_ordinary`], appended.
-    pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
-        let mut ends = Vec::new();
-        self.splitter().split(text, &mut Scratch::default(), &mut ends)?;
-        let mut start = 0;
-        for end in ends {
-            self.encode_piece(&text.as_bytes()[start..end as usize], ids);
-            start = end as usize;
-        }
-        Ok(())
     }
 }

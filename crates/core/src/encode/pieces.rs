@@ -11,78 +11,184 @@
 //! When it loses: on text that repeats. Looking a seen piece up is faster than merging it again.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
-use hashbrown::HashMap;
+use crate::memory::zeroed_in_huge_pages;
+use crate::packed::mix;
 
-/// Pieces of at most this many bytes are merged in an array on the stack.
-const SHORT: usize = 128;
+/// Pieces of at most this many bytes are merged in arrays on the stack.
+const SHORT: usize = 255;
 
 /// No token: higher than every id, so that "lowest id first" needs no special case for it.
 const NONE: u32 = u32::MAX;
+
+/// An id has this many bits, so that two of them and what they make fit in one number.
+pub(crate) const ID_BITS: u32 = 21;
 
 /// Which token each pair of neighbours makes, and the ids that merging starts from.
 #[derive(Clone)]
 pub(crate) struct Pairs {
     byte_ids: [u32; 256],
-    made: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
+    /// What two bytes make, by first × 256 + second.
+    byte_pairs: Vec<u32>,
+    /// Left, right and new id in one number each, or 0; open addressing, at most half full.
+    slots: Vec<u64>,
+    shift: u32,
+    used: usize,
+    /// A bit for each pair, by hash, one in sixteen set: most pairs that are asked for make nothing, and this
+    /// says so from the second-level cache.
+    filter: Vec<u64>,
+    byte_of: HashMap<u32, u8>,
 }
+
+/// Bits of the filter for each slot.
+const FILTER: usize = 8;
 
 impl Pairs {
     pub(crate) fn new(byte_ids: [u32; 256], capacity: usize) -> Pairs {
-        Pairs { byte_ids, made: HashMap::with_capacity_and_hasher(capacity, Default::default()) }
+        let slots = (2 * capacity).next_power_of_two().max(16);
+        Pairs {
+            byte_ids,
+            byte_pairs: vec![NONE; 1 << 16],
+            slots: zeroed_in_huge_pages(slots),
+            shift: 64 - slots.trailing_zeros(),
+            used: 0,
+            filter: vec![0; (slots * FILTER).div_ceil(64)],
+            byte_of: byte_ids.into_iter().zip(0..=255).collect(),
+        }
     }
 
     pub(crate) fn byte_ids(&self) -> &[u32; 256] {
         &self.byte_ids
     }
 
+    /// Not more often than the capacity says.
     pub(crate) fn insert(&mut self, left: u32, right: u32, new: u32) {
-        self.made.insert(key(left, right), new);
+        self.used += 1;
+        assert!(self.used * 2 <= self.slots.len(), "room was made for all pairs");
+        let key = key(left, right);
+        let hash = hash(key);
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = key << ID_BITS | new as u64;
+        let (word, bit) = self.filter_bit(hash);
+        self.filter[word] |= 1 << bit;
+        if let Some(&first) = self.byte_of.get(&left)
+            && let Some(&second) = self.byte_of.get(&right)
+        {
+            self.byte_pairs[(first as usize) << 8 | second as usize] = new;
+        }
     }
 
+    #[inline(always)]
+    fn filter_bit(&self, hash: u64) -> (usize, u32) {
+        let bit = hash >> (self.shift - FILTER.trailing_zeros());
+        ((bit / 64) as usize, (bit % 64) as u32)
+    }
+
+    #[inline(always)]
     fn get(&self, left: u32, right: u32) -> u32 {
-        self.made.get(&key(left, right)).copied().unwrap_or(NONE)
+        let key = key(left, right);
+        let hash = hash(key);
+        let (word, bit) = self.filter_bit(hash);
+        if self.filter[word] >> bit & 1 == 0 {
+            return NONE;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        loop {
+            let slot = self.slots[at & mask];
+            if slot >> ID_BITS == key {
+                // An empty slot looks like the pair (0, 0), which makes something other than 0.
+                return if slot == 0 { NONE } else { slot as u32 & ((1 << ID_BITS) - 1) };
+            }
+            if slot == 0 {
+                return NONE;
+            }
+            at += 1;
+        }
     }
 
     /// Appends the ids of `piece`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        if piece.len() <= SHORT { self.merge_short(piece, ids) } else { self.merge_long(piece, ids) }
+        if piece.len() > SHORT {
+            return self.merge_long(piece, ids);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was detected.
+            return unsafe { self.merge_avx2(piece, ids) };
+        }
+        self.merge_short(piece, ids);
     }
 
+    /// # Safety
+    /// The processor must have this feature.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn merge_avx2(&self, piece: &[u8], ids: &mut Vec<u32>) {
+        self.merge_short(piece, ids);
+    }
+
+    #[inline(always)]
     fn merge_short(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        let mut tokens = [NONE; SHORT];
-        // made[i] is the token that tokens[i] and tokens[i + 1] would make.
-        let mut made = [NONE; SHORT];
-        let mut n = piece.len();
-        for (token, &byte) in tokens.iter_mut().zip(piece) {
-            *token = self.byte_ids[byte as usize];
+        match piece.len() {
+            0..=16 => self.merge_array::<16>(piece, ids),
+            17..=32 => self.merge_array::<32>(piece, ids),
+            33..=64 => self.merge_array::<64>(piece, ids),
+            _ => self.merge_array::<256>(piece, ids),
         }
-        for i in 1..n {
-            made[i - 1] = self.get(tokens[i - 1], tokens[i]);
+    }
+
+    /// A token lives where it begins. What it and the next one would make stands there too, above the place
+    /// itself: so one minimum over the array, which vectors do in a few instructions, gives the lowest rank and
+    /// of those the leftmost.
+    #[inline(always)]
+    fn merge_array<const N: usize>(&self, piece: &[u8], ids: &mut Vec<u32>) {
+        let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
+        let n = piece.len();
+        let mut tokens = [0; N];
+        let mut made = [NONE; N];
+        let mut next = [0u8; N];
+        let mut prev = [0u8; N];
+        for (i, &byte) in piece.iter().enumerate().take(N) {
+            tokens[i] = self.byte_ids[byte as usize];
+            next[i] = (i + 1) as u8;
+            prev[i] = i.wrapping_sub(1) as u8;
+        }
+        for (i, pair) in piece.windows(2).enumerate().take(N) {
+            made[i] = entry(self.byte_pairs[(pair[0] as usize) << 8 | pair[1] as usize], i);
         }
         loop {
-            let (mut lowest, mut at) = (NONE, 0);
-            for (i, &new) in made[..n].iter().enumerate() {
-                if new < lowest {
-                    (lowest, at) = (new, i);
-                }
-            }
+            let lowest = made.iter().copied().fold(NONE, u32::min);
             if lowest == NONE {
                 break;
             }
-            tokens.copy_within(at + 2..n, at + 1);
-            made.copy_within(at + 2..n, at + 1);
-            n -= 1;
-            tokens[at] = lowest;
-            made[at] = if at + 1 < n { self.get(lowest, tokens[at + 1]) } else { NONE };
+            let (new, at) = (lowest >> 8, lowest as u8 as usize % N);
+            let right = next[at] as usize % N;
+            let after = next[right] as usize;
+            tokens[at] = new;
+            next[at] = after as u8;
+            made[right] = NONE;
+            made[at] = NONE;
+            if after < n {
+                prev[after % N] = at as u8;
+                made[at] = entry(self.get(new, tokens[after % N]), at);
+            }
             if at > 0 {
-                made[at - 1] = self.get(tokens[at - 1], lowest);
+                let before = prev[at] as usize % N;
+                made[before] = entry(self.get(tokens[before], new), before);
             }
         }
-        ids.extend_from_slice(&tokens[..n]);
+        let mut at = 0;
+        while at < n {
+            ids.push(tokens[at % N]);
+            at = next[at % N] as usize;
+        }
     }
 
     fn merge_long(&self, piece: &[u8], ids: &mut Vec<u32>) {
@@ -186,26 +292,12 @@ impl Queue {
     }
 }
 
-fn key(left: u32, right: u32) -> u64 {
-    (left as u64) << 32 | right as u64
+#[inline(always)]
+fn hash(key: u64) -> u64 {
+    mix(key ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93)
 }
 
-/// One widening multiplication, folded: both ids reach both the low bits (the bucket) and the high bits
-/// (the tag) that hashbrown uses. Ids are chosen by a trainer, not by an attacker, so no seed is needed.
-#[derive(Default)]
-pub(crate) struct PairHasher(u64);
-
-impl Hasher for PairHasher {
-    fn write_u64(&mut self, pair: u64) {
-        let product = (pair ^ 0x9e37_79b9_7f4a_7c15) as u128 * 0xd6e8_feb8_6659_fd93;
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("pairs are hashed as one u64");
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+#[inline(always)]
+fn key(left: u32, right: u32) -> u64 {
+    (left as u64) << ID_BITS | right as u64
 }

@@ -82,15 +82,31 @@ impl Tokenizer {
     }
 
     fn encode_special(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
+        self.for_each_stretch(text, options, |stretch| match stretch {
+            Stretch::Text(text) => self.encode_into(text, ids),
+            Stretch::Special(id) => {
+                ids.push(id);
+                Ok(())
+            }
+        })
+    }
+
+    /// Calls `visit` with the allowed special tokens of a text and with what stands between them, in order.
+    pub(crate) fn for_each_stretch<'a>(
+        &self,
+        text: &'a str,
+        options: &Options,
+        mut visit: impl FnMut(Stretch<'a>) -> Result<()>,
+    ) -> Result<()> {
         let Options { allowed, disallowed, .. } = options;
         let foreign = match disallowed {
             Allowed::Only(tokens) => tokens.iter().any(|token| self.special_id(token).is_none()),
-            Allowed::None if *allowed == Allowed::None => return self.encode_into(text, ids),
+            Allowed::None if *allowed == Allowed::None => return visit(Stretch::Text(text)),
             _ => false,
         };
         let any_special = self.special_finder().is_some_and(|finder| finder.is_match(text));
         if !any_special && !foreign {
-            return self.encode_into(text, ids);
+            return visit(Stretch::Text(text));
         }
 
         let specials = self.special_tokens();
@@ -110,11 +126,17 @@ impl Tokenizer {
         let mut start = 0;
         if let Some(finder) = finder(&names)? {
             for found in finder.find_iter(text) {
-                self.encode_into(&text[start..found.start()], ids)?;
-                ids.push(wanted[found.pattern()].1);
+                visit(Stretch::Text(&text[start..found.start()]))?;
+                visit(Stretch::Special(wanted[found.pattern()].1))?;
                 start = found.end();
             }
         }
-        self.encode_into(&text[start..], ids)
+        visit(Stretch::Text(&text[start..]))
     }
+}
+
+/// What a text consists of.
+pub(crate) enum Stretch<'a> {
+    Text(&'a str),
+    Special(u32),
 }

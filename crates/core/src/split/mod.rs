@@ -72,7 +72,11 @@ pub enum Tier {
 #[derive(Default)]
 pub struct Scratch {
     masks: scan::Masks,
+    ends: Vec<u32>,
 }
+
+/// How far the DFA goes at a time in [`Splitter::split_stepwise`].
+const STEP: usize = 16 << 10;
 
 impl Splitter {
     /// Takes the name of a preset or a regular expression.
@@ -138,12 +142,54 @@ impl Splitter {
         Ok(())
     }
 
+    /// [`Splitter::split`] in steps of some thousand bytes: `visit` gets the ends of the next pieces while they
+    /// and their text are still in the nearest cache. (A pattern that looks around takes one step.)
+    pub fn split_stepwise(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&[u32]),
+    ) -> Result<()> {
+        check_len(text)?;
+        let Scratch { masks, ends } = scratch;
+        let mut budget = dfa::Budget::of(text);
+        let mut at = 0;
+        while at < text.len() {
+            ends.clear();
+            at = match &self.0.engine {
+                Engine::Scanner(preset) => scan::split_segment(*preset, text, at, masks, ends),
+                Engine::Dfa(dfa) => {
+                    dfa.split_fast(text, at, text.len().min(at + STEP), true, &mut budget, ends)?
+                }
+                Engine::LookAround(regex) => {
+                    regex.split_from(text, 0, ends, |_| true)?;
+                    text.len()
+                }
+            };
+            visit(ends);
+        }
+        Ok(())
+    }
+
     /// The last place in `text` where the document can be cut in two parts that split, each alone, into the
     /// same pieces as the whole, whatever comes before and after `text`. None where there is none, or where
     /// the pattern is not a preset.
     pub fn last_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
             Engine::Scanner(preset) => scan::last_cut(preset, text),
+            _ => None,
+        }
+    }
+
+    /// Whether texts have safe cuts: presets do.
+    pub fn has_safe_cuts(&self) -> bool {
+        self.tier() == Tier::Scanner
+    }
+
+    /// The first place in `text` where the document can be cut, as [`Splitter::last_cut`].
+    pub fn first_cut(&self, text: &str) -> Option<usize> {
+        match self.0.engine {
+            Engine::Scanner(preset) => scan::first_cut(preset, text),
             _ => None,
         }
     }

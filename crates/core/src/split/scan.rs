@@ -40,10 +40,15 @@ pub struct Masks {
 pub fn split(preset: Preset, text: &str, masks: &mut Masks, ends: &mut Vec<u32>) {
     let mut at = 0;
     while at < text.len() {
-        let end = segment_end(preset, text, at);
-        segment(preset, &text.as_bytes()[at..end], end == text.len(), at as u32, masks, ends);
-        at = end;
+        at = split_segment(preset, text, at, masks, ends);
     }
+}
+
+/// Appends the ends of the pieces of the segment that begins at `at`, and returns where the next one begins.
+pub fn split_segment(preset: Preset, text: &str, at: usize, masks: &mut Masks, ends: &mut Vec<u32>) -> usize {
+    let end = segment_end(preset, text, at);
+    segment(preset, &text.as_bytes()[at..end], end == text.len(), at as u32, masks, ends);
+    end
 }
 
 fn segment_end(preset: Preset, text: &str, at: usize) -> usize {

@@ -1,5 +1,6 @@
 //! The encoders against each other, against hand-checked cases and against real vocabularies.
 
+mod batch;
 mod cases;
 mod document;
 mod laws;

@@ -27,11 +27,11 @@ fn each_bad_tokenizer_is_refused_with_its_reason() {
         (with(b"ab", 300), vec![], "ids 256 and 300 both stand for \"ab\""),
         (with(b"cd", 256), vec![], "id 256 is given to both \"ab\" and \"cd\""),
         (with(b"", 300), vec![], "the token with id 300 is empty"),
-        (with(b"cd", 1 << 24), vec![], "id 16777216 is too high; ids must be below 16777216"),
+        (with(b"cd", 1 << 21), vec![], "id 2097152 is too high; ids must be below 2097152"),
         (
             good.clone(),
             vec![special("<|x|>", u32::MAX)],
-            "id 4294967295 is too high; ids must be below 16777216",
+            "id 4294967295 is too high; ids must be below 2097152",
         ),
         (good.clone(), vec![special("<|x|>", 256)], "id 256 is given to both \"ab\" and \"<|x|>\""),
         (
@@ -70,8 +70,8 @@ fn each_bad_list_of_merges_is_refused_with_its_reason() {
         (Some(&with_special), &[(97, 257)], 258, "merge 0 joins 97 and 257, but no earlier token has id 257"),
         (None, &[(97, 98), (97, 98)], 256, "ids 256 and 257 both stand for \"ab\""),
         (None, &doubling, 256, "the tokens hold more than 1 GiB together"),
-        (None, &[(97, 98)], u32::MAX, "id 4294967295 is too high; ids must be below 16777216"),
-        (None, &[(97, 98), (98, 97)], u32::MAX, "id 4294967295 is too high; ids must be below 16777216"),
+        (None, &[(97, 98)], u32::MAX, "id 4294967295 is too high; ids must be below 2097152"),
+        (None, &[(97, 98), (98, 97)], u32::MAX, "id 4294967295 is too high; ids must be below 2097152"),
     ] {
         match Tokenizer::from_merges(base, merges, first, splitter(), vec![]) {
             Err(Error::BadTokenizer { reason: given }) => assert_eq!(given, reason),

@@ -1,0 +1,340 @@
+//! Cache: pieces that were encoded before, and all tokens, with their ids. One for all threads.
+//!
+//! A table with open addressing. A piece of up to 15 bytes is its own key and up to four ids lie beside it, 32
+//! bytes in all, so that a hit touches one cache line; longer pieces, and more ids, lie in an arena. Entries are
+//! written once and never change, so that readers need no lock: a writer claims an empty slot, fills it and
+//! publishes it. Slots and arena are atomics, which on common processors read like plain memory.
+//!
+//! Memory is bounded: [`BYTES_PER_SLOT`] for each slot, at most [`MOST_SLOTS`] of them (48 MB), or 16 slots a
+//! token where the vocabulary needs more. It starts at a quarter full of tokens or less and doubles as it fills; at
+//! the limit it starts over with the tokens alone, as text that changes its nature needs. While that happens
+//! the old table lives until the last reader is done with it.
+//!
+//! Nobody can slow it down by choosing pieces that collide: hashes are seeded at random, and a search ends after
+//! [`REACH`] slots. A piece that finds no room is merged every time, which is slower and no less right.
+//!
+//! Where the ideas come from: gigatoken packs keys and seeds its cache with the vocabulary. When it loses: on
+//! text where no piece comes twice; then one look-up and one insertion a piece are wasted, about a tenth of
+//! the time.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+
+use crate::memory::{prefetch, zeroed_in_huge_pages};
+use crate::packed::{Key, PACKED, hash, hash_long, pack};
+
+/// Longer pieces are not kept: they are rare, and seldom come again.
+pub const LONGEST: usize = 255;
+
+/// (Few in tests, so that the table grows and starts over.)
+const FEWEST_SLOTS: usize = 1 << 10;
+const MOST_SLOTS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+
+/// For each slot so many numbers in the arena.
+const ARENA_PER_SLOT: usize = 4;
+
+/// How many slots a search looks at.
+const REACH: usize = 32;
+
+/// The second half of a key while its slot is being filled. No key has it.
+const CLAIMED: u64 = u64::MAX;
+
+/// Marks the key of a long piece, whose other bits are a hash; lengths of packed ones are below it.
+const LONG: u64 = 0x80 << 56;
+
+/// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
+const MANY: u32 = 0xFF;
+
+/// A key in two halves, and a value: up to four ids, or (MANY, place in the arena, number of ids, bytes of a long
+/// piece).
+type Slot = [AtomicU64; 4];
+
+/// The halves of a slot's key; the value follows.
+const LOW: usize = 0;
+const HIGH: usize = 1;
+const VALUE: usize = 2;
+
+/// Slots that begin at a cache line, so that none lies in two. (A type with that alignment would be zeroed by
+/// hand, page by page, before the system could be asked for huge pages.)
+struct Slots {
+    numbers: Vec<AtomicU64>,
+    skipped: usize,
+    len: usize,
+}
+
+impl Slots {
+    fn new(len: usize) -> Slots {
+        let numbers: Vec<AtomicU64> = zeroed_in_huge_pages(len * 4 + 8);
+        let skipped = numbers.as_ptr().align_offset(64);
+        Slots { numbers, skipped, len }
+    }
+}
+
+impl Deref for Slots {
+    type Target = [Slot];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Slot] {
+        &self.numbers[self.skipped..].as_chunks().0[..self.len]
+    }
+}
+
+/// Up to four ids, one after the other; how many they are is in the top byte of the first.
+pub type Few = [u64; 2];
+
+/// What [`Few`] keeps of its first two ids.
+const WITHOUT_COUNT: u64 = !(0xFF << 24);
+
+/// Where a piece is or belongs.
+#[derive(Clone, Copy, Default)]
+pub struct Place {
+    key: Key,
+    home: usize,
+}
+
+/// The place of a piece that is too long to be kept.
+const NOWHERE: Place = Place { key: [0, LONG | 1 << 32], home: 0 };
+
+pub enum Found<'a> {
+    Few(Few),
+    Many(&'a [AtomicU32]),
+}
+
+pub struct Table {
+    slots: Slots,
+    shift: u32,
+    pub(super) seed: u64,
+    used: AtomicUsize,
+    /// Ids; and for a long piece before them its bytes, four to a number.
+    arena: Vec<AtomicU32>,
+    arena_used: AtomicUsize,
+    /// Whether every token that is not longer than [`LONGEST`] is here.
+    holds_all_tokens: bool,
+}
+
+impl Table {
+    fn new(slots: usize, seed: u64) -> Table {
+        Table {
+            slots: Slots::new(slots),
+            shift: 64 - slots.trailing_zeros(),
+            seed,
+            used: AtomicUsize::new(0),
+            arena: zeroed_in_huge_pages(slots * ARENA_PER_SLOT),
+            arena_used: AtomicUsize::new(0),
+            holds_all_tokens: false,
+        }
+    }
+
+    /// Whether a piece that is not found is certainly no token.
+    pub fn knows(&self, piece: &[u8]) -> bool {
+        self.holds_all_tokens && piece.len() <= LONGEST
+    }
+
+    /// The place of `text[start..end]`. Its cache line is on its way.
+    #[inline(always)]
+    pub fn place(&self, text: &[u8], start: usize, end: usize) -> Place {
+        if end - start <= PACKED {
+            let key = pack(text, start, end);
+            let home = self.home(key);
+            prefetch(&self.slots, home);
+            Place { key, home }
+        } else {
+            self.place_of_long(&text[start..end])
+        }
+    }
+
+    #[inline(never)]
+    fn place_of_long(&self, piece: &[u8]) -> Place {
+        if piece.len() > LONGEST {
+            return NOWHERE;
+        }
+        let key = [hash_long(piece, self.seed), LONG | piece.len() as u64];
+        let home = self.home(key);
+        prefetch(&self.slots, home);
+        Place { key, home }
+    }
+
+    #[inline(always)]
+    fn home(&self, key: Key) -> usize {
+        let hash = if key[1] & LONG == 0 { hash(key, self.seed) } else { key[0] };
+        (hash >> self.shift) as usize
+    }
+
+    /// The ids of the piece if it is in the first slot that it could be in, and they are few: nearly always.
+    #[inline(always)]
+    pub fn find_first(&self, place: Place) -> Option<(Few, usize)> {
+        let slot = &self.slots[place.home];
+        // What the writer stored before the second half of the key is seen after it.
+        let high = slot[HIGH].load(Acquire);
+        let low = slot[LOW].load(Relaxed);
+        let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+        let count = (few[0] as u32 >> 24) as usize;
+        if (high ^ place.key[1]) | (low ^ place.key[0]) == 0 && count <= 4 {
+            return Some(([few[0] & WITHOUT_COUNT, few[1]], count));
+        }
+        None
+    }
+
+    /// The ids of the piece, which is at its place.
+    pub fn find(&self, place: Place, piece: &[u8]) -> Option<Found<'_>> {
+        for slot in self.reach(place) {
+            let high = slot[HIGH].load(Acquire);
+            if high == 0 {
+                return None;
+            }
+            if high != place.key[1] || slot[LOW].load(Relaxed) != place.key[0] {
+                continue;
+            }
+            let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+            if few[0] as u32 >> 24 != MANY {
+                return Some(Found::Few(few));
+            }
+            let (at, ids, bytes) = ((few[0] >> 32) as usize, few[1] as u32 as usize, (few[1] >> 32) as usize);
+            let start = at + bytes.div_ceil(4);
+            if self.arena[at..start].iter().map(|word| word.load(Relaxed)).eq(words(&piece[..bytes])) {
+                return Some(Found::Many(&self.arena[start..start + ids]));
+            }
+        }
+        None
+    }
+
+    /// The slots where a piece may be, in order.
+    fn reach(&self, place: Place) -> impl Iterator<Item = &Slot> {
+        let mask = self.slots.len() - 1;
+        (place.home..place.home + REACH).map(move |at| &self.slots[at & mask])
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.used.load(Relaxed) * 2 >= self.slots.len() || self.arena_used.load(Relaxed) > self.arena.len()
+    }
+
+    /// Keeps the ids of a piece, if there is room.
+    pub fn insert(&self, place: Place, piece: &[u8], ids: &[u32]) -> bool {
+        if piece.len() > LONGEST || self.is_full() {
+            return false;
+        }
+        let long = if piece.len() > PACKED { piece } else { &[] };
+        let value = if ids.len() <= 4 && long.is_empty() {
+            let id = |i: usize| ids.get(i).map_or(0, |&id| id as u64);
+            [id(0) | (ids.len() as u64) << 24 | id(1) << 32, id(2) | id(3) << 32]
+        } else {
+            let Some(at) =
+                self.keep(words(long).chain(ids.iter().copied()), long.len().div_ceil(4) + ids.len())
+            else {
+                return false;
+            };
+            [(MANY as u64) << 24 | (at as u64) << 32, ids.len() as u64 | (long.len() as u64) << 32]
+        };
+        self.publish(place, value)
+    }
+
+    /// Writes numbers to the arena; none where it is full.
+    fn keep(&self, numbers: impl Iterator<Item = u32>, len: usize) -> Option<usize> {
+        let at = self.arena_used.fetch_add(len, Relaxed);
+        let room = self.arena.get(at..at + len)?;
+        room.iter().zip(numbers).for_each(|(word, number)| word.store(number, Relaxed));
+        Some(at)
+    }
+
+    fn publish(&self, place: Place, value: Few) -> bool {
+        for slot in self.reach(place) {
+            if slot[HIGH].load(Relaxed) == 0
+                && slot[HIGH].compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_ok()
+            {
+                slot[LOW].store(place.key[0], Relaxed);
+                slot[VALUE].store(value[0], Relaxed);
+                slot[VALUE + 1].store(value[1], Relaxed);
+                slot[HIGH].store(place.key[1], Release);
+                self.used.fetch_add(1, Relaxed);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A table of twice the size with the same entries.
+    fn doubled(&self) -> Table {
+        let mut larger = Table::new(self.slots.len() * 2, self.seed);
+        larger.holds_all_tokens = self.holds_all_tokens;
+        for slot in self.slots.iter() {
+            let high = slot[HIGH].load(Acquire);
+            if high == 0 || high == CLAIMED {
+                continue;
+            }
+            let key = [slot[LOW].load(Relaxed), high];
+            let mut value = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+            if value[0] as u32 >> 24 == MANY {
+                let (at, ids, bytes) =
+                    ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize);
+                let len = bytes.div_ceil(4) + ids;
+                let numbers = self.arena[at..at + len].iter().map(|word| word.load(Relaxed));
+                let Some(at) = larger.keep(numbers, len) else { continue };
+                value[0] = (MANY as u64) << 24 | (at as u64) << 32;
+            }
+            let placed = larger.publish(Place { key, home: larger.home(key) }, value);
+            larger.holds_all_tokens &= placed;
+        }
+        larger
+    }
+}
+
+/// The bytes as numbers, four to one, the last padded with zeros.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks(4).map(|chunk| {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u32::from_le_bytes(word)
+    })
+}
+
+/// The table of the moment, and the next one when it is full.
+pub struct Cache {
+    table: ArcSwap<Table>,
+    /// Held by whoever makes the next table; nobody waits for it, so a fork at that moment does no harm.
+    growing: Mutex<()>,
+}
+
+impl Cache {
+    /// Knows the tokens, lowest ids first, as far as they fit.
+    pub fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Cache {
+        let slots = (count * 4).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
+        Cache { table: ArcSwap::from_pointee(seeded(tokens, slots)), growing: Mutex::new(()) }
+    }
+
+    /// The table, for as long as the guard lives: one document or so.
+    #[inline]
+    pub fn table(&self) -> arc_swap::Guard<Arc<Table>> {
+        self.table.load()
+    }
+
+    /// Called where a table is full: makes the next table, unless someone is at it.
+    #[cold]
+    pub fn grow<'a>(&self, full: &Table, tokens: impl Iterator<Item = (&'a [u8], u32)>) {
+        let Ok(_growing) = self.growing.try_lock() else { return };
+        let now = self.table.load();
+        if !std::ptr::eq(&**now, full) {
+            return;
+        }
+        let next =
+            if full.slots.len() < MOST_SLOTS { full.doubled() } else { seeded(tokens, full.slots.len()) };
+        self.table.store(Arc::new(next));
+    }
+}
+
+fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> Table {
+    let mut table = Table::new(slots, RandomState::new().hash_one(0));
+    let mut all = true;
+    for (token, id) in tokens {
+        if token.len() <= LONGEST {
+            let placed = table.used.load(Relaxed) * 4 <= slots
+                && table.insert(table.place(token, 0, token.len()), token, &[id]);
+            all &= placed;
+        }
+    }
+    table.holds_all_tokens = all;
+    table
+}

@@ -1,0 +1,92 @@
+//! Text to ids: split, then look every piece up, and merge the few that are new.
+//!
+//! Cost: on text whose pieces are known, about as much as the split. Pieces come in batches, so that the cache
+//! lines of a whole batch are asked for before the first is read, and four ids are written for each piece
+//! whatever their number, which costs less than a branch that guesses it.
+
+use std::cell::RefCell;
+
+use super::cache::{Found, Place, Table};
+use crate::split::Scratch;
+use crate::{Result, Tokenizer};
+
+const BATCH: usize = 32;
+
+thread_local! {
+    /// What a thread reuses from call to call.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Tokenizer {
+    /// [`Tokenizer::encode_ordinary`], appended.
+    pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut start = 0;
+            self.splitter().split_stepwise(text, scratch, |ends| {
+                self.encode_pieces(text.as_bytes(), start, ends, ids);
+                start = ends.last().map_or(start, |&end| end as usize);
+            })
+        })
+    }
+
+    /// The ids of the pieces of `text` that begin at `start` and end where `ends` says.
+    pub(crate) fn encode_pieces(&self, text: &[u8], mut start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+        let table = &**self.cache().table();
+        let mut places = [Place::default(); BATCH];
+        for ends in ends.chunks(BATCH) {
+            let mut from = start;
+            for (place, &end) in places.iter_mut().zip(ends) {
+                *place = table.place(text, from, end as usize);
+                from = end as usize;
+            }
+            ids.reserve(4 * BATCH);
+            for (&place, &end) in places.iter().zip(ends) {
+                if let Some((few, count)) = table.find_first(place) {
+                    debug_assert!(ids.capacity() - ids.len() >= 4 && count <= 4);
+                    // SAFETY: there is room for four ids for each piece of the batch that is still to come, and
+                    // the first `count` are now written.
+                    unsafe {
+                        ids.as_mut_ptr()
+                            .add(ids.len())
+                            .cast::<[u64; 2]>()
+                            .write_unaligned(few.map(u64::to_le));
+                        ids.set_len(ids.len() + count);
+                    }
+                } else {
+                    self.encode_rare(table, place, &text[start..end as usize], ids);
+                    ids.reserve(4 * BATCH);
+                }
+                start = end as usize;
+            }
+        }
+    }
+
+    /// A piece that is not in the first place where it could be: elsewhere, longer, or new.
+    #[inline(never)]
+    fn encode_rare(&self, table: &Table, place: Place, piece: &[u8], ids: &mut Vec<u32>) {
+        match table.find(place, piece) {
+            Some(Found::Few(few)) => ids.extend(few_ids(few)),
+            Some(Found::Many(many)) => {
+                ids.extend(many.iter().map(|id| id.load(std::sync::atomic::Ordering::Relaxed)))
+            }
+            None => {
+                let before = ids.len();
+                if table.knows(piece) {
+                    self.pairs().merge(piece, ids);
+                } else {
+                    self.encode_piece(piece, ids);
+                }
+                table.insert(place, piece, &ids[before..]);
+                if table.is_full() {
+                    self.cache().grow(table, self.ranks());
+                }
+            }
+        }
+    }
+}
+
+fn few_ids(few: [u64; 2]) -> impl Iterator<Item = u32> {
+    let count = few[0] as u32 >> 24;
+    let all = [few[0] as u32 & 0xFF_FFFF, (few[0] >> 32) as u32, few[1] as u32, (few[1] >> 32) as u32];
+    all.into_iter().take(count as usize)
+}

@@ -23,8 +23,8 @@ const SHAPES: [(Key, u64); 16] = {
 #[inline(always)]
 pub fn pack(text: &[u8], start: usize, end: usize) -> Key {
     let len = end - start;
-    let raw = match text.get(start..start + 16) {
-        Some(bytes) => <[u8; 16]>::try_from(bytes).expect("16 bytes"),
+    let raw = match text[start..].first_chunk::<16>() {
+        Some(bytes) => *bytes,
         None => {
             let mut bytes = [0; 16];
             bytes[..len].copy_from_slice(&text[start..end]);
@@ -54,6 +54,7 @@ pub fn hash([low, high]: Key, seed: u64) -> u64 {
 }
 
 /// For pieces of 16 bytes and more; the last 16 may be read twice.
+#[inline(never)]
 pub fn hash_long(bytes: &[u8], seed: u64) -> u64 {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let mut hash = bytes.len() as u64 ^ seed;

@@ -18,6 +18,7 @@
 //! the time.
 
 use std::hash::{BuildHasher, RandomState};
+use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex};
@@ -28,7 +29,10 @@ use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::packed::{Key, PACKED, hash, hash_long, pack};
 
 /// Longer pieces are not kept: they are rare, and seldom come again.
-pub const LONGEST: usize = 255;
+pub const LONGEST: usize = 1023;
+
+/// So many pieces are looked up together.
+pub const BATCH: usize = 32;
 
 /// (Few in tests, so that the table grows and starts over.)
 const FEWEST_SLOTS: usize = 1 << 10;
@@ -43,7 +47,7 @@ const REACH: usize = 32;
 /// The second half of a key while its slot is being filled. No key has it.
 const CLAIMED: u64 = u64::MAX;
 
-/// Marks the key of a long piece, whose other bits are a hash; lengths of packed ones are below it.
+/// Marks the key of a long piece, which is a hash and the length; lengths of packed ones are below it.
 const LONG: u64 = 0x80 << 56;
 
 /// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
@@ -96,9 +100,6 @@ pub struct Place {
     home: usize,
 }
 
-/// The place of a piece that is too long to be kept.
-const NOWHERE: Place = Place { key: [0, LONG | 1 << 32], home: 0 };
-
 pub enum Found<'a> {
     Few(Few),
     Many(&'a [AtomicU32]),
@@ -134,53 +135,19 @@ impl Table {
         self.holds_all_tokens && piece.len() <= LONGEST
     }
 
-    /// The place of `text[start..end]`. Its cache line is on its way.
+    /// The table as the inner loop needs it.
     #[inline(always)]
-    pub fn place(&self, text: &[u8], start: usize, end: usize) -> Place {
-        if end - start <= PACKED {
-            let key = pack(text, start, end);
-            let home = self.home(key);
-            prefetch(&self.slots, home);
-            Place { key, home }
-        } else {
-            self.place_of_long(&text[start..end])
-        }
+    pub fn view(&self) -> View<'_> {
+        View { slots: &self.slots, shift: self.shift, seed: self.seed }
     }
 
-    #[inline(never)]
-    fn place_of_long(&self, piece: &[u8]) -> Place {
-        if piece.len() > LONGEST {
-            return NOWHERE;
-        }
-        let key = [hash_long(piece, self.seed), LONG | piece.len() as u64];
-        let home = self.home(key);
-        prefetch(&self.slots, home);
-        Place { key, home }
-    }
-
-    #[inline(always)]
     fn home(&self, key: Key) -> usize {
         let hash = if key[1] & LONG == 0 { hash(key, self.seed) } else { key[0] };
         (hash >> self.shift) as usize
     }
 
-    /// The ids of the piece if it is in the first slot that it could be in, and they are few: nearly always.
-    #[inline(always)]
-    pub fn find_first(&self, place: Place) -> Option<(Few, usize)> {
-        let slot = &self.slots[place.home];
-        // What the writer stored before the second half of the key is seen after it.
-        let high = slot[HIGH].load(Acquire);
-        let low = slot[LOW].load(Relaxed);
-        let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
-        let count = (few[0] as u32 >> 24) as usize;
-        if (high ^ place.key[1]) | (low ^ place.key[0]) == 0 && count <= 4 {
-            return Some(([few[0] & WITHOUT_COUNT, few[1]], count));
-        }
-        None
-    }
-
     /// The ids of the piece, which is at its place.
-    pub fn find(&self, place: Place, piece: &[u8]) -> Option<Found<'_>> {
+    pub fn find(&self, place: &Place, piece: &[u8]) -> Option<Found<'_>> {
         for slot in self.reach(place) {
             let high = slot[HIGH].load(Acquire);
             if high == 0 {
@@ -203,9 +170,10 @@ impl Table {
     }
 
     /// The slots where a piece may be, in order.
-    fn reach(&self, place: Place) -> impl Iterator<Item = &Slot> {
+    fn reach(&self, place: &Place) -> impl Iterator<Item = &Slot> {
         let mask = self.slots.len() - 1;
-        (place.home..place.home + REACH).map(move |at| &self.slots[at & mask])
+        let home = place.home;
+        (home..home + REACH).map(move |at| &self.slots[at & mask])
     }
 
     pub fn is_full(&self) -> bool {
@@ -213,7 +181,7 @@ impl Table {
     }
 
     /// Keeps the ids of a piece, if there is room.
-    pub fn insert(&self, place: Place, piece: &[u8], ids: &[u32]) -> bool {
+    pub fn insert(&self, place: &Place, piece: &[u8], ids: &[u32]) -> bool {
         if piece.len() > LONGEST || self.is_full() {
             return false;
         }
@@ -240,7 +208,7 @@ impl Table {
         Some(at)
     }
 
-    fn publish(&self, place: Place, value: Few) -> bool {
+    fn publish(&self, place: &Place, value: Few) -> bool {
         for slot in self.reach(place) {
             if slot[HIGH].load(Relaxed) == 0
                 && slot[HIGH].compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_ok()
@@ -275,10 +243,69 @@ impl Table {
                 let Some(at) = larger.keep(numbers, len) else { continue };
                 value[0] = (MANY as u64) << 24 | (at as u64) << 32;
             }
-            let placed = larger.publish(Place { key, home: larger.home(key) }, value);
+            let placed = larger.publish(&Place { key, home: larger.home(key) }, value);
             larger.holds_all_tokens &= placed;
         }
         larger
+    }
+}
+
+/// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays in
+/// registers.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    slots: &'a [Slot],
+    shift: u32,
+    seed: u64,
+}
+
+impl View<'_> {
+    /// The place of `text[start..end]`. Its cache line is on its way.
+    #[inline(always)]
+    fn place(self, text: &[u8], start: usize, end: usize) -> Place {
+        let len = end - start;
+        let (key, hash) = if len <= PACKED {
+            let key = pack(text, start, end);
+            (key, hash(key, self.seed))
+        } else {
+            let hash = hash_long(&text[start..end], self.seed);
+            ([hash, LONG | len as u64], hash)
+        };
+        let home = (hash >> self.shift) as usize;
+        prefetch(self.slots, home);
+        Place { key, home }
+    }
+
+    /// The places of pieces that begin at `start` and end where `ends` says.
+    #[inline(never)]
+    pub fn place_all(self, text: &[u8], mut start: usize, ends: &[u32], places: &mut [Place; BATCH]) {
+        for (place, &end) in places.iter_mut().zip(ends) {
+            *place = self.place(text, start, end as usize);
+            start = end as usize;
+        }
+    }
+
+    /// Writes the ids of pieces to `room` as long as each is in the first slot that it could be in, and they are
+    /// few: nearly always. Returns how many pieces and ids they were.
+    #[inline(never)]
+    pub fn find_all(self, places: &[Place], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
+        let mut written = 0;
+        for (i, place) in places.iter().enumerate().take(BATCH) {
+            let slot = &self.slots[place.home];
+            // What the writer stored before the second half of the key is seen after it.
+            let high = slot[HIGH].load(Acquire);
+            let low = slot[LOW].load(Relaxed);
+            let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+            let count = (few[0] as u32 >> 24) as usize;
+            if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 || count > 4 {
+                return (i, written);
+            }
+            let few = [few[0] & WITHOUT_COUNT, few[1]].map(u64::to_le);
+            // SAFETY: at most BATCH - 1 pieces came before, each with at most four ids, so there is room for four.
+            unsafe { room.as_mut_ptr().add(written).cast::<Few>().write_unaligned(few) };
+            written += count;
+        }
+        (places.len(), written)
     }
 }
 
@@ -331,7 +358,7 @@ fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> Ta
     for (token, id) in tokens {
         if token.len() <= LONGEST {
             let placed = table.used.load(Relaxed) * 4 <= slots
-                && table.insert(table.place(token, 0, token.len()), token, &[id]);
+                && table.insert(&table.view().place(token, 0, token.len()), token, &[id]);
             all &= placed;
         }
     }

@@ -40,6 +40,28 @@ pub(crate) struct Pairs {
     /// says so from the second-level cache.
     filter: Vec<u64>,
     byte_of: HashMap<u32, u8>,
+    /// Which ids are the left and the right part of any pair: one in seven, as a rule.
+    lefts: Bits,
+    rights: Bits,
+}
+
+/// A set of ids.
+#[derive(Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn insert(&mut self, id: u32) {
+        let word = id as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (id % 64);
+    }
+
+    #[inline(always)]
+    fn contains(&self, id: u32) -> bool {
+        self.0.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 != 0)
+    }
 }
 
 /// Bits of the filter for each slot.
@@ -56,6 +78,8 @@ impl Pairs {
             used: 0,
             filter: vec![0; (slots * FILTER).div_ceil(64)],
             byte_of: byte_ids.into_iter().zip(0..=255).collect(),
+            lefts: Bits::default(),
+            rights: Bits::default(),
         }
     }
 
@@ -77,6 +101,8 @@ impl Pairs {
         self.slots[at] = key << ID_BITS | new as u64;
         let (word, bit) = self.filter_bit(hash);
         self.filter[word] |= 1 << bit;
+        self.lefts.insert(left);
+        self.rights.insert(right);
         if let Some(&first) = self.byte_of.get(&left)
             && let Some(&second) = self.byte_of.get(&right)
         {
@@ -92,6 +118,9 @@ impl Pairs {
 
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> u32 {
+        if !self.lefts.contains(left) || !self.rights.contains(right) {
+            return NONE;
+        }
         let key = key(left, right);
         let hash = hash(key);
         let (word, bit) = self.filter_bit(hash);

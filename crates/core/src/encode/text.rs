@@ -6,11 +6,9 @@
 
 use std::cell::RefCell;
 
-use super::cache::{Found, Place, Table};
+use super::cache::{BATCH, Found, Place, Table};
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};
-
-const BATCH: usize = 32;
 
 thread_local! {
     /// What a thread reuses from call to call.
@@ -31,39 +29,33 @@ impl Tokenizer {
 
     /// The ids of the pieces of `text` that begin at `start` and end where `ends` says.
     pub(crate) fn encode_pieces(&self, text: &[u8], mut start: usize, ends: &[u32], ids: &mut Vec<u32>) {
-        let table = &**self.cache().table();
+        let table = self.cache().table();
+        let view = table.view();
         let mut places = [Place::default(); BATCH];
         for ends in ends.chunks(BATCH) {
-            let mut from = start;
-            for (place, &end) in places.iter_mut().zip(ends) {
-                *place = table.place(text, from, end as usize);
-                from = end as usize;
-            }
-            ids.reserve(4 * BATCH);
-            for (&place, &end) in places.iter().zip(ends) {
-                if let Some((few, count)) = table.find_first(place) {
-                    debug_assert!(ids.capacity() - ids.len() >= 4 && count <= 4);
-                    // SAFETY: there is room for four ids for each piece of the batch that is still to come, and
-                    // the first `count` are now written.
-                    unsafe {
-                        ids.as_mut_ptr()
-                            .add(ids.len())
-                            .cast::<[u64; 2]>()
-                            .write_unaligned(few.map(u64::to_le));
-                        ids.set_len(ids.len() + count);
-                    }
-                } else {
-                    self.encode_rare(table, place, &text[start..end as usize], ids);
-                    ids.reserve(4 * BATCH);
+            view.place_all(text, start, ends, &mut places);
+            let mut done = 0;
+            loop {
+                ids.reserve(4 * BATCH);
+                let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
+                let (found, written) = view.find_all(&places[done..ends.len()], room);
+                // SAFETY: so many were written.
+                unsafe { ids.set_len(ids.len() + written) };
+                done += found;
+                if done == ends.len() {
+                    break;
                 }
-                start = end as usize;
+                let from = if done == 0 { start } else { ends[done - 1] as usize };
+                self.encode_rare(&table, &places[done], &text[from..ends[done] as usize], ids);
+                done += 1;
             }
+            start = ends.last().map_or(start, |&end| end as usize);
         }
     }
 
     /// A piece that is not in the first place where it could be: elsewhere, longer, or new.
     #[inline(never)]
-    fn encode_rare(&self, table: &Table, place: Place, piece: &[u8], ids: &mut Vec<u32>) {
+    fn encode_rare(&self, table: &Table, place: &Place, piece: &[u8], ids: &mut Vec<u32>) {
         match table.find(place, piece) {
             Some(Found::Few(few)) => ids.extend(few_ids(few)),
             Some(Found::Many(many)) => {

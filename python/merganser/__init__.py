@@ -26,7 +26,7 @@ from merganser.errors import (
     WriteError,
 )
 from merganser.formats.native import load
-from merganser.tokenizer import Tokenizer
+from merganser.tokenizer import Spans, Tokenizer
 from merganser.training import train
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "MerganserWarning",
     "PatternError",
     "SettingsError",
+    "Spans",
     "Tokenizer",
     "TokenizerError",
     "WriteError",

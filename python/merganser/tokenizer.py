@@ -1,13 +1,13 @@
 """Tokenizer: ranked tokens, a split pattern and special tokens. Never changes once made.
 
-`encode`, `encode_ordinary`, `decode` and `decode_bytes` are inherited from the native class, so that a call
-costs one call; what is here is what nobody does a million times a second.
+All that encodes and decodes is inherited from the native class, so that a call costs one call; what is
+here is what nobody does a million times a second.
 """
 
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from merganser import _core
 from merganser.errors import SettingsError
@@ -15,6 +15,21 @@ from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
     import tiktoken
+
+
+class Spans(NamedTuple):
+    """What `Tokenizer.encode_with_offsets` gives: ids, and (start, end) of each in the text.
+
+    chars: in characters, as Python counts them: all that the token has a part in. Of a character that is cut
+        in two, both tokens have the whole.
+    bytes: in bytes of UTF-8.
+
+    What is prepended or appended is no part of the text: its spans are empty.
+    """
+
+    ids: list[int]
+    chars: list[tuple[int, int]]
+    bytes: list[tuple[int, int]]
 
 
 class Tokenizer(_core.Tokenizer):

@@ -12,6 +12,7 @@ pub mod encode;
 mod error;
 mod memory;
 mod progress;
+mod spans;
 pub mod split;
 mod team;
 mod tokenizer;
@@ -19,4 +20,5 @@ pub mod train;
 
 pub use error::{Error, Result};
 pub use progress::{Progress, Stage};
+pub use spans::Spans;
 pub use tokenizer::Tokenizer;

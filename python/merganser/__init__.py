@@ -25,7 +25,7 @@ from merganser.errors import (
     TokenizerError,
     WriteError,
 )
-from merganser.formats.native import load
+from merganser.loading import load
 from merganser.tokenizer import Spans, Tokenizer
 from merganser.training import train
 

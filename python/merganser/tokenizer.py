@@ -133,9 +133,15 @@ class Tokenizer(_core.Tokenizer):
             f"<Tokenizer: {self.vocab_size:,} tokens, {len(self.special_tokens)} special, pattern {pattern}>"
         )
 
+    def __copy__(self) -> "Tokenizer":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Tokenizer":
+        return self
+
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickle, (
-            self.mergeable_ranks,
+            self.packed_ranks(),
             self.pattern_name or self.pattern,
             self.special_tokens,
             dict(self.merge_counts),
@@ -144,16 +150,11 @@ class Tokenizer(_core.Tokenizer):
 
 
 def _unpickle(
-    mergeable_ranks: dict[bytes, int],
+    packed_ranks: bytes,
     pattern: str,
     special_tokens: dict[str, int],
     merge_counts: dict[int, int],
     training: dict[str, Any],
 ) -> Tokenizer:
-    return Tokenizer(
-        mergeable_ranks,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        merge_counts=merge_counts,
-        training=training,
-    )
+    model = _core.Model.from_packed(packed_ranks, pattern, special_tokens)
+    return Tokenizer._of(model, merge_counts, training)

@@ -11,6 +11,7 @@ pub mod count;
 pub mod encode;
 mod error;
 mod memory;
+mod pack;
 mod progress;
 mod spans;
 pub mod split;
@@ -19,6 +20,7 @@ mod tokenizer;
 pub mod train;
 
 pub use error::{Error, Result};
+pub use pack::unpack_ranks;
 pub use progress::{Progress, Stage};
 pub use spans::Spans;
 pub use tokenizer::Tokenizer;

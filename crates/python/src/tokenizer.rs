@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use merganser_core::{Result, unpack_ranks};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -24,12 +25,48 @@ impl Model {
         pattern: &str,
         special_tokens: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let ranks = mergeable_ranks.items().extract::<Vec<(Vec<u8>, u32)>>()?;
-        let specials = special_tokens.items().extract::<Vec<(String, u32)>>()?;
+        let token = |(token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((token.cast::<PyBytes>()?.as_bytes().to_vec(), extract_id(&id)?))
+        };
+        let ranks = mergeable_ranks.iter().map(token).collect::<PyResult<_>>()?;
+        Model::make(py, move || Ok(ranks), pattern, special_tokens)
+    }
+
+    /// From what `Tokenizer.packed_ranks` gives.
+    #[staticmethod]
+    fn from_packed(
+        py: Python<'_>,
+        packed: &[u8],
+        pattern: &str,
+        special_tokens: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        Model::make(py, || unpack_ranks(packed), pattern, special_tokens)
+    }
+}
+
+impl Model {
+    fn make(
+        py: Python<'_>,
+        ranks: impl FnOnce() -> Result<Vec<(Vec<u8>, u32)>> + Send,
+        pattern: &str,
+        special_tokens: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let special = |(token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((token.extract::<String>()?, extract_id(&id)?))
+        };
+        let specials = special_tokens.iter().map(special).collect::<PyResult<_>>()?;
         let splitter = splitter(py, pattern)?;
-        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks, splitter, specials))?;
+        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks()?, splitter, specials))?;
         Ok(Model(Arc::new(model)))
     }
+}
+
+/// The id of a token in a vocabulary. The core says which are too high.
+fn extract_id(id: &Bound<'_, PyAny>) -> PyResult<u32> {
+    id.extract::<u32>().or_else(|_| {
+        let message = format!("an id is a whole number from 0 on, not {}", id.repr()?);
+        Err(raise(id.py(), "TokenizerError", message))
+    })
 }
 
 #[pyclass(frozen, subclass, module = "merganser._core")]
@@ -163,6 +200,12 @@ impl Tokenizer {
             ranks.set_item(PyBytes::new(py, token), id)?;
         }
         Ok(ranks)
+    }
+
+    /// The same as one string of bytes.
+    fn packed_ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let packed = run(py, || Ok(self.0.packed_ranks()))?;
+        Ok(PyBytes::new(py, &packed))
     }
 
     #[getter]

@@ -41,3 +41,25 @@ impl Tokenizer {
         Ok(spans)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::Allowed;
+    use crate::split::Splitter;
+
+    #[test]
+    fn a_character_cut_in_two_belongs_to_both_tokens() {
+        let mut ranks: Vec<(Vec<u8>, u32)> = (0..=255).map(|byte| (vec![byte], byte as u32)).collect();
+        // The end of é and the beginning of 中.
+        ranks.push((vec![0xa9, 0xe4], 256));
+        let specials = vec![("<é>".into(), 257)];
+        let tokenizer = Tokenizer::from_ranks(ranks, Splitter::new("(?s).+").unwrap(), specials).unwrap();
+        let options = Options { allowed: Allowed::All, prepend: Some(257), append: Some(0), ..Options::SAFE };
+        let ids = tokenizer.encode("é中<é>", &options).unwrap();
+        assert_eq!(ids, [257, 0xc3, 256, 0xb8, 0xad, 257, 0]);
+        let spans = tokenizer.spans(&ids, &options).unwrap();
+        assert_eq!(spans.bytes, [(0, 0), (0, 1), (1, 3), (3, 4), (4, 5), (5, 9), (9, 9)]);
+        assert_eq!(spans.chars, [(0, 0), (0, 1), (0, 2), (1, 2), (1, 2), (2, 5), (5, 5)]);
+    }
+}

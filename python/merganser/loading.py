@@ -30,8 +30,10 @@ def load(
 
     Everything is checked and nothing is run; a file that is not whole or not right is a `FormatError`.
 
-    >>> load("cl100k_base.tiktoken", pattern="gpt4")  # doctest: +SKIP
-    <Tokenizer: 100,256 tokens, 0 special, pattern gpt4>
+    >>> import merganser
+    >>> trained = merganser.train(["low lower lowest"] * 9, 260)
+    >>> load(trained.to_tiktoken()) == trained
+    True
     """
     if not isinstance(source, str | os.PathLike):
         _refuse("a tiktoken.Encoding", pattern, special_tokens)

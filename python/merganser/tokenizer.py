@@ -25,6 +25,10 @@ class Spans(NamedTuple):
     bytes: in bytes of UTF-8.
 
     What is prepended or appended is no part of the text: its spans are empty.
+
+    >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)})
+    >>> bytes_only.encode_with_offsets("aé").chars
+    [(0, 1), (1, 2), (1, 2)]
     """
 
     ids: list[int]
@@ -46,6 +50,13 @@ class Tokenizer(_core.Tokenizer):
     >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens={"<end>": 256})
     >>> bytes_only.encode("hi<end>", allowed_special="all")
     [104, 105, 256]
+    >>> bytes_only.encode_batch(["a", "hi"], append="<end>")
+    [[97, 256], [104, 105, 256]]
+    >>> ids, offsets = bytes_only.encode_flat(["a", "hi"])
+    >>> ids.tolist(), offsets.tolist()
+    ([97, 104, 105], [0, 1, 3])
+    >>> bytes_only.count_tokens(["a", "hi"])
+    [1, 2]
     """
 
     __slots__ = ("_merge_counts", "_training")

@@ -79,7 +79,12 @@ impl Tokenizer {
         Tokenizer(model.0.clone(), Ints::new(model.0.next_id() as usize))
     }
 
-    /// Text to ids. A special token in the text is an error unless it is allowed, or no longer disallowed.
+    /// Text to ids.
+    ///
+    /// A special token in the text is an error, for text from strangers must not steer a model. It becomes its
+    /// id where allowed_special names it or is "all"; it is plain text where disallowed_special, a collection
+    /// too, does not name it. prepend and append put a token at the ends of the document: a special token by
+    /// its name, or any by its id.
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
@@ -101,7 +106,8 @@ impl Tokenizer {
         encode::encode_ordinary(self, text)
     }
 
-    /// A list of ids for each text.
+    /// A list of ids for each text, all made as `encode` does, on as many threads as there are cores or as
+    /// threads says. A single long text is shared out as well. The result does not depend on it.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -119,7 +125,8 @@ impl Tokenizer {
         encode::encode_batch(self, texts, policy, threads)
     }
 
-    /// The ids of all texts in one array, and where those of each begin and end.
+    /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text i
+    /// are ids[offsets[i]:offsets[i + 1]]. No Python object is made for any of them.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -137,7 +144,7 @@ impl Tokenizer {
         encode::encode_flat(self, texts, policy, threads)
     }
 
-    /// The number of ids of a text, or a list with that of each of several.
+    /// The number of ids of a text, or a list with that of each of several texts.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -155,7 +162,7 @@ impl Tokenizer {
         encode::count_tokens(self, texts, policy, threads)
     }
 
-    /// Ids, and where each begins and ends in characters and in bytes.
+    /// Ids, and where in the text each begins and ends, in characters and in bytes: a `merganser.Spans`.
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"

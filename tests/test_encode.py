@@ -268,7 +268,7 @@ def test_what_is_no_text_is_refused(encode: object) -> None:
         encode(text for text in ("abc", "", None))
     with pytest.raises(EncodeError, match="not int"):
         encode(5)
-    with pytest.raises(EncodeError, match="lone surrogate at position 1"):
+    with pytest.raises(EncodeError, match=r"text number 1 .*lone surrogate at position 1"):
         encode(["abc", "a\ud83d"])
     with pytest.raises(EncodeError, match="endoftext"):
         encode(["abc", f"a{END}"])

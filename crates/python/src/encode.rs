@@ -269,8 +269,19 @@ impl<'py> Texts<'py> {
     }
 
     fn borrow(&self) -> PyResult<Vec<&str>> {
-        self.0.iter().map(|text| borrow_str(text, "EncodeError")).collect()
+        self.0
+            .iter()
+            .enumerate()
+            .map(|(n, text)| numbered(text.py(), n, borrow_str(text, "EncodeError")))
+            .collect()
     }
+}
+
+/// Says which of many texts is meant.
+fn numbered<T>(py: Python<'_>, n: usize, outcome: PyResult<T>) -> PyResult<T> {
+    outcome.map_err(|error| {
+        raise(py, "EncodeError", format!("text number {n} (the first is 0): {}", error.value(py)))
+    })
 }
 
 /// The Python int of every id, made when it is first used, so that an element of a list costs a reference

@@ -22,6 +22,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "MerganserWarning",
         "PatternError",
         "SettingsError",
+        "Spans",
         "Tokenizer",
         "TokenizerError",
         "WriteError",
@@ -57,6 +58,10 @@ def test_lone_surrogates_are_refused_everywhere() -> None:
         (lambda: merganser.split(broken), merganser.EncodeError),
         (lambda: tokenizer.encode(broken), merganser.EncodeError),
         (lambda: tokenizer.encode_ordinary(broken), merganser.EncodeError),
+        (lambda: tokenizer.encode_batch([broken]), merganser.EncodeError),
+        (lambda: tokenizer.encode_flat([broken]), merganser.EncodeError),
+        (lambda: tokenizer.encode_with_offsets(broken), merganser.EncodeError),
+        (lambda: tokenizer.count_tokens(broken), merganser.EncodeError),
         (lambda: merganser.count([broken]), merganser.CorpusError),
     ):
         with pytest.raises(error, match="lone surrogate at position 5"):

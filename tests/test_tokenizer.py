@@ -1,5 +1,6 @@
 """Tokenizer: exact, immutable, safe with text from strangers."""
 
+import copy
 import pickle
 import sys
 from pathlib import Path
@@ -118,12 +119,36 @@ def test_what_it_is_made_of_is_consistent() -> None:
 
 
 def test_it_survives_a_pickle_by_value() -> None:
-    copy = pickle.loads(pickle.dumps(TRAINED))
-    assert copy == TRAINED
-    assert hash(copy) == hash(TRAINED)
-    assert copy.merge_counts == TRAINED.merge_counts
-    assert copy.training == TRAINED.training
-    assert pickle.loads(pickle.dumps(CUSTOM[r"\w+"])) == CUSTOM[r"\w+"]
+    back = pickle.loads(pickle.dumps(TRAINED))
+    assert back == TRAINED
+    assert hash(back) == hash(TRAINED)
+    assert back.merge_counts == TRAINED.merge_counts
+    assert back.training == TRAINED.training
+    assert back.encode(TEXT) == TRAINED.encode(TEXT)
+    gaps = Tokenizer(
+        {bytes([byte]): 300 * byte for byte in range(256)} | {b"ab": 7}, special_tokens={"<s>": 8}
+    )
+    for tokenizer in (CUSTOM[r"\w+"], gaps):
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(tokenizer, protocol)) == tokenizer
+
+
+def test_a_pickle_is_hardly_larger_than_its_tokens() -> None:
+    tokenizer = Tokenizer(TRAINED.mergeable_ranks)
+    size = sum(len(token) + 2 for token in tokenizer.mergeable_ranks)
+    assert len(pickle.dumps(tokenizer)) < size + 200
+
+
+def test_a_damaged_pickle_is_refused() -> None:
+    make, (packed, *rest) = TRAINED.__reduce__()
+    for damaged in (packed[:-1], packed[1:], b"", b"\xff" * 99):
+        with pytest.raises(TokenizerError):
+            make(damaged, *rest)
+
+
+def test_what_never_changes_is_its_own_copy() -> None:
+    assert copy.copy(TRAINED) is TRAINED
+    assert copy.deepcopy([TRAINED])[0] is TRAINED
 
 
 def test_it_cannot_be_changed() -> None:

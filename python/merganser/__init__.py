@@ -25,8 +25,8 @@ from merganser.errors import (
     TokenizerError,
     WriteError,
 )
-from merganser.formats.native import load
-from merganser.tokenizer import Tokenizer
+from merganser.loading import load
+from merganser.tokenizer import Spans, Tokenizer
 from merganser.training import train
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "MerganserWarning",
     "PatternError",
     "SettingsError",
+    "Spans",
     "Tokenizer",
     "TokenizerError",
     "WriteError",

@@ -1,8 +1,12 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, final
+from typing import Literal, TypeAlias, final, overload
 
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import Self, disjoint_base
+
+from merganser.tokenizer import Spans
 
 __all__ = [
     "Counter",
@@ -70,6 +74,10 @@ class Model:
     def from_ranks(
         mergeable_ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]
     ) -> Model: ...
+    @staticmethod
+    def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model: ...
+
+_Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @disjoint_base
 class Tokenizer:
@@ -78,14 +86,68 @@ class Tokenizer:
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | Collection[str] = ...,
-        disallowed_special: Literal["all"] | Collection[str] = ...,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
     ) -> list[int]: ...
     def encode_ordinary(self, text: str) -> list[int]: ...
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        threads: int | None = None,
+    ) -> list[list[int]]: ...
+    def encode_flat(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        threads: int | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    @overload
+    def count_tokens(  # type: ignore[overload-overlap]  # a str is also an Iterable[str]
+        self,
+        texts: str,
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        threads: int | None = None,
+    ) -> int: ...
+    @overload
+    def count_tokens(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        threads: int | None = None,
+    ) -> list[int]: ...
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+    ) -> Spans: ...
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str: ...
     def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
     @property
     def mergeable_ranks(self) -> dict[bytes, int]: ...
+    def packed_ranks(self) -> bytes: ...
     @property
     def special_tokens(self) -> dict[str, int]: ...
     @property

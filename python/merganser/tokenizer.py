@@ -1,13 +1,13 @@
 """Tokenizer: ranked tokens, a split pattern and special tokens. Never changes once made.
 
-`encode`, `encode_ordinary`, `decode` and `decode_bytes` are inherited from the native class, so that a call
-costs one call; what is here is what nobody does a million times a second.
+All that encodes and decodes is inherited from the native class, so that a call costs one call; what is
+here is what nobody does a million times a second.
 """
 
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from merganser import _core
 from merganser.errors import SettingsError
@@ -15,6 +15,25 @@ from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
     import tiktoken
+
+
+class Spans(NamedTuple):
+    """What `Tokenizer.encode_with_offsets` gives: ids, and (start, end) of each in the text.
+
+    chars: in characters, as Python counts them: all that the token has a part in. Of a character that is cut
+        in two, both tokens have the whole.
+    bytes: in bytes of UTF-8.
+
+    What is prepended or appended is no part of the text: its spans are empty.
+
+    >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)})
+    >>> bytes_only.encode_with_offsets("aé").chars
+    [(0, 1), (1, 2), (1, 2)]
+    """
+
+    ids: list[int]
+    chars: list[tuple[int, int]]
+    bytes: list[tuple[int, int]]
 
 
 class Tokenizer(_core.Tokenizer):
@@ -31,6 +50,13 @@ class Tokenizer(_core.Tokenizer):
     >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens={"<end>": 256})
     >>> bytes_only.encode("hi<end>", allowed_special="all")
     [104, 105, 256]
+    >>> bytes_only.encode_batch(["a", "hi"], append="<end>")
+    [[97, 256], [104, 105, 256]]
+    >>> ids, offsets = bytes_only.encode_flat(["a", "hi"])
+    >>> ids.tolist(), offsets.tolist()
+    ([97, 104, 105], [0, 1, 3])
+    >>> bytes_only.count_tokens(["a", "hi"])
+    [1, 2]
     """
 
     __slots__ = ("_merge_counts", "_training")
@@ -118,9 +144,15 @@ class Tokenizer(_core.Tokenizer):
             f"<Tokenizer: {self.vocab_size:,} tokens, {len(self.special_tokens)} special, pattern {pattern}>"
         )
 
+    def __copy__(self) -> "Tokenizer":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Tokenizer":
+        return self
+
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickle, (
-            self.mergeable_ranks,
+            self.packed_ranks(),
             self.pattern_name or self.pattern,
             self.special_tokens,
             dict(self.merge_counts),
@@ -129,16 +161,11 @@ class Tokenizer(_core.Tokenizer):
 
 
 def _unpickle(
-    mergeable_ranks: dict[bytes, int],
+    packed_ranks: bytes,
     pattern: str,
     special_tokens: dict[str, int],
     merge_counts: dict[int, int],
     training: dict[str, Any],
 ) -> Tokenizer:
-    return Tokenizer(
-        mergeable_ranks,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        merge_counts=merge_counts,
-        training=training,
-    )
+    model = _core.Model.from_packed(packed_ranks, pattern, special_tokens)
+    return Tokenizer._of(model, merge_counts, training)

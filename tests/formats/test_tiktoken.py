@@ -1,11 +1,17 @@
-"""Exports to tiktoken give the same ids there."""
+"""tiktoken: its files and encodings give its ids here, and our exports give ours there."""
 
+import base64
 import sys
+from pathlib import Path
 
 import merganser
 import pytest
+import tiktoken
+import vocabs
 from corpora import corpus_text
 from hypothesis import given
+from merganser import FormatError, PatternError, SettingsError, Tokenizer, TokenizerError
+from merganser.formats import native
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
 
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
@@ -42,3 +48,152 @@ def test_without_tiktoken_the_message_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(ImportError, match=r"pip install 'merganser\[tiktoken\]'"):
         TRAINED["gpt4"].to_tiktoken()
+
+
+# ── loading ───────────────────────────────────────────────────────────────────
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def lines(ranks: dict[bytes, int]) -> bytes:
+    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "named.anyhow"
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_files_of_ranks_are_read_whole(name: str) -> None:
+    ours, theirs = vocabs.ours(name), vocabs.theirs(name)
+    assert ours.mergeable_ranks == theirs._mergeable_ranks
+    assert ours.special_tokens == theirs._special_tokens
+    assert ours.pattern == theirs._pat_str
+    assert ours.pattern_name
+
+
+@pytest.mark.parametrize("name", vocabs.OPENAI)
+def test_a_live_encoding_is_the_same_tokenizer(name: str) -> None:
+    assert merganser.load(vocabs.theirs(name)) == vocabs.ours(name)
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+def test_what_was_exported_comes_back(pattern: str) -> None:
+    back = merganser.load(EXPORTED[pattern])
+    assert back == TRAINED[pattern]
+    assert back.pattern_name == TRAINED[pattern].pattern_name
+
+
+def test_a_pattern_that_only_looks_like_an_export_is_kept() -> None:
+    looks = "(?:a)|(b)|(?s:.)"
+    encoding = tiktoken.Encoding("looks", pat_str=looks, mergeable_ranks=BYTES, special_tokens={})
+    assert merganser.load(encoding).pattern == looks
+
+
+def test_ranks_come_in_any_order_with_gaps_and_any_line_ends(file: Path) -> None:
+    ranks = {b"ab": 901, b"abc": 301} | {token: 2 * rank for token, rank in reversed(BYTES.items())}
+    expected = Tokenizer(ranks, pattern="gpt2", special_tokens={"<s>": 1000})
+    for data in (
+        lines(ranks),
+        lines(ranks).removesuffix(b"\n"),
+        lines(ranks).replace(b"\n", b"\r\n"),
+        lines(ranks).replace(b"\n", b"\n\n") + b"\r\n",
+    ):
+        file.write_bytes(data)
+        assert merganser.load(file, pattern="gpt2", special_tokens={"<s>": 1000}) == expected
+        assert merganser.load(str(file), pattern=r"\w+|\W").pattern == r"\w+|\W"
+
+
+def test_a_file_of_ranks_needs_a_pattern(file: Path) -> None:
+    file.write_bytes(lines(BYTES))
+    with pytest.raises(SettingsError, match=r"pattern=.* gpt2, gpt4, o200k"):
+        merganser.load(file)
+    with pytest.raises(PatternError, match="no split pattern is called"):
+        merganser.load(file, pattern="gpt5")
+    with pytest.raises(PatternError):
+        merganser.load(file, pattern="(")
+    with pytest.raises(SettingsError, match="ordinary token"):
+        merganser.load(file, pattern="gpt4", special_tokens={"a": 256})
+    with pytest.raises(FormatError, match="named"):
+        merganser.load(file, pattern="gpt4", special_tokens={"<s>": 255})
+    for id in (-1, 2**32, "256", 1.5):
+        with pytest.raises(TokenizerError, match="an id is a whole number"):
+            merganser.load(file, pattern="gpt4", special_tokens={"<s>": id})  # type: ignore[dict-item]
+
+
+def test_other_sources_say_their_pattern_themselves(tmp_path: Path) -> None:
+    TRAINED["gpt4"].save(tmp_path / "t")
+    for source in (tmp_path / "t", EXPORTED["gpt4"]):
+        for settings in ({"pattern": "gpt4"}, {"special_tokens": {}}):
+            with pytest.raises(SettingsError, match=r"Tokenizer\(loaded\.mergeable_ranks"):
+                merganser.load(source, **settings)
+
+
+@pytest.mark.parametrize("source", [5, None, b"path", {"a": 1}, EXPORTED])
+def test_what_is_neither_path_nor_encoding_is_refused(source: object) -> None:
+    with pytest.raises(TokenizerError, match=r"a path or a tiktoken\.Encoding"):
+        merganser.load(source)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"YWI=", "line 257"),
+        (b"YWI= ", "line 257"),
+        (b"YWI= 256 1", "line 257"),
+        (b"YWI=  256", "line 257"),
+        (b" 256", "line 257"),
+        (b"YWI= -1", "line 257"),
+        (b"YWI= 0256", "line 257"),
+        (b"YWI= 256.0", "line 257"),
+        (b"YWI= 99999999999", "line 257"),
+        (b"YWI= 9999999999", "an id is a whole number"),
+        (b"YWI= 16777216", "too high"),
+        (b"YW-= 256", "line 257"),
+        (b"YWI 256", "not base64"),
+        (b"YWI== 256", "not base64"),
+        (b"Y=== 256", "line 257"),
+        (b"YWI=\xff 256", "line 257"),
+        (b"YWI= 256\rYWJj 257", "line 257"),
+        (b"YQ== 256", "twice"),
+        (b"YWI= 97", "both"),
+        (b"YWI= 256\n" * 2, "twice"),
+        (b"\x80\x04\x95 cbuiltins", "line 257"),
+    ],
+)
+def test_files_of_ranks_are_not_believed(file: Path, line: bytes, message: str) -> None:
+    for data in (lines(BYTES) + line, lines(BYTES) + line + b"\n" + lines({b"xy": 300})):
+        file.write_bytes(data)
+        with pytest.raises(FormatError, match=rf"named\.anyhow.*{message}"):
+            merganser.load(file, pattern="gpt4")
+
+
+def test_the_wrong_line_is_named_in_a_long_file(file: Path) -> None:
+    many = BYTES | {b"%05d" % n: 256 + n for n in range(20_000)}
+    file.write_bytes(lines(many) + b"?\n" + lines({b"xy": 30_000}))
+    with pytest.raises(FormatError, match="line 20257 "):
+        merganser.load(file, pattern="gpt4")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"{}", b"PK\x03\x04", b"merganser", b"\x80\x04"])
+def test_what_has_no_known_format_is_refused(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
+    with pytest.raises(FormatError, match="neither a merganser tokenizer nor"):
+        merganser.load(file, pattern="gpt4")
+
+
+def test_limits_stop_a_file_of_ranks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_bytes(lines(BYTES | {b"ab" * 9: 256}))
+    for limit, value in (("MAX_FILE_BYTES", 100), ("MAX_TOKENS", 100), ("MAX_TOKEN_BYTES", 10)):
+        with monkeypatch.context() as patch:
+            patch.setattr(native, limit, value)
+            with pytest.raises(FormatError):
+                merganser.load(file, pattern="gpt4")
+    merganser.load(file, pattern="gpt4")
+
+
+def test_a_missing_byte_is_named(file: Path) -> None:
+    file.write_bytes(lines({token: rank for token, rank in BYTES.items() if rank != 0x7F}))
+    with pytest.raises(FormatError, match="0x7f"):
+        merganser.load(file, pattern="gpt4")

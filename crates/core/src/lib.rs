@@ -10,14 +10,19 @@ pub mod corpus;
 pub mod count;
 pub mod encode;
 mod error;
+mod key;
 mod memory;
-mod packed;
+mod pack;
+
 mod progress;
+mod spans;
 pub mod split;
 mod team;
 mod tokenizer;
 pub mod train;
 
 pub use error::{Error, Result};
+pub use pack::unpack_ranks;
 pub use progress::{Progress, Stage};
+pub use spans::Spans;
 pub use tokenizer::Tokenizer;

@@ -96,6 +96,11 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> 
     settle(py, outcome)
 }
 
+/// Runs work that is over before another thread could make use of the GIL, and so keeps it.
+pub fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    settle(py, catch_unwind(AssertUnwindSafe(work)))
+}
+
 /// What Python gets to see of an outcome: never a panic, which no `except Exception` would catch.
 fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any + Send>>) -> PyResult<T> {
     match outcome {

@@ -1,6 +1,7 @@
 //! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
 
 mod counts;
+mod encode;
 mod errors;
 mod interrupt;
 mod text;

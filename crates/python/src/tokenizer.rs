@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use merganser_core::encode::{Allowed, Options};
+use merganser_core::{Result, unpack_ranks};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::encode::{self, Given, Ints, Policy, Threads};
 use crate::errors::raise;
 use crate::interrupt::run;
-use crate::text::{borrow_str, splitter};
+use crate::text::splitter;
 
 /// A tokenizer of the core that is not yet wrapped in a Python object that can do something.
 #[pyclass(frozen, module = "merganser._core")]
@@ -24,46 +25,158 @@ impl Model {
         pattern: &str,
         special_tokens: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let ranks = mergeable_ranks.items().extract::<Vec<(Vec<u8>, u32)>>()?;
-        let specials = special_tokens.items().extract::<Vec<(String, u32)>>()?;
+        let token = |(token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((token.cast::<PyBytes>()?.as_bytes().to_vec(), extract_id(&id)?))
+        };
+        let ranks = mergeable_ranks.iter().map(token).collect::<PyResult<_>>()?;
+        Model::make(py, move || Ok(ranks), pattern, special_tokens)
+    }
+
+    /// From what `Tokenizer.packed_ranks` gives.
+    #[staticmethod]
+    fn from_packed(
+        py: Python<'_>,
+        packed: &[u8],
+        pattern: &str,
+        special_tokens: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        Model::make(py, || unpack_ranks(packed), pattern, special_tokens)
+    }
+}
+
+impl Model {
+    fn make(
+        py: Python<'_>,
+        ranks: impl FnOnce() -> Result<Vec<(Vec<u8>, u32)>> + Send,
+        pattern: &str,
+        special_tokens: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let special = |(token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((token.extract::<String>()?, extract_id(&id)?))
+        };
+        let specials = special_tokens.iter().map(special).collect::<PyResult<_>>()?;
         let splitter = splitter(py, pattern)?;
-        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks, splitter, specials))?;
+        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks()?, splitter, specials))?;
         Ok(Model(Arc::new(model)))
     }
 }
 
+/// The id of a token in a vocabulary. The core says which are too high.
+fn extract_id(id: &Bound<'_, PyAny>) -> PyResult<u32> {
+    id.extract::<u32>().or_else(|_| {
+        let message = format!("an id is a whole number from 0 on, not {}", id.repr()?);
+        Err(raise(id.py(), "TokenizerError", message))
+    })
+}
+
 #[pyclass(frozen, subclass, module = "merganser._core")]
-pub struct Tokenizer(pub Arc<merganser_core::Tokenizer>);
+pub struct Tokenizer(pub Arc<merganser_core::Tokenizer>, pub Ints);
 
 #[pymethods]
 impl Tokenizer {
     #[new]
     fn new(model: &Model) -> Self {
-        Tokenizer(model.0.clone())
+        Tokenizer(model.0.clone(), Ints::new(model.0.next_id() as usize))
     }
 
-    /// Text to ids. A special token in the text is an error unless it is allowed, or no longer disallowed.
-    #[pyo3(signature = (text, *, allowed_special = Choice(Allowed::None), disallowed_special = Choice(Allowed::All)))]
-    fn encode(
+    /// Text to ids.
+    ///
+    /// A special token in the text is an error, for text from strangers must not steer a model. It becomes its
+    /// id where allowed_special names it or is "all"; it is plain text where disallowed_special, a collection
+    /// too, does not name it. prepend and append put a token at the ends of the document: a special token by
+    /// its name, or any by its id.
+    #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
+    #[pyo3(
+        text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
+    )]
+    fn encode<'py>(
         &self,
-        text: &Bound<'_, PyString>,
-        allowed_special: Choice,
-        disallowed_special: Choice,
-    ) -> PyResult<Vec<u32>> {
-        let borrowed = borrow_str(text, "EncodeError")?;
-        let options = Options {
-            allowed: allowed_special.0,
-            disallowed: disallowed_special.0,
-            prepend: None,
-            append: None,
-        };
-        run(text.py(), || self.0.encode(borrowed, &options))
+        text: &Bound<'py, PyString>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::encode(self, text, policy)
     }
 
     /// Text to ids; what looks like a special token is plain text.
-    fn encode_ordinary(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
-        let borrowed = borrow_str(text, "EncodeError")?;
-        run(text.py(), || self.0.encode_ordinary(borrowed))
+    fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        encode::encode_ordinary(self, text)
+    }
+
+    /// A list of ids for each text, all made as `encode` does, on as many threads as there are cores or as
+    /// threads says. A single long text is shared out as well. The result does not depend on it.
+    #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
+    #[pyo3(
+        text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
+    )]
+    fn encode_batch<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+        threads: Threads,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::encode_batch(self, texts, policy, threads)
+    }
+
+    /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text i
+    /// are ids[offsets[i]:offsets[i + 1]]. No Python object is made for any of them.
+    #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
+    #[pyo3(
+        text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
+    )]
+    fn encode_flat<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+        threads: Threads,
+    ) -> PyResult<encode::Flat<'py>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::encode_flat(self, texts, policy, threads)
+    }
+
+    /// The number of ids of a text, or a list with that of each of several texts.
+    #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
+    #[pyo3(
+        text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
+    )]
+    fn count_tokens<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+        threads: Threads,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::count_tokens(self, texts, policy, threads)
+    }
+
+    /// Ids, and where in the text each begins and ends, in characters and in bytes: a `merganser.Spans`.
+    #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
+    #[pyo3(
+        text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
+    )]
+    fn encode_with_offsets<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::encode_with_offsets(self, text, policy)
     }
 
     /// Ids to text. Where they are not UTF-8, "strict" is an error and "replace" puts U+FFFD.
@@ -94,6 +207,12 @@ impl Tokenizer {
             ranks.set_item(PyBytes::new(py, token), id)?;
         }
         Ok(ranks)
+    }
+
+    /// The same as one string of bytes.
+    fn packed_ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let packed = run(py, || Ok(self.0.packed_ranks()))?;
+        Ok(PyBytes::new(py, &packed))
     }
 
     #[getter]
@@ -147,25 +266,6 @@ impl Tokenizer {
 
     fn equals(&self, other: &Tokenizer) -> bool {
         self.0 == other.0
-    }
-}
-
-/// "all", or a collection of special tokens.
-struct Choice(Allowed);
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Choice {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(word) = given.cast::<PyString>() {
-            if word.to_str()? == "all" {
-                return Ok(Choice(Allowed::All));
-            }
-            let message = format!("name special tokens in a collection, [{}], or say \"all\"", word.repr()?);
-            return Err(raise(given.py(), "EncodeError", message));
-        }
-        let tokens: Vec<String> = given.try_iter()?.map(|token| token?.extract()).collect::<PyResult<_>>()?;
-        Ok(Choice(if tokens.is_empty() { Allowed::None } else { Allowed::Only(tokens) }))
     }
 }
 

@@ -1,1 +1,5 @@
-"""Formats: one file each, read and write side by side."""
+"""Formats: one file each, read and write side by side. `merganser.load` finds out which one a file has."""
+
+
+class BadFile(Exception):
+    """What is wrong with a file; the caller knows its name."""

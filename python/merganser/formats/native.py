@@ -17,11 +17,10 @@ import hashlib
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
-from merganser.errors import FormatError, MerganserError
 from merganser.files import written_whole
+from merganser.formats import BadFile
 from merganser.tokenizer import Tokenizer
 
 MAGIC = b"merganser tokenizer "
@@ -57,50 +56,16 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
 
 
-def load(path: str | os.PathLike[str]) -> Tokenizer:
-    """Reads a tokenizer that `save` wrote, from the file or from the folder that holds it.
-
-    Everything is checked; a file that is not whole or not right is a `FormatError`.
-    """
-    file = Path(path)
-    if file.is_dir():
-        file = file / FILE_NAME
-    try:
-        return _parse(_read(file))
-    except _Bad as bad:
-        raise FormatError(f"{file} {bad}") from None
-    except FormatError:
-        raise
-    except MerganserError as error:
-        raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
+def _damaged(what: str) -> BadFile:
+    return BadFile(f"is damaged: {what}; get a fresh copy, or train again")
 
 
-class _Bad(Exception):
-    """What is wrong with a file; the caller knows its name."""
-
-
-def _damaged(what: str) -> _Bad:
-    return _Bad(f"is damaged: {what}; get a fresh copy, or train again")
-
-
-def _read(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"cannot read the tokenizer {file}: {error.strerror}; check the path") from error
-    if len(data) > MAX_FILE_BYTES:
-        raise _Bad(f"is larger than {MAX_FILE_BYTES >> 20} MiB, which no tokenizer is")
-    return data
-
-
-def _parse(data: bytes) -> Tokenizer:
-    if not data.startswith(MAGIC):
-        raise _Bad("is not a merganser tokenizer: its first line says otherwise")
+def parse(data: bytes) -> Tokenizer:
+    """The tokenizer that `save` wrote; the file begins with `MAGIC`."""
     body, newline, last = data.removesuffix(b"\n").rpartition(b"\n")
     magic, _, rest = body.partition(b"\n")
     if magic != MAGIC + b"%d" % VERSION:
-        raise _Bad(
+        raise BadFile(
             f"has the version {magic[len(MAGIC) :][:20]!r}, and this merganser reads {VERSION}; upgrade it"
         )
     if not last.startswith(b"sha256 ") or not data.endswith(b"\n"):

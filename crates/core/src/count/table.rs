@@ -9,8 +9,8 @@ use bytemuck::Zeroable;
 use hashbrown::HashTable;
 
 use super::{Counts, Settings};
+use crate::key::{Key, PACKED, hash, hash_long, pack, unpack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
-use crate::packed::{Key, PACKED, hash, hash_long, pack, unpack};
 use crate::{Error, Progress, Result};
 
 const BATCH: usize = 32;

@@ -25,8 +25,8 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
+use crate::key::{Key, PACKED, hash, hash_long, pack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
-use crate::packed::{Key, PACKED, hash, hash_long, pack};
 
 /// Longer pieces are not kept: they are rare, and seldom come again.
 pub const LONGEST: usize = 1023;

@@ -14,8 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
+use crate::key::mix;
 use crate::memory::zeroed_in_huge_pages;
-use crate::packed::mix;
 
 /// Pieces of at most this many bytes are merged in arrays on the stack.
 const SHORT: usize = 255;

@@ -1,5 +1,5 @@
-//! Packed pieces: up to 15 bytes and their length in two machine words, compared in two instructions and
-//! hashed with one multiplication. Nearly all pieces are that short. The idea is gigatoken's.
+//! Key: a piece of up to 15 bytes and its length in two machine words, compared in two instructions and hashed with
+//! one multiplication. Nearly all pieces are that short. The idea is gigatoken's.
 
 /// The longest piece that is packed.
 pub const PACKED: usize = 15;

@@ -1,0 +1,95 @@
+"""Loading: a tokenizer from a file of any known format, or from another library's object."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merganser._core import preset_names
+from merganser.errors import FormatError, MerganserError, SettingsError, TokenizerError
+from merganser.formats import BadFile, native
+from merganser.formats import tiktoken as ranks
+from merganser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import tiktoken
+
+
+def load(
+    source: "str | os.PathLike[str] | tiktoken.Encoding",
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+) -> Tokenizer:
+    """Reads a tokenizer.
+
+    source: a file that `Tokenizer.save` wrote, or the folder that holds it; a `.tiktoken` file of ranks; or a
+        live `tiktoken.Encoding`. Which format a file has is read from the file, not from its name.
+    pattern, special_tokens: what a file of ranks does not say. It needs a pattern: a preset's name or a
+        regular expression. All other sources say both themselves, and giving them is an error.
+
+    Everything is checked and nothing is run; a file that is not whole or not right is a `FormatError`.
+
+    >>> import merganser
+    >>> trained = merganser.train(["low lower lowest"] * 9, 260)
+    >>> load(trained.to_tiktoken()) == trained
+    True
+    """
+    if not isinstance(source, str | os.PathLike):
+        _refuse("a tiktoken.Encoding", pattern, special_tokens)
+        return ranks.from_encoding(source)
+    file = Path(source)
+    if file.is_dir():
+        file = file / native.FILE_NAME
+    try:
+        data = _read(file)
+        if ranks.recognised(data):
+            return _from_ranks(file, ranks.parse(data), pattern, special_tokens)
+        if not data.startswith(native.MAGIC):
+            raise BadFile(
+                "is neither a merganser tokenizer nor a .tiktoken file of ranks: its first line says so"
+            )
+        _refuse(str(file), pattern, special_tokens)
+        return _from_native(file, data)
+    except BadFile as bad:
+        raise FormatError(f"{file} {bad}") from None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(native.MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise FormatError(f"cannot read the tokenizer {file}: {error.strerror}; check the path") from error
+    if len(data) > native.MAX_FILE_BYTES:
+        raise BadFile(f"is larger than {native.MAX_FILE_BYTES >> 20} MiB, which no tokenizer is")
+    return data
+
+
+def _from_native(file: Path, data: bytes) -> Tokenizer:
+    try:
+        return native.parse(data)
+    except MerganserError as error:
+        raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
+
+
+def _from_ranks(
+    file: Path, mergeable_ranks: dict[bytes, int], pattern: str | None, specials: Mapping[str, int] | None
+) -> Tokenizer:
+    if pattern is None:
+        raise SettingsError(
+            f"{file} holds ranks but not how to split text; pass pattern=, a regular expression or one of "
+            f"{', '.join(preset_names())} (cl100k_base has gpt4, o200k_base has o200k, Qwen has qwen2)"
+        )
+    try:
+        return Tokenizer(mergeable_ranks, pattern=pattern, special_tokens=specials)
+    except TokenizerError as error:
+        raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
+
+
+def _refuse(source: str, pattern: str | None, special_tokens: Mapping[str, int] | None) -> None:
+    if pattern is not None or special_tokens is not None:
+        raise SettingsError(
+            f"{source} says itself what its pattern and special tokens are; load it without them, then make "
+            "another with Tokenizer(loaded.mergeable_ranks, pattern=…, special_tokens=…)"
+        )

@@ -1,0 +1,471 @@
+"""Encode: the ids of tiktoken and of the oracle, whichever way they are asked for."""
+
+import gc
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import chain, pairwise
+from pathlib import Path
+
+import merganser
+import numpy as np
+import pytest
+import regex
+import tiktoken
+import vocabs
+from adversarial import TEXTS as ADVERSARIAL
+from corpora import corpus_text
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser import EncodeError, SettingsError, Spans, Tokenizer
+from oracle import encode_piece
+from strategies import CUSTOM_PATTERNS, PRESETS, texts
+
+TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
+END = "<|endoftext|>"
+TRAINED = {
+    pattern: merganser.train([TEXT], 262, pattern=pattern, special_tokens=[END])
+    for pattern in PRESETS + CUSTOM_PATTERNS
+}
+RANKS = {pattern: tokenizer.mergeable_ranks for pattern, tokenizer in TRAINED.items()}
+ONE = merganser.train([TEXT], 300, special_tokens=[END, "<|end|>"])
+
+batches = st.lists(texts | st.just(END) | st.just(f"a{END}b"), max_size=8)
+
+
+def tokenizers() -> list[Tokenizer]:
+    """A trained one, and a real one where it is on this machine."""
+    real = [vocabs.ours("cl100k_base")] if vocabs.VOCABS.exists() else []
+    return [ONE, *real]
+
+
+# ── the same ids as others ────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+@given(text=texts)
+def test_ids_are_those_of_tiktoken(name: str, text: str) -> None:
+    ours, theirs = vocabs.ours(name), vocabs.theirs(name)
+    ids = ours.encode_ordinary(text)
+    assert ids == theirs.encode_ordinary(text)
+    assert ours.decode(ids) == text
+    special = next(iter(ours.special_tokens))
+    mixed = f"{text}{special}{text}{special}"
+    for allowed in ("all", {special}):
+        assert ours.encode(mixed, allowed_special=allowed) == theirs.encode(mixed, allowed_special=allowed)
+    assert ours.encode(mixed, disallowed_special=()) == theirs.encode(mixed, disallowed_special=())
+
+
+@pytest.mark.parametrize("name", vocabs.OPENAI)
+@pytest.mark.parametrize("corpus", ["english.txt", "code.txt", "multilingual.txt"])
+def test_real_text_has_the_ids_of_tiktoken(name: str, corpus: str) -> None:
+    text = corpus_text(corpus, 1_000_000)[-400_000:]
+    ids = vocabs.ours(name).encode_ordinary(text)
+    assert ids == vocabs.theirs(name).encode_ordinary(text)
+    assert vocabs.ours(name).decode(ids) == text
+
+
+def tiktoken_ids(encoding: tiktoken.Encoding, text: str) -> list[int]:
+    """What tiktoken gives; where it panics, what it gives for each piece that another engine cuts."""
+    try:
+        return encoding.encode_ordinary(text)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+    pieces = regex.findall(encoding._pat_str, text)
+    return [id for piece in pieces for id in encoding._encode_single_piece(piece)]
+
+
+@pytest.mark.parametrize("name", vocabs.OPENAI)
+@pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=ADVERSARIAL)
+def test_long_runs_have_the_ids_of_tiktoken(name: str, text: str) -> None:
+    ours = vocabs.ours(name)
+    ids = ours.encode_ordinary(text)
+    assert ids == tiktoken_ids(vocabs.theirs(name), text)
+    assert ours.decode(ids) == text
+
+
+@pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=ADVERSARIAL)
+def test_long_runs_have_the_ids_of_the_oracle(text: str) -> None:
+    for tokenizer in tokenizers():
+        ranks = tokenizer.mergeable_ranks
+        short = text[:400] + text[-400:]
+        pieces = merganser.split(short, tokenizer.pattern)
+        tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+        assert tokenizer.encode_ordinary(short) == [ranks[token] for token in tokens]
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+@given(text=texts)
+def test_every_pattern_gives_the_ids_of_the_oracle(pattern: str, text: str) -> None:
+    tokenizer, ranks = TRAINED[pattern], RANKS[pattern]
+    pieces = merganser.split(text, pattern)
+    tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+    ids = tokenizer.encode_ordinary(text)
+    assert ids == [ranks[token] for token in tokens]
+    assert tokenizer.decode(ids) == text
+
+
+def test_ids_with_gaps_are_kept() -> None:
+    ranks = {bytes([byte]): 7 * byte for byte in range(256)} | {b"ab": 5000, b"abc": 9000}
+    tokenizer = Tokenizer(ranks, pattern="gpt2", special_tokens={"<s>": 1_000_000})
+    assert tokenizer.encode("abcd<s>", allowed_special="all") == [9000, 700, 1_000_000]
+    assert tokenizer.encode_batch(["ab", "<s>"], allowed_special="all") == [[5000], [1_000_000]]
+
+
+# ── the same ids whichever way they are asked for ─────────────────────────────
+
+
+@given(batch=batches, allowed=st.sampled_from([(), "all", {END}, ["<|end|>"]]))
+def test_batches_are_many_single_texts(batch: list[str], allowed: str | set[str]) -> None:
+    for tokenizer in tokenizers():
+        policy = {"allowed_special": allowed, "disallowed_special": (), "prepend": END, "append": 65}
+        single = [tokenizer.encode(text, **policy) for text in batch]
+        for threads in (None, 1, 2, 3, 4):
+            assert tokenizer.encode_batch(batch, **policy, threads=threads) == single
+            ids, offsets = tokenizer.encode_flat(batch, **policy, threads=threads)
+            assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == single
+            assert offsets[0] == 0
+            assert offsets[-1] == len(ids)
+            assert tokenizer.count_tokens(batch, **policy, threads=threads) == [len(ids) for ids in single]
+        assert [tokenizer.count_tokens(text, **policy) for text in batch] == [len(ids) for ids in single]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter, dict.fromkeys, lambda texts: (text for text in texts)])
+def test_texts_come_in_any_iterable(kind: type) -> None:
+    batch = ["one", "two", "", "drei"]
+    single = [ONE.encode(text) for text in batch]
+    assert ONE.encode_batch(kind(batch)) == single
+    assert ONE.encode_flat(kind(batch))[0].tolist() == list(chain(*single))
+    assert ONE.count_tokens(kind(batch)) == [len(ids) for ids in single]
+
+
+def test_nothing_gives_nothing() -> None:
+    assert ONE.encode("") == ONE.encode_ordinary("") == []
+    assert ONE.encode_batch([]) == ONE.count_tokens([]) == []
+    assert ONE.count_tokens("") == 0
+    ids, offsets = ONE.encode_flat([])
+    assert (ids.tolist(), offsets.tolist()) == ([], [0])
+    assert ONE.encode_with_offsets("") == Spans([], [], [])
+
+
+def long_text() -> str:
+    """More than a megabyte, with many kinds of pieces, and special tokens."""
+    words = random.Random(3).choices(TEXT.split(" "), k=250_000)
+    return " ".join(words) + END + "中文" * 10_000 + " " * 50_000 + END
+
+
+def test_long_texts_are_the_sum_of_their_documents() -> None:
+    text = long_text()
+    documents = [f"{document}{END}" for document in text.split(END)[:-1]]
+    for tokenizer in tokenizers():
+        single = [tokenizer.encode(document, allowed_special="all") for document in documents]
+        expected = list(chain(*single))
+        assert tokenizer.encode(text, allowed_special="all") == expected
+        assert tokenizer.decode(expected) == text
+        for threads in (1, 2, 3, 4):
+            policy = {"allowed_special": "all", "threads": threads}
+            assert tokenizer.encode_batch([text, "", text], **policy) == [expected, [], expected]
+            assert tokenizer.encode_flat([text], **policy)[0].tolist() == expected
+            assert tokenizer.count_tokens(text, **policy) == len(expected)
+            assert tokenizer.count_tokens([text, "a"], **policy) == [len(expected), 1]
+
+
+def test_flat_arrays_are_plain_numpy() -> None:
+    ids, offsets = ONE.encode_flat([TEXT, TEXT])
+    assert (ids.dtype, offsets.dtype) == (np.uint32, np.int64)
+    assert ids.flags.c_contiguous
+    assert ids.flags.writeable
+    copy = ids.copy()
+    del offsets
+    gc.collect()
+    assert (ids == copy).all()
+
+
+def test_texts_of_every_size_take_the_same_way_to_the_same_ids() -> None:
+    # Around the sizes where the bindings change their ways: 4 KiB and 1 MiB.
+    unit = "the cat's 中文 "
+    for size in (4096, 1 << 20):
+        for length in range(size // len(unit.encode()) - 1, size // len(unit.encode()) + 2):
+            text = unit * length
+            ids = ONE.encode(text)
+            assert ids == ONE.encode_ordinary(text) == ONE.encode_batch([text])[0]
+            assert ONE.count_tokens(text) == len(ids)
+            assert ONE.decode(ids) == text
+
+
+# ── offsets ───────────────────────────────────────────────────────────────────
+
+
+@given(text=texts | texts.map(lambda text: f"{text}{END}{text}"))
+def test_offsets_say_where_each_token_stands(text: str) -> None:
+    data = text.encode()
+    for tokenizer in tokenizers():
+        spans = tokenizer.encode_with_offsets(text, allowed_special="all")
+        assert spans.ids == tokenizer.encode(text, allowed_special="all")
+        assert len(spans.ids) == len(spans.chars) == len(spans.bytes)
+        at = 0
+        for id, (first, last), (start, end) in zip(spans.ids, spans.chars, spans.bytes, strict=True):
+            assert start == at
+            assert data[start:end] == tokenizer.decode_bytes([id])
+            at = end
+            # The characters touched, counted from the text itself.
+            edges = [0]
+            for character in text:
+                edges.append(edges[-1] + len(character.encode()))
+            touched = [n for n in range(len(text)) if edges[n] < end and edges[n + 1] > start]
+            assert (first, last) == (touched[0], touched[-1] + 1)
+        assert at == len(data)
+
+
+def test_what_is_added_at_the_ends_has_no_place_in_the_text() -> None:
+    spans = ONE.encode_with_offsets("é!", prepend=END, append="<|end|>")
+    end = ONE.special_tokens
+    assert spans.ids == [end[END], *ONE.encode("é!"), end["<|end|>"]]
+    assert (spans.chars[0], spans.chars[-1]) == ((0, 0), (2, 2))
+    assert (spans.bytes[0], spans.bytes[-1]) == ((0, 0), (3, 3))
+    only = ONE.encode_with_offsets("", prepend=65, append=66)
+    assert only == Spans([65, 66], [(0, 0), (0, 0)], [(0, 0), (0, 0)])
+
+
+# ── what is asked for wrongly ─────────────────────────────────────────────────
+
+
+def test_documents_are_marked_at_their_ends() -> None:
+    ids = ONE.encode(TEXT)
+    end = ONE.special_tokens[END]
+    assert ONE.encode(TEXT, prepend=END) == [end, *ids]
+    assert ONE.encode(TEXT, append=END) == [*ids, end]
+    assert ONE.encode(TEXT, prepend=end, append=65) == [end, *ids, 65]
+    assert ONE.encode(TEXT, prepend=None, append=None) == ids
+    assert ONE.encode_batch(["a", ""], append=END) == [[97, end], [end]]
+    assert ONE.count_tokens("a", prepend=END, append=END) == 3
+
+
+@pytest.mark.parametrize("token", ["<|nobody|>", "", "\ud800", 300, -1, 2**40, 1.5, b"a", [END]])
+@pytest.mark.parametrize("end", ["prepend", "append"])
+def test_an_unknown_token_at_the_ends_is_refused(token: object, end: str) -> None:
+    with pytest.raises(EncodeError, match=r"special tokens are \[.*endoftext"):
+        ONE.encode("a", **{end: token})
+    with pytest.raises(EncodeError, match="special tokens"):
+        ONE.encode_batch(["a"], **{end: token})
+
+
+@pytest.mark.parametrize("encode", [ONE.encode_batch, ONE.encode_flat])
+def test_one_text_is_not_many(encode: object) -> None:
+    with pytest.raises(EncodeError, match=r"\[text\]"):
+        encode("abc")
+
+
+@pytest.mark.parametrize("encode", [ONE.encode_batch, ONE.encode_flat, ONE.count_tokens])
+def test_what_is_no_text_is_refused(encode: object) -> None:
+    with pytest.raises(EncodeError, match=r"number 1 \(the first is 0\) is bytes"):
+        encode(["abc", b"abc"])
+    with pytest.raises(EncodeError, match=r"number 2 .* is NoneType"):
+        encode(text for text in ("abc", "", None))
+    with pytest.raises(EncodeError, match="not int"):
+        encode(5)
+    with pytest.raises(EncodeError, match=r"text number 1 .*lone surrogate at position 1"):
+        encode(["abc", "a\ud83d"])
+    with pytest.raises(EncodeError, match="endoftext"):
+        encode(["abc", f"a{END}"])
+    with pytest.raises(ZeroDivisionError):
+        encode(str(1 // n) for n in (1, 0))
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_threads_are_counted_from_one(threads: object) -> None:
+    for encode in (ONE.encode_batch, ONE.encode_flat, ONE.count_tokens):
+        with pytest.raises(SettingsError, match="threads"):
+            encode(["abc"], threads=threads)
+
+
+@pytest.mark.parametrize("name", ["allowed_special", "disallowed_special"])
+@pytest.mark.parametrize("choice", [END, "ALL", "\ud800", None, 5, [5], [b"all"], ["\ud800"]])
+def test_special_tokens_are_named_in_a_collection(name: str, choice: object) -> None:
+    for encode in (ONE.encode, ONE.encode_with_offsets, ONE.count_tokens):
+        with pytest.raises(EncodeError):
+            encode("abc", **{name: choice})
+
+
+@pytest.mark.parametrize("text", [b"abc", None, 5, ["abc"]])
+def test_encode_takes_one_text(text: object) -> None:
+    for encode in (ONE.encode, ONE.encode_ordinary, ONE.encode_with_offsets):
+        with pytest.raises(TypeError, match="str"):
+            encode(text)
+
+
+# ── memory, threads, processes, signals ───────────────────────────────────────
+
+
+def test_ids_outlive_their_tokenizer() -> None:
+    tokenizer = Tokenizer({bytes([byte]): 5000 + byte for byte in range(256)})
+    lists = [tokenizer.encode("abc"), *tokenizer.encode_batch(["abc"] * 3)]
+    del tokenizer
+    gc.collect()
+    assert lists == [[5097, 5098, 5099]] * 4
+
+
+def test_lists_hold_one_reference_for_each_element() -> None:
+    tokenizer = Tokenizer({bytes([byte]): 5000 + byte for byte in range(256)})
+    kept = tokenizer.encode("a")
+    a = kept[0]
+    before = sys.getrefcount(a)
+    many = [tokenizer.encode("aa" * 50), tokenizer.encode_batch(["aaa"] * 10), tokenizer.encode_ordinary("a")]
+    now = sys.getrefcount(a)
+    assert now == before + 131
+    del many
+    for _ in range(100):
+        tokenizer.encode("aaa")
+        with pytest.raises(EncodeError):
+            tokenizer.encode_batch(["aaa", 5])  # type: ignore[list-item]
+    now = sys.getrefcount(a)
+    assert now == before
+
+
+def test_the_garbage_collector_stays_as_it_was() -> None:
+    assert gc.isenabled()
+    ONE.encode_batch(["abc"] * 10)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        ONE.encode_batch(["abc"] * 10)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_list_may_change_while_it_is_encoded() -> None:
+    for _ in range(20):
+        batch = [f"{TEXT}{n}" for n in range(600)]
+        thread = threading.Thread(target=batch.clear)
+        expected = [f"{TEXT}{n}" for n in range(600)]
+        thread.start()
+        encoded = ONE.encode_batch(batch)
+        thread.join()
+        assert [ONE.decode(ids) for ids in encoded] in (expected, [])
+
+
+def test_32_threads_share_one_tokenizer() -> None:
+    tokenizer = tokenizers()[-1]
+    random_ = random.Random(5)
+    samples = ["".join(random_.choices(TEXT, k=random_.randrange(300))) for _ in range(40)]
+    samples += [TEXT * 30, long_text()[:200_000]]
+    expected = [tokenizer.encode(sample) for sample in samples]
+    wrong: list[str] = []
+    start = threading.Barrier(32)
+
+    def hammer(seed: int) -> None:
+        order = random.Random(seed)
+        start.wait()
+        for _ in range(60):
+            n = order.randrange(len(samples))
+            if tokenizer.encode(samples[n]) != expected[n]:
+                wrong.append(samples[n])
+        if tokenizer.encode_batch(samples, threads=2) != expected:
+            wrong.append("batch")
+
+    threads = [threading.Thread(target=hammer, args=(seed,)) for seed in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+#: Uses the tokenizer and its threads before the workers are made, as a data loader would.
+WORKERS = """
+import multiprocessing, sys, merganser
+text = "the cat sat on the mat, 2024 times; naïve café 中文 " * 40_000
+tokenizer = merganser.train([text[:10_000]], 280, special_tokens=["<s>"])
+def work(job):
+    number, tokenizer = job
+    batch = [text, f"worker {number}", text]
+    ids = tokenizer.encode_batch(batch, threads=2)
+    assert [tokenizer.decode(part) for part in ids] == batch
+    assert tokenizer.encode(f"<s>{number}", allowed_special="all")[0] == 279
+    return sum(map(len, ids)), sum(tokenizer.count_tokens(batch))
+def shared(number):
+    return work((number, tokenizer))
+if __name__ == "__main__":
+    expected = [work((number, tokenizer)) for number in range(8)]
+    with multiprocessing.get_context(sys.argv[1]).Pool(4) as pool:
+        assert pool.map(work, [(number, tokenizer) for number in range(8)], chunksize=1) == expected
+        if sys.argv[1] == "fork":
+            assert pool.map(shared, range(8), chunksize=1) == expected
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_four_workers_get_the_tokenizer_by_value(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "workers.py"
+    script.write_text(WORKERS)
+    done = subprocess.run(
+        [sys.executable, script, method], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "done\n", done.stderr
+
+
+#: Hundreds of megabytes: far from done when the signal comes.
+LONG_BATCH = """
+import sys, merganser
+tokenizer = merganser.train(["the cat sat on the mat"] * 9, 265)
+short = "the cat sat on the mat, and what is more, " * 1_000
+if sys.argv[1] == "encode":
+    texts = short * 5_000
+else:
+    texts = [short] * 10_000
+tokenizer.encode_batch([short] * 100)
+print("working", flush=True)
+try:
+    getattr(tokenizer, sys.argv[1])(texts)
+    print("done before it could be stopped", flush=True)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+assert tokenizer.encode_batch([short] * 100)[99] == tokenizer.encode(short)
+print("and it still works", flush=True)
+"""
+
+
+@pytest.mark.parametrize("way", ["encode", "encode_batch", "encode_flat", "count_tokens"])
+def test_ctrl_c_stops_a_long_batch_at_once(way: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", LONG_BATCH, way], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        start = time.perf_counter()
+        assert process.stdout.readline() == "stopped\n"
+        took = time.perf_counter() - start
+        # 0.2 s is promised; a busy machine gets as much again.
+        assert took < 0.4, f"{took:.3f} s"
+        assert process.stdout.readline() == "and it still works\n"
+
+
+def test_other_threads_run_while_a_batch_is_encoded() -> None:
+    ticks = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    # Texts below a megabyte are encoded on this thread, a longer batch on others.
+    ONE.encode_flat([TEXT * 3_000] * 40)
+    for _ in range(10):
+        ONE.encode_flat([TEXT * 3_000])
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    during = [at for at in ticks if start < at < end]
+    gaps = [b - a for a, b in zip([start, *during], [*during, end], strict=True)]
+    assert max(gaps) < max(0.2, (end - start) / 2)

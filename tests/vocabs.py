@@ -1,0 +1,56 @@
+"""The vocabularies of real encodings, in merganser and in tiktoken, made of the same files. No network."""
+
+import base64
+import json
+from functools import cache
+from pathlib import Path
+
+import merganser
+import pytest
+import tiktoken
+
+VOCABS = Path(__file__).parents[2] / "shared" / "vocabs"
+
+#: Encoding: its file, its pattern, where its special tokens are.
+_FILES = {
+    "gpt2": ("gpt2.tiktoken", "gpt2", None),
+    "cl100k_base": ("cl100k_base.tiktoken", "gpt4", "cl100k.special.json"),
+    "o200k_base": ("o200k_base.tiktoken", "o200k", "o200k.special.json"),
+    "llama3": ("llama3.tiktoken", "llama3", "llama3.special.json"),
+    "qwen3": ("qwen3.tiktoken", "qwen2", "qwen3.special.json"),
+}
+#: Those that tiktoken itself ships.
+OPENAI = ("gpt2", "cl100k_base", "o200k_base")
+ALL = tuple(_FILES)
+
+
+def rank_file(name: str) -> Path:
+    """The file of ranks; the test is skipped where there is none."""
+    file = VOCABS / _FILES[name][0]
+    if not file.exists():
+        pytest.skip(f"{file} is not on this machine")
+    return file
+
+
+def special_tokens(name: str) -> dict[str, int]:
+    file = _FILES[name][2]
+    if file is None:
+        return {"<|endoftext|>": 50256}
+    tokens: dict[str, int] = json.loads((VOCABS / file).read_text("utf-8"))
+    return tokens
+
+
+@cache
+def ours(name: str) -> merganser.Tokenizer:
+    return merganser.load(rank_file(name), pattern=_FILES[name][1], special_tokens=special_tokens(name))
+
+
+@cache
+def theirs(name: str) -> tiktoken.Encoding:
+    """Read without our reader."""
+    lines = (line.split() for line in rank_file(name).read_bytes().splitlines())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    pattern = merganser.Counts({}, pattern=_FILES[name][1]).pattern
+    return tiktoken.Encoding(
+        name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens(name)
+    )

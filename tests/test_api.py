@@ -22,6 +22,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "MerganserWarning",
         "PatternError",
         "SettingsError",
+        "StreamDecoder",
         "Tokenizer",
         "TokenizerError",
         "WriteError",

@@ -17,6 +17,6 @@ mod team;
 mod tokenizer;
 pub mod train;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, unknown_id};
 pub use progress::{Progress, Stage};
 pub use tokenizer::Tokenizer;

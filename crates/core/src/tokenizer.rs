@@ -9,10 +9,12 @@
 //! checked here, once, so that nothing that uses a tokenizer needs to doubt it.
 
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::encode::decode::Slots;
 use crate::encode::derive::{Derived, derive};
 use crate::encode::pieces::Pairs;
 use crate::encode::special::finder;
@@ -43,6 +45,8 @@ pub struct Tokenizer {
     pairs: Pairs,
     merges: Vec<(u32, u32, u32)>,
     whole_piece_only: Vec<u32>,
+    /// For decoding; made when first needed.
+    pub(crate) slots: OnceLock<Slots>,
 }
 
 impl Tokenizer {
@@ -106,6 +110,7 @@ impl Tokenizer {
             pairs,
             merges,
             whole_piece_only,
+            slots: OnceLock::new(),
         })
     }
 
@@ -275,9 +280,23 @@ impl Tokenizer {
         (self.starts.len() - 1) as u32
     }
 
-    pub(crate) fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
+    pub fn is_special(&self, id: u32) -> bool {
+        self.specials.binary_search_by_key(&id, |&(_, id)| id).is_ok()
+    }
+
+    /// The bytes of a token, or of the text of a special token.
+    pub fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
         let bytes = (id < self.next_id()).then(|| span(&self.bytes, &self.starts, id))?;
         (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// How many bytes an id stands for, special or not; 0 if it is not in use.
+    #[inline(always)]
+    pub(crate) fn length_of(&self, id: u32) -> usize {
+        match self.starts.get(id as usize..) {
+            Some(&[start, end, ..]) => (end - start) as usize,
+            _ => 0,
+        }
     }
 
     pub(crate) fn pairs(&self) -> &Pairs {

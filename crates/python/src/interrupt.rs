@@ -95,6 +95,11 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> 
     settle(py, outcome)
 }
 
+/// Runs work of some microseconds on the calling thread, with the GIL: to give it away and take it back costs more.
+pub fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    settle(py, catch_unwind(AssertUnwindSafe(work)))
+}
+
 /// What Python gets to see of an outcome: never a panic, which no `except Exception` would catch.
 fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any + Send>>) -> PyResult<T> {
     match outcome {

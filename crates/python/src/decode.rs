@@ -5,14 +5,14 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use merganser_core::encode::{Stream, utf16};
+use merganser_core::encode::Stream;
 use merganser_core::{Error, Result, Tokenizer};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use crate::errors::{raise, to_python};
-use crate::ids::{Ids, Walk, one};
+use crate::ids::{Ids, Shared, one, read};
 use crate::interrupt::{run, run_attached};
 
 /// Fewer ids than this, some 20 µs of work, are not worth giving the GIL away for.
@@ -20,6 +20,13 @@ const FEW: usize = 1 << 13;
 
 /// A batch is decoded in groups of about so many ids, some 10 ms of work; Ctrl-C is looked for in between.
 const GROUP: usize = 1 << 20;
+
+/// A thread keeps so much room for its next decoding at most, in bytes: fresh memory costs as much as the work.
+const KEPT: usize = 8 << 20;
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 pub fn decode<'py>(
     tokenizer: &Tokenizer,
@@ -29,20 +36,23 @@ pub fn decode<'py>(
     let py = ids.py();
     let lossy = is_lossy(py, errors)?;
     let ids = Ids::of(ids)?;
-    let walk = ids.walk();
-    let mut decoded = SPARE.take();
-    let filled = run_sized(py, ids.len(), || Ok(decoded.fill(tokenizer, walk)))?;
-    filled.map_err(|error| ids.raise(py, error))?;
-    let text = decoded.to_str(py, lossy);
-    decoded.keep();
+    let shared = ids.shared();
+    let mut utf8 = SPARE.take();
+    utf8.clear();
+    let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), &mut utf8)))?;
+    decoded.map_err(|error| ids.raise(py, error))?;
+    let text = to_str(py, &utf8, lossy);
+    if utf8.capacity() <= KEPT {
+        SPARE.set(utf8);
+    }
     text
 }
 
 pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
     let ids = Ids::of(ids)?;
-    let walk = ids.walk();
-    let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(walk)))?;
+    let shared = ids.shared();
+    let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(read(shared))))?;
     let length = length.map_err(|error| ids.raise(py, error))?;
     // SAFETY: without bytes to copy, this makes new ones to be filled in, and it is owned or null.
     let bytes = unsafe {
@@ -54,7 +64,7 @@ pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyRe
         let first = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<MaybeUninit<u8>>();
         std::slice::from_raw_parts_mut(first, length)
     };
-    let filled = run_sized(py, ids.len(), || Ok(tokenizer.decode_into(walk, room)))?;
+    let filled = run_sized(py, ids.len(), || Ok(tokenizer.decode_into(read(shared), room)))?;
     if filled.map_err(|error| ids.raise(py, error))? == length {
         Ok(bytes)
     } else {
@@ -79,11 +89,11 @@ pub fn decode_batch<'py>(
         }
     };
     let texts = PyList::empty(py);
-    let mut sequences = batch.try_iter()?;
+    let mut items = batch.try_iter()?;
     loop {
         let (mut group, mut size) = (Vec::new(), 0);
         while size < GROUP
-            && let Some(sequence) = sequences.next()
+            && let Some(sequence) = items.next()
         {
             let sequence = sequence?;
             let ids = Ids::of(&sequence).map_err(|error| in_batch(py, error, texts.len() + group.len()))?;
@@ -94,10 +104,10 @@ pub fn decode_batch<'py>(
         if group.is_empty() {
             return Ok(texts);
         }
-        let walks: Vec<Walk> = group.iter().map(Ids::walk).collect();
-        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &walks, size, threads)))?;
+        let sequences: Vec<Shared> = group.iter().map(Ids::shared).collect();
+        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads)))?;
         for (text, ids) in decoded.into_iter().zip(&group) {
-            let text = text.map_err(|error| ids.raise(py, error)).and_then(|text| text.to_str(py, lossy));
+            let text = text.map_err(|error| ids.raise(py, error)).and_then(|utf8| to_str(py, &utf8, lossy));
             texts.append(text.map_err(|error| in_batch(py, error, texts.len()))?)?;
         }
         py.check_signals()?;
@@ -105,18 +115,23 @@ pub fn decode_batch<'py>(
 }
 
 /// Every sequence on some thread, in the order given. What takes less than a thread takes to start stays on this one.
-fn decode_group(tokenizer: &Tokenizer, walks: &[Walk], size: usize, threads: usize) -> Vec<Result<Decoded>> {
-    let threads = threads.min(walks.len()).min(1 + size / (1 << 16));
+fn decode_group(
+    tokenizer: &Tokenizer,
+    sequences: &[Shared<'_>],
+    size: usize,
+    threads: usize,
+) -> Vec<Result<Vec<u8>>> {
+    let threads = threads.min(sequences.len()).min(1 + size / (1 << 16));
     if threads == 1 {
-        return walks.iter().map(|&walk| Decoded::of(tokenizer, walk)).collect();
+        return sequences.iter().map(|ids| decode_utf8(tokenizer, ids)).collect();
     }
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         while let at = next.fetch_add(1, Relaxed)
-            && let Some(&walk) = walks.get(at)
+            && let Some(ids) = sequences.get(at)
         {
-            done.push((at, Decoded::of(tokenizer, walk)));
+            done.push((at, decode_utf8(tokenizer, ids)));
         }
         done
     };
@@ -157,10 +172,14 @@ pub fn decode_with_offsets<'py>(
         }
     };
     let ids = Ids::of(ids)?;
-    let walk = ids.walk();
+    let shared = ids.shared();
     let decoded = run_sized(py, ids.len(), || {
-        let ids: Vec<u32> = walk.collect();
-        Ok(if in_bytes { tokenizer.decode_with_byte_offsets(&ids) } else { tokenizer.decode_with_offsets(&ids) })
+        let ids: Vec<u32> = read(shared).collect();
+        Ok(if in_bytes {
+            tokenizer.decode_with_byte_offsets(&ids)
+        } else {
+            tokenizer.decode_with_offsets(&ids)
+        })
     })?;
     let (text, offsets) = decoded.map_err(|error| ids.raise(py, error))?;
     Ok((PyString::new(py, &text), offsets))
@@ -186,7 +205,11 @@ pub struct StreamDecoder {
 impl StreamDecoder {
     #[new]
     #[pyo3(signature = (tokenizer, errors = "strict", *, skip_special = false))]
-    fn new(tokenizer: &Bound<'_, crate::tokenizer::Tokenizer>, errors: &str, skip_special: bool) -> PyResult<Self> {
+    fn new(
+        tokenizer: &Bound<'_, crate::tokenizer::Tokenizer>,
+        errors: &str,
+        skip_special: bool,
+    ) -> PyResult<Self> {
         let stream = Stream::new(is_lossy(tokenizer.py(), errors)?, skip_special);
         Ok(StreamDecoder { tokenizer: tokenizer.get().0.clone(), stream: Mutex::new(stream) })
     }
@@ -194,15 +217,17 @@ impl StreamDecoder {
     /// The text that the next id, or the next few, complete: whole characters, or nothing yet.
     fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
-        if ids.is_exact_instance_of::<PyInt>() {
-            return self.push_ids(py, &[one(ids, 0)?]);
-        }
-        // A number of numpy's is not iterable, but an index.
-        if let Ok(id) = ids.extract::<u32>() {
-            return self.push_ids(py, &[id]);
-        }
-        let ids = Ids::of(ids)?;
-        self.push_ids(py, &ids.walk().collect::<Vec<u32>>())
+        // A number of numpy's is an index too.
+        let text = if ids.is_exact_instance_of::<PyInt>() || ids.extract::<u32>().is_ok() {
+            let id = one(ids, 0)?;
+            run_attached(py, || self.lock().push(&self.tokenizer, &[id]))?
+        } else {
+            let ids = Ids::of(ids)?;
+            let all: Vec<u32> = read(ids.shared()).collect();
+            let pushed = run_attached(py, || Ok(self.lock().push(&self.tokenizer, &all)))?;
+            pushed.map_err(|error| ids.raise(py, error))?
+        };
+        Ok(PyString::new(py, &text))
     }
 
     /// Ends the text: if a character is not whole, "strict" is an error and "replace" puts U+FFFD. Then the decoder
@@ -219,72 +244,28 @@ impl StreamDecoder {
 }
 
 impl StreamDecoder {
-    fn push_ids<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyString>> {
-        let text = run_attached(py, || self.lock().push(&self.tokenizer, ids))?;
-        Ok(PyString::new(py, &text))
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Stream> {
         self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What ids were decoded to.
-#[derive(Default)]
-struct Decoded {
-    utf8: Vec<u8>,
-    /// The same, if it is text and not ASCII: of this Python makes a `str` several times faster.
-    utf16: Vec<u16>,
+fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>) -> Result<Vec<u8>> {
+    let mut utf8 = Vec::new();
+    tokenizer.decode_onto(read(ids), &mut utf8)?;
+    Ok(utf8)
 }
 
-/// A thread keeps no more room for decoding than this, in bytes. Fresh memory costs as much as the work itself.
-const KEPT: usize = 8 << 20;
-
-thread_local! {
-    /// The room of the last decoding on this thread.
-    static SPARE: Cell<Decoded> = Cell::default();
-}
-
-impl Decoded {
-    fn of(tokenizer: &Tokenizer, ids: Walk) -> Result<Decoded> {
-        let mut decoded = Decoded::default();
-        decoded.fill(tokenizer, ids)?;
-        Ok(decoded)
-    }
-
-    fn fill(&mut self, tokenizer: &Tokenizer, ids: Walk) -> Result<()> {
-        self.utf8.clear();
-        self.utf16.clear();
-        tokenizer.decode_onto(ids, &mut self.utf8)?;
-        utf16(&self.utf8, &mut self.utf16);
-        Ok(())
-    }
-
-    fn to_str<'py>(&self, py: Python<'py>, lossy: bool) -> PyResult<Bound<'py, PyString>> {
-        // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
-        let text = unsafe {
-            let text = if self.utf16.is_empty() {
-                let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
-                ffi::PyUnicode_DecodeUTF8(self.utf8.as_ptr().cast(), self.utf8.len() as isize, errors)
-            } else {
-                // Told the order, it takes U+FEFF for the character that it is.
-                let mut order = if cfg!(target_endian = "little") { -1 } else { 1 };
-                let length = size_of_val(&self.utf16[..]) as isize;
-                ffi::PyUnicode_DecodeUTF16(self.utf16.as_ptr().cast(), length, std::ptr::null(), &mut order)
-            };
-            Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
-        };
-        text.map_err(|error| match std::str::from_utf8(&self.utf8) {
-            Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
-            _ => error,
-        })
-    }
-
-    fn keep(self) {
-        if self.utf8.capacity() + 2 * self.utf16.capacity() <= KEPT {
-            SPARE.set(self);
-        }
-    }
+fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
+    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
+    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
+    let text = unsafe {
+        let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
+        Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
+    };
+    text.map_err(|error| match std::str::from_utf8(utf8) {
+        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
+        _ => error,
+    })
 }
 
 fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {

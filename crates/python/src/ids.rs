@@ -15,45 +15,18 @@ use crate::errors::{raise, to_python};
 const PATIENCE: usize = 1 << 20;
 
 pub struct Ids<'py> {
-    walk: Walk,
     /// Where the ids are not used as they lie.
-    _owned: Vec<u32>,
+    owned: Vec<AtomicU32>,
     array: Option<Bound<'py, PyUntypedArray>>,
+    len: usize,
 }
 
-/// Goes through the ids, without the GIL if need be.
-#[derive(Clone, Copy)]
-pub struct Walk {
-    next: *const u32,
-    /// From one id to the next, in bytes.
-    stride: isize,
-    left: usize,
+/// Ids that another Python thread may write while they are read without the GIL: each is the old or the new number.
+pub type Shared<'a> = &'a [AtomicU32];
+
+pub fn read(ids: Shared<'_>) -> impl ExactSizeIterator<Item = u32> + Clone {
+    ids.iter().map(|id| id.load(Relaxed))
 }
-
-// SAFETY: it only reads, and what it reads may be written meanwhile: see `next`.
-unsafe impl Send for Walk {}
-// SAFETY: a shared one can only be copied.
-unsafe impl Sync for Walk {}
-
-impl Iterator for Walk {
-    type Item = u32;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u32> {
-        self.left = self.left.checked_sub(1)?;
-        let id = self.next;
-        self.next = id.wrapping_byte_offset(self.stride);
-        // SAFETY: `left` aligned numbers lie here, and the `Ids` that this came from keeps them alive. Another
-        // Python thread may write into the array while we have no GIL: this yields the old or the new number.
-        Some(unsafe { AtomicU32::from_ptr(id.cast_mut()) }.load(Relaxed))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl ExactSizeIterator for Walk {}
 
 impl<'py> Ids<'py> {
     pub fn of(ids: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
@@ -71,7 +44,8 @@ impl<'py> Ids<'py> {
             let message = format!("ids are a list, a numpy array or another iterable of int, not {kind}");
             return Err(PyTypeError::new_err(message));
         };
-        let all: PyResult<Vec<u32>> = items.enumerate().map(|(at, item)| one(&item?, at)).collect();
+        let id = |(at, item): (usize, PyResult<Bound<'_, PyAny>>)| one(&item?, at).map(AtomicU32::new);
+        let all: PyResult<Vec<AtomicU32>> = items.enumerate().map(id).collect();
         Ok(Ids::owned(all?))
     }
 
@@ -90,42 +64,49 @@ impl<'py> Ids<'py> {
         let dtype = array.dtype();
         let (kind, size) = (dtype.kind(), dtype.itemsize());
         if !matches!(kind, b'u' | b'i' | b'O') {
-            let message =
-                format!("an array of {dtype} holds no ids; if they are whole numbers, use .astype(\"uint32\")");
+            let message = format!(
+                "an array of {dtype} holds no ids; if they are whole numbers, use .astype(\"uint32\")"
+            );
             return Err(raise(py, "DecodeError", message));
         }
         // An id that does not fit becomes one that no token has, and so does a negative one of 32 bits.
         let fit = |id: Option<u32>| id.unwrap_or(u32::MAX);
         let native = kind != b'O' && dtype.is_native_byteorder() != Some(false) && array.is_aligned();
         let owned = match (kind, size) {
-            (_, 4) if native => {
-                // SAFETY: the array is alive.
-                let next = unsafe { (*array.as_array_ptr()).fields.data }.cast_const().cast();
-                let walk = Walk { next, stride: array.strides()[0], left: array.len() };
-                return Ok(Ids { walk, _owned: Vec::new(), array: Some(array.clone()) });
-            }
-            // SAFETY: the array holds numbers of this type, in native order, aligned.
+            (_, 4) if native && array.is_c_contiguous() => Vec::new(),
+            // SAFETY: the array holds numbers of this type, in native order and aligned; the same below.
+            (_, 4) if native => unsafe { gather(array, |id: u32| id) },
+            // SAFETY: see above.
             (b'u', 2) if native => unsafe { gather(array, |id: u16| id.into()) },
-            // SAFETY: the same.
+            // SAFETY: see above.
             (b'i', 8) if native => unsafe { gather(array, |id: i64| fit(id.try_into().ok())) },
-            // SAFETY: the same.
+            // SAFETY: see above.
             (b'u', 8) if native => unsafe { gather(array, |id: u64| fit(id.try_into().ok())) },
             _ => from_list(array.call_method0("tolist")?.cast::<PyList>()?)?,
         };
-        Ok(Ids { array: Some(array.clone()), ..Ids::owned(owned) })
+        Ok(Ids { owned, array: Some(array.clone()), len: array.len() })
     }
 
-    fn owned(ids: Vec<u32>) -> Ids<'py> {
-        let walk = Walk { next: ids.as_ptr(), stride: size_of::<u32>() as isize, left: ids.len() };
-        Ids { walk, _owned: ids, array: None }
+    fn owned(owned: Vec<AtomicU32>) -> Ids<'py> {
+        Ids { len: owned.len(), owned, array: None }
     }
 
     pub fn len(&self) -> usize {
-        self.walk.left
+        self.len
     }
 
-    pub fn walk(&self) -> Walk {
-        self.walk
+    pub fn shared(&self) -> Shared<'_> {
+        match &self.array {
+            Some(array) if self.owned.is_empty() && self.len > 0 => {
+                // SAFETY: `of_array` found that so many aligned numbers of 32 bits lie there, one after the other; the
+                // array is alive, and whoever writes into it meanwhile does no harm.
+                unsafe {
+                    let first = (*array.as_array_ptr()).fields.data.cast_const();
+                    std::slice::from_raw_parts(first.cast::<AtomicU32>(), self.len)
+                }
+            }
+            _ => &self.owned,
+        }
     }
 
     /// The exception for an error of the core, with the id as it was given.
@@ -143,24 +124,23 @@ impl<'py> Ids<'py> {
 ///
 /// # Safety
 /// The array has one dimension and holds aligned numbers of type `T` in native order.
-unsafe fn gather<T: Copy>(array: &Bound<'_, PyUntypedArray>, id: impl Fn(T) -> u32) -> Vec<u32> {
+unsafe fn gather<T: Copy>(array: &Bound<'_, PyUntypedArray>, id: impl Fn(T) -> u32) -> Vec<AtomicU32> {
     let stride = array.strides()[0];
     // SAFETY: the array is alive.
     let first = unsafe { (*array.as_array_ptr()).fields.data }.cast_const().cast::<T>();
     // SAFETY: an element of the array, by the rules of strides; we have the GIL.
     let read = |at: usize| unsafe { first.byte_offset(at as isize * stride).read() };
-    (0..array.len()).map(|at| id(read(at))).collect()
+    (0..array.len()).map(|at| AtomicU32::new(id(read(at)))).collect()
 }
 
-fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
-    let mut ids = vec![0; list.len()];
-    let mut at = 0;
-    for part in ids.chunks_mut(PATIENCE) {
-        for id in part {
-            *id = from_item(list, at)?;
-            at += 1;
+fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<AtomicU32>> {
+    let length = list.len();
+    let mut ids = Vec::with_capacity(length);
+    while ids.len() < length {
+        for at in ids.len()..length.min(ids.len() + PATIENCE) {
+            ids.push(AtomicU32::new(from_item(list, at)?));
         }
-        if at > PATIENCE {
+        if length > PATIENCE {
             list.py().check_signals()?;
         }
     }

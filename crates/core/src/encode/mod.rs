@@ -15,7 +15,6 @@
 //! | `special` | the policy on special tokens in text |
 //! | `decode` | ids to bytes and text |
 //! | `stream` | the same as they come, in whole characters |
-//! | `utf16` | the form of text that Python takes fastest |
 
 pub(crate) mod decode;
 pub(crate) mod derive;
@@ -25,11 +24,9 @@ pub(crate) mod special;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod utf16;
 
 pub use special::Allowed;
 pub use stream::Stream;
-pub use utf16::utf16;
 
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};

@@ -21,7 +21,7 @@ const FEW: usize = 1 << 13;
 /// A batch is decoded in groups of about so many ids, some 10 ms of work; Ctrl-C is looked for in between.
 const GROUP: usize = 1 << 20;
 
-/// A thread keeps so much room for its next decoding at most, in bytes: fresh memory costs as much as the work.
+/// A thread keeps so much room for its next decoding at most, in bytes, to be spared fresh memory.
 const KEPT: usize = 8 << 20;
 
 thread_local! {

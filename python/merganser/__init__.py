@@ -10,6 +10,7 @@
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts, count
+from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
 from merganser.errors import (
     CorpusError,
@@ -43,6 +44,7 @@ __all__ = [
     "PatternError",
     "SettingsError",
     "Spans",
+    "StreamDecoder",
     "Tokenizer",
     "TokenizerError",
     "WriteError",

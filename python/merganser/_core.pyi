@@ -1,6 +1,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias, final, overload
+from typing import Literal, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ __all__ = [
     "Counter",
     "Counts",
     "Model",
+    "StreamDecoder",
     "Tokenizer",
     "_panic_for_test",
     "preset_names",
@@ -80,6 +81,20 @@ class Model:
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @disjoint_base
+class StreamDecoder:
+    def __new__(
+        cls,
+        tokenizer: Tokenizer,
+        errors: Literal["strict", "replace"] = "strict",
+        *,
+        skip_special: bool = False,
+    ) -> Self: ...
+    def push(self, ids: SupportsIndex | Iterable[int]) -> str: ...
+    def finish(self) -> str: ...
+    @property
+    def pending(self) -> bytes: ...
+
+@disjoint_base
 class Tokenizer:
     def __new__(cls, model: Model) -> Self: ...
     def encode(
@@ -145,6 +160,17 @@ class Tokenizer:
     ) -> Spans: ...
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str: ...
     def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
+    def decode_batch(
+        self,
+        batch: Iterable[Iterable[int]],
+        errors: Literal["strict", "replace"] = "strict",
+        *,
+        threads: int | None = None,
+    ) -> list[str]: ...
+    def decode_with_offsets(
+        self, ids: Iterable[int], *, unit: Literal["characters", "bytes"] = "characters"
+    ) -> tuple[str, list[int]]: ...
+    def token_bytes(self, id: SupportsIndex) -> bytes: ...
     @property
     def mergeable_ranks(self) -> dict[bytes, int]: ...
     def packed_ranks(self) -> bytes: ...

@@ -49,7 +49,7 @@ pub enum Error {
     /// A special token stands in text where none is allowed.
     SpecialInText { token: String, at: usize },
     /// An id that the tokenizer does not have.
-    UnknownId { id: u32 },
+    UnknownId { id: u32, at: usize },
     /// The decoded bytes are not text.
     NotUtf8 { at: usize },
 
@@ -114,7 +114,7 @@ impl fmt::Display for Error {
                 "the text holds the special token {token:?} at byte {at}; \
                  pass allowed_special to encode it as that token, or disallowed_special=() to encode it as text"
             ),
-            Error::UnknownId { id } => write!(f, "this tokenizer has no token with id {id}"),
+            Error::UnknownId { id, at } => f.write_str(&unknown_id(id, *at)),
             Error::NotUtf8 { at } => write!(
                 f,
                 "the tokens do not decode to text (byte {at}); use decode_bytes, or errors=\"replace\""
@@ -131,4 +131,9 @@ impl std::error::Error for Error {
             _ => None,
         }
     }
+}
+
+/// The message about an id, which may be too large for any token to have it.
+pub fn unknown_id(id: impl fmt::Display, at: usize) -> String {
+    format!("this tokenizer has no token with id {id} (position {at}); use the tokenizer that made the ids")
 }

@@ -14,14 +14,13 @@ mod key;
 mod memory;
 mod pack;
 mod progress;
-mod spans;
 pub mod split;
 mod team;
 mod tokenizer;
 pub mod train;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, unknown_id};
 pub use pack::unpack_ranks;
 pub use progress::{Progress, Stage};
-pub use spans::Spans;
+
 pub use tokenizer::Tokenizer;

@@ -9,12 +9,13 @@
 //! checked here, once, so that nothing that uses a tokenizer needs to doubt it.
 
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::encode::cache::Cache;
+use crate::encode::decode::Slots;
 use crate::encode::derive::{Derived, derive};
 use crate::encode::pieces::{ID_BITS, Pairs};
 use crate::encode::special::finder;
@@ -46,6 +47,8 @@ pub struct Tokenizer {
     whole_piece_only: Vec<u32>,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
+    /// For decoding; made when first needed.
+    pub(crate) slots: OnceLock<Slots>,
 }
 
 impl Tokenizer {
@@ -111,6 +114,7 @@ impl Tokenizer {
             merges,
             whole_piece_only,
             cache: Arc::new(cache),
+            slots: OnceLock::new(),
         })
     }
 
@@ -280,9 +284,23 @@ impl Tokenizer {
         (self.starts.len() - 1) as u32
     }
 
-    pub(crate) fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
+    pub fn is_special(&self, id: u32) -> bool {
+        self.specials.binary_search_by_key(&id, |&(_, id)| id).is_ok()
+    }
+
+    /// The bytes of a token, or of the text of a special token.
+    pub fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
         let bytes = (id < self.next_id()).then(|| span(&self.bytes, &self.starts, id))?;
         (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// How many bytes an id stands for, special or not; 0 if it is not in use.
+    #[inline(always)]
+    pub(crate) fn length_of(&self, id: u32) -> usize {
+        match self.starts.get(id as usize..) {
+            Some(&[start, end, ..]) => (end - start) as usize,
+            _ => 0,
+        }
     }
 
     pub(crate) fn pairs(&self) -> &Pairs {

@@ -1,8 +1,10 @@
 //! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
 
 mod counts;
+mod decode;
 mod encode;
 mod errors;
+mod ids;
 mod interrupt;
 mod text;
 mod tokenizer;
@@ -15,6 +17,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::counts::{Counter, Counts};
+    #[pymodule_export]
+    use super::decode::StreamDecoder;
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use merganser_core::{Result, unpack_ranks};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::decode;
 use crate::encode::{self, Given, Ints, Policy, Threads};
 use crate::errors::raise;
 use crate::interrupt::run;
@@ -181,23 +182,40 @@ impl Tokenizer {
 
     /// Ids to text. Where they are not UTF-8, "strict" is an error and "replace" puts U+FFFD.
     #[pyo3(signature = (ids, errors = "strict"))]
-    fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>, errors: &str) -> PyResult<String> {
-        let ids = extract_ids(ids)?;
-        match errors {
-            "strict" => run(py, || self.0.decode(&ids)),
-            "replace" => run(py, || self.0.decode_lossy(&ids)),
-            other => {
-                let message = format!("errors is \"strict\" or \"replace\", not {other:?}");
-                Err(raise(py, "DecodeError", message))
-            }
-        }
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
+        decode::decode(&self.0, ids, errors)
     }
 
     /// Ids to bytes.
-    fn decode_bytes<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = extract_ids(ids)?;
-        let bytes = run(py, || self.0.decode_bytes(&ids))?;
-        Ok(PyBytes::new(py, &bytes))
+    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        decode::decode_bytes(&self.0, ids)
+    }
+
+    /// Many sequences of ids to text, on `threads` threads: one per core if not given.
+    #[pyo3(signature = (batch, errors = "strict", *, threads = None))]
+    fn decode_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        errors: &str,
+        threads: Option<isize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        decode::decode_batch(&self.0, batch, errors, threads)
+    }
+
+    /// Ids to text, and where each begins: its first character, or its first byte in UTF-8 if unit is "bytes".
+    /// A token that begins inside a character has that character's place.
+    #[pyo3(signature = (ids, *, unit = "characters"))]
+    fn decode_with_offsets<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        unit: &str,
+    ) -> PyResult<(Bound<'py, PyString>, Vec<usize>)> {
+        decode::decode_with_offsets(&self.0, ids, unit)
+    }
+
+    /// The bytes that an id stands for; those of its text if it is special.
+    fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        decode::token_bytes(&self.0, id)
     }
 
     #[getter]
@@ -267,19 +285,4 @@ impl Tokenizer {
     fn equals(&self, other: &Tokenizer) -> bool {
         self.0 == other.0
     }
-}
-
-/// Any iterable of whole numbers; one that no token can have is unknown, as any other.
-fn extract_ids(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    if let Ok(ids) = ids.extract::<Vec<u32>>() {
-        return Ok(ids);
-    }
-    let one = |id: PyResult<Bound<'_, PyAny>>| {
-        let id = id?;
-        id.extract::<u32>().map_err(|_| {
-            let shown = id.repr().map(|repr| repr.to_string()).unwrap_or_default();
-            raise(id.py(), "DecodeError", format!("this tokenizer has no token with id {shown}"))
-        })
-    };
-    ids.try_iter()?.map(one).collect()
 }

@@ -1,18 +1,63 @@
 //! Decode: ids to bytes and to text. An id gives the bytes it stands for, a special token its own text.
 //!
-//! Cost: one look-up and one copy per id. Ids need not end where characters do, so a sequence of ids may
-//! decode to bytes that are no text; the strict form says where, the lossy form puts U+FFFD there.
+//! Every id has a slot of 16 bytes: up to 15 bytes of the token, and its length. So a token is copied by one load
+//! and one store of 16 bytes, whatever its length; the next token overwrites what was too much. Longer tokens are
+//! fetched from where the tokenizer keeps them.
+//!
+//! Cost: two passes, one to add up lengths and one to copy, together 2 ns per id. The slots take 16 bytes per id,
+//! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where most
+//! tokens are longer than 15 bytes, each costs a copy of its own.
+//!
+//! Ids need not end where characters do, so a sequence of ids may decode to bytes that are no text; the strict form
+//! says where, the lossy form puts U+FFFD there.
+
+use std::mem::MaybeUninit;
 
 use crate::{Error, Result, Tokenizer};
+
+/// The longest token that a slot holds.
+const SHORT: usize = 15;
+
+/// The last byte is the length: 0 where no token has this id, or one that the slot cannot hold.
+type Slot = [u8; SHORT + 1];
+
+#[derive(Clone)]
+pub(crate) struct Slots(Vec<Slot>);
+
+impl Slots {
+    fn new(tokenizer: &Tokenizer) -> Slots {
+        let slot = |id| {
+            let mut slot = [0; SHORT + 1];
+            if let Some(token) = tokenizer.bytes_or_special(id).filter(|token| token.len() <= SHORT) {
+                slot[..token.len()].copy_from_slice(token);
+                slot[SHORT] = token.len() as u8;
+            }
+            slot
+        };
+        Slots((0..tokenizer.next_id()).map(slot).collect())
+    }
+}
 
 impl Tokenizer {
     /// The bytes of all ids, joined.
     pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
-        for &id in ids {
-            bytes.extend_from_slice(self.bytes_or_special(id).ok_or(Error::UnknownId { id })?);
-        }
+        let mut bytes = Vec::new();
+        self.decode_onto(ids.iter().copied(), &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The bytes of all ids, appended. The ids, which may lie anywhere, are gone through twice.
+    pub fn decode_onto(
+        &self,
+        ids: impl ExactSizeIterator<Item = u32> + Clone,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let length = self.decoded_len(ids.clone())?;
+        bytes.reserve(length);
+        let filled = self.decode_into(ids, &mut bytes.spare_capacity_mut()[..length])?;
+        // SAFETY: so much of the spare capacity has just been filled.
+        unsafe { bytes.set_len(bytes.len() + filled) };
+        Ok(())
     }
 
     /// The text of all ids; an error where they are not UTF-8.
@@ -23,9 +68,93 @@ impl Tokenizer {
 
     /// The text of all ids, with U+FFFD in place of what is not UTF-8. An unknown id is still an error.
     pub fn decode_lossy(&self, ids: &[u32]) -> Result<String> {
-        Ok(match String::from_utf8_lossy(&self.decode_bytes(ids)?) {
-            std::borrow::Cow::Borrowed(text) => text.into(),
-            std::borrow::Cow::Owned(text) => text,
-        })
+        Ok(lossy(self.decode_bytes(ids)?))
     }
+
+    /// How many bytes the ids stand for.
+    pub fn decoded_len(&self, ids: impl Iterator<Item = u32>) -> Result<usize> {
+        let mut total = 0;
+        for (at, id) in ids.enumerate() {
+            match self.length_of(id) {
+                0 => return Err(Error::UnknownId { id, at }),
+                length => total += length,
+            }
+        }
+        Ok(total)
+    }
+
+    /// Writes the bytes of all ids, and says how many there are. It ends before an id that does not fit, which
+    /// cannot be if `out` is as long as [`Tokenizer::decoded_len`] says and the ids are the same.
+    pub fn decode_into(
+        &self,
+        mut ids: impl ExactSizeIterator<Item = u32>,
+        out: &mut [MaybeUninit<u8>],
+    ) -> Result<usize> {
+        let slots = &self.slots().0[..];
+        let count = ids.len();
+        let mut end = 0;
+        loop {
+            // So many slots fit for sure, so that nothing needs to be asked about room in the loop.
+            let fit = (out.len() - end) / size_of::<Slot>();
+            let mut odd = None;
+            for id in ids.by_ref().take(fit) {
+                match slots.get(id as usize) {
+                    Some(slot) if slot[SHORT] > 0 => {
+                        // SAFETY: no slot moves `end` by more than its own size, and `fit` of them fit.
+                        unsafe { out.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        end += slot[SHORT] as usize;
+                    }
+                    _ => {
+                        odd = Some(id);
+                        break;
+                    }
+                }
+            }
+            // Long, unknown, or among the last.
+            let Some(id) = odd.or_else(|| ids.next()) else { break };
+            let at = count - ids.len() - 1;
+            let token = self.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
+            let Some(room) = out[end..].get_mut(..token.len()) else { break };
+            for (to, &from) in room.iter_mut().zip(token) {
+                to.write(from);
+            }
+            end += token.len();
+        }
+        Ok(end)
+    }
+
+    /// The text of all ids, and the byte at which each begins.
+    pub fn decode_with_byte_offsets(&self, ids: &[u32]) -> Result<(String, Vec<usize>)> {
+        let text = self.decode(ids)?;
+        let mut end = 0;
+        let starts = ids.iter().map(|&id| {
+            let start = end;
+            end += self.length_of(id);
+            start
+        });
+        Ok((text, starts.collect()))
+    }
+
+    /// The text of all ids, and the character at which each begins. A token that begins inside a character has
+    /// that character's place, as in tiktoken.
+    pub fn decode_with_offsets(&self, ids: &[u32]) -> Result<(String, Vec<usize>)> {
+        let (text, mut starts) = self.decode_with_byte_offsets(ids)?;
+        let (mut before, mut begun) = (0, 0);
+        for start in &mut starts {
+            // Characters that have begun before the token.
+            begun += text.as_bytes()[before..*start].iter().filter(|&&byte| byte as i8 >= -0x40).count();
+            before = *start;
+            *start = begun - usize::from(!text.is_char_boundary(before));
+        }
+        Ok((text, starts))
+    }
+
+    fn slots(&self) -> &Slots {
+        self.slots.get_or_init(|| Slots::new(self))
+    }
+}
+
+/// Text with U+FFFD in place of what is not UTF-8; copied only where there is such.
+pub(super) fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

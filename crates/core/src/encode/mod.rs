@@ -1,34 +1,44 @@
 //! Encode: text to ids and back, with a [`Tokenizer`].
 //!
 //! ```text
-//! text ─special─▶ text between specials ─split─▶ pieces ─pieces─▶ ids ─decode─▶ bytes, text
+//! text ─special─▶ text between specials ─split─▶ pieces ─cache─▶ ids ─decode─▶ bytes, text
+//!                                                        └pieces─▶ where the cache does not know
 //! ```
 //!
 //! A piece that is itself a token becomes that token; any other is merged, lowest rank first, leftmost
-//! first, exactly as tiktoken does. Nothing is shared between calls but the tokenizer, which never changes.
+//! first, exactly as tiktoken does. Calls share the tokenizer, which never changes, and its cache, which
+//! changes their speed and nothing else.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `naive` | the oracle: the same results, slowly and obviously |
+//! | `text` | the loop over the pieces of a text |
+//! | `cache` | pieces that were encoded before |
 //! | `pieces` | one piece to ids, short and long |
-//! | `batch` | many documents, or one long one, on several threads |
-//! | `derive` | ranked tokens to merges |
 //! | `special` | the policy on special tokens in text |
+//! | `batch` | many documents, or one long one, on several threads |
+//! | `spans` | where in the text each token stands |
 //! | `decode` | ids to bytes and text |
+//! | `stream` | the same as they come, in whole characters |
+//! | `derive` | ranked tokens to merges |
 
 mod batch;
 pub(crate) mod cache;
-mod decode;
+pub(crate) mod decode;
 pub(crate) mod derive;
 pub mod naive;
 pub(crate) mod pieces;
+mod spans;
 pub(crate) mod special;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use batch::Batch;
+pub use spans::Spans;
 pub use special::{Allowed, Options};
+pub use stream::Stream;
 
 use crate::{Result, Tokenizer};
 

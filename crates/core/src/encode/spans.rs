@@ -3,7 +3,7 @@
 //! Tokens follow each other without gaps, so their lengths say where they are in bytes. Cost: one pass over
 //! their bytes, which counts those that begin a character.
 
-use crate::encode::Options;
+use super::Options;
 use crate::{Error, Result, Tokenizer};
 
 /// (start, end) of every token.
@@ -28,7 +28,7 @@ impl Tokenizer {
                 spans.chars.push((chars, chars));
                 continue;
             }
-            let token = self.bytes_or_special(id).ok_or(Error::UnknownId { id })?;
+            let token = self.bytes_or_special(id).ok_or(Error::UnknownId { id, at: n })?;
             let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
             // A token that begins inside a character belongs to the one counted last.
             let inside = !begins(&&token[0]) as usize;

@@ -1,0 +1,70 @@
+//! Stream: ids to text as they come, in whole characters.
+//!
+//! A model yields one token at a time, and a token may end inside a character. What is not yet a whole character,
+//! three bytes at most, is held back until the rest comes. All pieces joined are what decoding all ids at once
+//! gives.
+//!
+//! Cost: that of decoding, and of validating each byte once.
+
+use super::decode::lossy;
+use crate::{Error, Result, Tokenizer};
+
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Put U+FFFD where the bytes are not UTF-8, instead of an error.
+    pub lossy: bool,
+    /// Leave special tokens out.
+    pub skip_special: bool,
+    /// The beginning of a character.
+    held: Vec<u8>,
+    /// How many bytes have become text.
+    passed: usize,
+}
+
+impl Stream {
+    pub fn new(lossy: bool, skip_special: bool) -> Stream {
+        Stream { lossy, skip_special, held: Vec::new(), passed: 0 }
+    }
+
+    /// The bytes that wait for the rest of their character.
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// The text that the next ids complete. After an error nothing has changed.
+    pub fn push(&mut self, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
+        let mut bytes = self.held.clone();
+        for (at, &id) in ids.iter().enumerate() {
+            let token = tokenizer.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
+            if !(self.skip_special && tokenizer.is_special(id)) {
+                bytes.extend_from_slice(token);
+            }
+        }
+        let mut invalid = 0;
+        let whole = loop {
+            // Everything before `invalid` is known to be text or to be replaced.
+            match simdutf8::compat::from_utf8(&bytes[invalid..]) {
+                Ok(_) => break bytes.len(),
+                Err(error) => match error.error_len() {
+                    None => break invalid + error.valid_up_to(),
+                    Some(length) if self.lossy => invalid += error.valid_up_to() + length,
+                    Some(_) => return Err(Error::NotUtf8 { at: self.passed + error.valid_up_to() }),
+                },
+            }
+        };
+        self.held = bytes.split_off(whole);
+        self.passed += whole;
+        Ok(lossy(bytes))
+    }
+
+    /// The end: what is still held back is no character. The stream is as new afterwards, error or not.
+    pub fn finish(&mut self) -> Result<&'static str> {
+        let at = std::mem::take(&mut self.passed);
+        let held = std::mem::take(&mut self.held);
+        match (held.is_empty(), self.lossy) {
+            (true, _) => Ok(""),
+            (false, true) => Ok("\u{fffd}"),
+            (false, false) => Err(Error::NotUtf8 { at }),
+        }
+    }
+}

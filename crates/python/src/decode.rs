@@ -1,0 +1,285 @@
+//! Decoding, as Python sees it. The methods of `Tokenizer` come here in one line each.
+
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use merganser_core::encode::Stream;
+use merganser_core::{Error, Result, Tokenizer};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+
+use crate::errors::{raise, to_python};
+use crate::ids::{Ids, Shared, one, read};
+use crate::interrupt::{run, run_attached};
+
+/// Fewer ids than this, some 20 µs of work, are not worth giving the GIL away for.
+const FEW: usize = 1 << 13;
+
+/// A batch is decoded in groups of about so many ids, some 10 ms of work; Ctrl-C is looked for in between.
+const GROUP: usize = 1 << 20;
+
+/// A thread keeps so much room for its next decoding at most, in bytes, to be spared fresh memory.
+const KEPT: usize = 8 << 20;
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+pub fn decode<'py>(
+    tokenizer: &Tokenizer,
+    ids: &Bound<'py, PyAny>,
+    errors: &str,
+) -> PyResult<Bound<'py, PyString>> {
+    let py = ids.py();
+    let lossy = is_lossy(py, errors)?;
+    let ids = Ids::of(ids)?;
+    let shared = ids.shared();
+    let mut utf8 = SPARE.take();
+    utf8.clear();
+    let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), &mut utf8)))?;
+    decoded.map_err(|error| ids.raise(py, error))?;
+    let text = to_str(py, &utf8, lossy);
+    if utf8.capacity() <= KEPT {
+        SPARE.set(utf8);
+    }
+    text
+}
+
+pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = ids.py();
+    let ids = Ids::of(ids)?;
+    let shared = ids.shared();
+    let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(read(shared))))?;
+    let length = length.map_err(|error| ids.raise(py, error))?;
+    // SAFETY: without bytes to copy, this makes new ones to be filled in, and it is owned or null.
+    let bytes = unsafe {
+        let made = ffi::PyBytes_FromStringAndSize(std::ptr::null(), length as isize);
+        Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyBytes>()
+    };
+    // SAFETY: `length` bytes lie there, and nobody else knows of them yet.
+    let room = unsafe {
+        let first = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<MaybeUninit<u8>>();
+        std::slice::from_raw_parts_mut(first, length)
+    };
+    let filled = run_sized(py, ids.len(), || Ok(tokenizer.decode_into(read(shared), room)))?;
+    if filled.map_err(|error| ids.raise(py, error))? == length {
+        Ok(bytes)
+    } else {
+        Err(raise(py, "DecodeError", "the array was changed while it was decoded; wait for the end"))
+    }
+}
+
+pub fn decode_batch<'py>(
+    tokenizer: &Tokenizer,
+    batch: &Bound<'py, PyAny>,
+    errors: &str,
+    threads: Option<isize>,
+) -> PyResult<Bound<'py, PyList>> {
+    let py = batch.py();
+    let lossy = is_lossy(py, errors)?;
+    let threads = match threads {
+        None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        Some(threads) if threads > 0 => threads as usize,
+        Some(threads) => {
+            let message = format!("{threads} threads cannot work; give a number from 1 on, or None");
+            return Err(raise(py, "SettingsError", message));
+        }
+    };
+    let texts = PyList::empty(py);
+    let mut items = batch.try_iter()?;
+    loop {
+        let (mut group, mut size) = (Vec::new(), 0);
+        while size < GROUP
+            && let Some(sequence) = items.next()
+        {
+            let sequence = sequence?;
+            let ids = Ids::of(&sequence).map_err(|error| in_batch(py, error, texts.len() + group.len()))?;
+            // An empty sequence is some work too.
+            size += ids.len() + 1;
+            group.push(ids);
+        }
+        if group.is_empty() {
+            return Ok(texts);
+        }
+        let sequences: Vec<Shared> = group.iter().map(Ids::shared).collect();
+        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads)))?;
+        for (text, ids) in decoded.into_iter().zip(&group) {
+            let text = text.map_err(|error| ids.raise(py, error)).and_then(|utf8| to_str(py, &utf8, lossy));
+            texts.append(text.map_err(|error| in_batch(py, error, texts.len()))?)?;
+        }
+        py.check_signals()?;
+    }
+}
+
+/// Every sequence on some thread, in the order given. What takes less than a thread takes to start stays on this one.
+fn decode_group(
+    tokenizer: &Tokenizer,
+    sequences: &[Shared<'_>],
+    size: usize,
+    threads: usize,
+) -> Vec<Result<Vec<u8>>> {
+    let threads = threads.min(sequences.len()).min(1 + size / (1 << 16));
+    if threads == 1 {
+        return sequences.iter().map(|ids| decode_utf8(tokenizer, ids)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let at = next.fetch_add(1, Relaxed)
+            && let Some(ids) = sequences.get(at)
+        {
+            done.push((at, decode_utf8(tokenizer, ids)));
+        }
+        done
+    };
+    let mut texts = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut texts = work();
+        for other in others {
+            texts.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        texts
+    });
+    texts.sort_unstable_by_key(|&(at, _)| at);
+    texts.into_iter().map(|(_, text)| text).collect()
+}
+
+/// The same exception, which also says where in the batch.
+fn in_batch(py: Python<'_>, error: PyErr, at: usize) -> PyErr {
+    let class = error.get_type(py);
+    let message = format!("sequence {at} of the batch: {}", error.value(py));
+    if !class.name().is_ok_and(|name| name == "DecodeError" || name == "TypeError") {
+        return error;
+    }
+    class.call1((message,)).map_or_else(|error| error, PyErr::from_value)
+}
+
+pub fn decode_with_offsets<'py>(
+    tokenizer: &Tokenizer,
+    ids: &Bound<'py, PyAny>,
+    unit: &str,
+) -> PyResult<(Bound<'py, PyString>, Vec<usize>)> {
+    let py = ids.py();
+    let in_bytes = match unit {
+        "characters" => false,
+        "bytes" => true,
+        other => {
+            let message = format!("unit is \"characters\" or \"bytes\", not {other:?}");
+            return Err(raise(py, "SettingsError", message));
+        }
+    };
+    let ids = Ids::of(ids)?;
+    let shared = ids.shared();
+    let decoded = run_sized(py, ids.len(), || {
+        let ids: Vec<u32> = read(shared).collect();
+        Ok(if in_bytes {
+            tokenizer.decode_with_byte_offsets(&ids)
+        } else {
+            tokenizer.decode_with_offsets(&ids)
+        })
+    })?;
+    let (text, offsets) = decoded.map_err(|error| ids.raise(py, error))?;
+    Ok((PyString::new(py, &text), offsets))
+}
+
+pub fn token_bytes<'py>(tokenizer: &Tokenizer, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = id.py();
+    let number = one(id, 0)?;
+    match tokenizer.bytes_or_special(number) {
+        Some(bytes) => Ok(PyBytes::new(py, bytes)),
+        None => Err(to_python(py, Error::UnknownId { id: number, at: 0 })),
+    }
+}
+
+/// Decodes ids as they come; `merganser.StreamDecoder` inherits from it.
+#[pyclass(frozen, subclass, module = "merganser._core")]
+pub struct StreamDecoder {
+    tokenizer: Arc<Tokenizer>,
+    stream: Mutex<Stream>,
+}
+
+#[pymethods]
+impl StreamDecoder {
+    #[new]
+    #[pyo3(signature = (tokenizer, errors = "strict", *, skip_special = false))]
+    fn new(
+        tokenizer: &Bound<'_, crate::tokenizer::Tokenizer>,
+        errors: &str,
+        skip_special: bool,
+    ) -> PyResult<Self> {
+        let stream = Stream::new(is_lossy(tokenizer.py(), errors)?, skip_special);
+        Ok(StreamDecoder { tokenizer: tokenizer.get().0.clone(), stream: Mutex::new(stream) })
+    }
+
+    /// The text that the next id, or the next few, complete: whole characters, or nothing yet.
+    fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        // A number of numpy's is an index too.
+        let text = if ids.is_exact_instance_of::<PyInt>() || ids.extract::<u32>().is_ok() {
+            let id = one(ids, 0)?;
+            run_attached(py, || self.lock().push(&self.tokenizer, &[id]))?
+        } else {
+            let ids = Ids::of(ids)?;
+            let all: Vec<u32> = read(ids.shared()).collect();
+            let pushed = run_attached(py, || Ok(self.lock().push(&self.tokenizer, &all)))?;
+            pushed.map_err(|error| ids.raise(py, error))?
+        };
+        Ok(PyString::new(py, &text))
+    }
+
+    /// Ends the text: if a character is not whole, "strict" is an error and "replace" puts U+FFFD. Then the decoder
+    /// is as new.
+    fn finish(&self, py: Python<'_>) -> PyResult<&'static str> {
+        run_attached(py, || self.lock().finish())
+    }
+
+    /// The bytes that wait for the rest of their character, three at most.
+    #[getter]
+    fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.lock().held())
+    }
+}
+
+impl StreamDecoder {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Stream> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>) -> Result<Vec<u8>> {
+    let mut utf8 = Vec::new();
+    tokenizer.decode_onto(read(ids), &mut utf8)?;
+    Ok(utf8)
+}
+
+fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
+    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
+    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
+    let text = unsafe {
+        let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
+        Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
+    };
+    text.map_err(|error| match std::str::from_utf8(utf8) {
+        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
+        _ => error,
+    })
+}
+
+fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {
+    match errors {
+        "strict" => Ok(false),
+        "replace" => Ok(true),
+        other => {
+            let message = format!("errors is \"strict\" or \"replace\", not {other:?}");
+            Err(raise(py, "DecodeError", message))
+        }
+    }
+}
+
+/// Runs `work` on `size` ids, without the GIL if they are many.
+fn run_sized<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    if size < FEW { run_attached(py, work) } else { run(py, work) }
+}

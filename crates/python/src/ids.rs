@@ -1,0 +1,184 @@
+//! Ids from Python: lists in one sweep, numpy arrays where they lie, anything else one by one.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use merganser_core::{Error, unknown_id};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::errors::{raise, to_python};
+
+/// After so many ids of a list, some milliseconds, Ctrl-C is looked for.
+const PATIENCE: usize = 1 << 20;
+
+pub struct Ids<'py> {
+    /// Where the ids are not used as they lie.
+    owned: Vec<AtomicU32>,
+    array: Option<Bound<'py, PyUntypedArray>>,
+    len: usize,
+}
+
+/// Ids that another Python thread may write while they are read without the GIL: each is the old or the new number.
+pub type Shared<'a> = &'a [AtomicU32];
+
+pub fn read(ids: Shared<'_>) -> impl ExactSizeIterator<Item = u32> + Clone {
+    ids.iter().map(|id| id.load(Relaxed))
+}
+
+impl<'py> Ids<'py> {
+    pub fn of(ids: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
+        if let Ok(list) = ids.cast_exact::<PyList>() {
+            return Ok(Ids::owned(from_list(list)?));
+        }
+        // Asked first because `cast` imports numpy, and that takes a while.
+        if ids.get_type().hasattr("__array_interface__")?
+            && let Ok(array) = ids.cast::<PyUntypedArray>()
+        {
+            return Ids::of_array(array);
+        }
+        let Ok(items) = ids.try_iter() else {
+            let kind = ids.get_type().name()?;
+            let message = format!("ids are a list, a numpy array or another iterable of int, not {kind}");
+            return Err(PyTypeError::new_err(message));
+        };
+        let id = |(at, item): (usize, PyResult<Bound<'_, PyAny>>)| one(&item?, at).map(AtomicU32::new);
+        let all: PyResult<Vec<AtomicU32>> = items.enumerate().map(id).collect();
+        Ok(Ids::owned(all?))
+    }
+
+    fn of_array(array: &Bound<'py, PyUntypedArray>) -> PyResult<Ids<'py>> {
+        let py = array.py();
+        if array.ndim() != 1 {
+            let message = format!(
+                "ids have one dimension, this array has {}; decode_batch takes the rows of two",
+                array.ndim()
+            );
+            return Err(raise(py, "DecodeError", message));
+        }
+        if array.is_empty() {
+            return Ok(Ids::owned(Vec::new()));
+        }
+        let dtype = array.dtype();
+        let (kind, size) = (dtype.kind(), dtype.itemsize());
+        if !matches!(kind, b'u' | b'i' | b'O') {
+            let message = format!(
+                "an array of {dtype} holds no ids; if they are whole numbers, use .astype(\"uint32\")"
+            );
+            return Err(raise(py, "DecodeError", message));
+        }
+        // An id that does not fit becomes one that no token has, and so does a negative one of 32 bits.
+        let fit = |id: Option<u32>| id.unwrap_or(u32::MAX);
+        let native = kind != b'O' && dtype.is_native_byteorder() != Some(false) && array.is_aligned();
+        let owned = match (kind, size) {
+            (_, 4) if native && array.is_c_contiguous() => Vec::new(),
+            // SAFETY: the array holds numbers of this type, in native order and aligned; the same below.
+            (_, 4) if native => unsafe { gather(array, |id: u32| id) },
+            // SAFETY: see above.
+            (b'u', 2) if native => unsafe { gather(array, |id: u16| id.into()) },
+            // SAFETY: see above.
+            (b'i', 8) if native => unsafe { gather(array, |id: i64| fit(id.try_into().ok())) },
+            // SAFETY: see above.
+            (b'u', 8) if native => unsafe { gather(array, |id: u64| fit(id.try_into().ok())) },
+            _ => from_list(array.call_method0("tolist")?.cast::<PyList>()?)?,
+        };
+        Ok(Ids { owned, array: Some(array.clone()), len: array.len() })
+    }
+
+    fn owned(owned: Vec<AtomicU32>) -> Ids<'py> {
+        Ids { len: owned.len(), owned, array: None }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn shared(&self) -> Shared<'_> {
+        match &self.array {
+            Some(array) if self.owned.is_empty() && self.len > 0 => {
+                // SAFETY: `of_array` found that so many aligned numbers of 32 bits lie there, one after the other; the
+                // array is alive, and whoever writes into it meanwhile does no harm.
+                unsafe {
+                    let first = (*array.as_array_ptr()).fields.data.cast_const();
+                    std::slice::from_raw_parts(first.cast::<AtomicU32>(), self.len)
+                }
+            }
+            _ => &self.owned,
+        }
+    }
+
+    /// The exception for an error of the core, with the id as it was given.
+    pub fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+        if let (Error::UnknownId { at, .. }, Some(array)) = (&error, &self.array)
+            && let Ok(id) = array.get_item(*at)
+        {
+            return unknown(&id, *at);
+        }
+        to_python(py, error)
+    }
+}
+
+/// The numbers of an array, as ids.
+///
+/// # Safety
+/// The array has one dimension and holds aligned numbers of type `T` in native order.
+unsafe fn gather<T: Copy>(array: &Bound<'_, PyUntypedArray>, id: impl Fn(T) -> u32) -> Vec<AtomicU32> {
+    let stride = array.strides()[0];
+    // SAFETY: the array is alive.
+    let first = unsafe { (*array.as_array_ptr()).fields.data }.cast_const().cast::<T>();
+    // SAFETY: an element of the array, by the rules of strides; we have the GIL.
+    let read = |at: usize| unsafe { first.byte_offset(at as isize * stride).read() };
+    (0..array.len()).map(|at| AtomicU32::new(id(read(at)))).collect()
+}
+
+fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<AtomicU32>> {
+    let length = list.len();
+    let mut ids = Vec::with_capacity(length);
+    while ids.len() < length {
+        for at in ids.len()..length.min(ids.len() + PATIENCE) {
+            ids.push(AtomicU32::new(from_item(list, at)?));
+        }
+        if length > PATIENCE {
+            list.py().check_signals()?;
+        }
+    }
+    Ok(ids)
+}
+
+#[inline(always)]
+fn from_item(list: &Bound<'_, PyList>, at: usize) -> PyResult<u32> {
+    // SAFETY: the list is one. Past its end, which may come sooner if code of an id shortens it, this is null with
+    // an exception.
+    let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at as isize) };
+    if item.is_null() {
+        return Err(PyErr::fetch(list.py()));
+    }
+    // SAFETY: the list keeps the item alive, for no code of others runs in between. What is no `int`, or is negative
+    // or too large, gives the highest number there is, with an exception.
+    let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
+    if number < u32::MAX.into() {
+        return Ok(number as u32);
+    }
+    PyErr::take(list.py());
+    one(&list.get_item(at)?, at)
+}
+
+/// An id that may be anything.
+pub fn one(item: &Bound<'_, PyAny>, at: usize) -> PyResult<u32> {
+    item.extract::<u32>().map_err(|error| {
+        let py = item.py();
+        if error.is_instance_of::<PyOverflowError>(py) {
+            return unknown(item, at);
+        }
+        let shown = item.repr().map(|shown| shown.to_string()).unwrap_or_default();
+        let message = format!("{shown} (position {at}) is not an id; ids are whole numbers");
+        raise(py, "DecodeError", message)
+    })
+}
+
+fn unknown(id: &Bound<'_, PyAny>, at: usize) -> PyErr {
+    let shown = id.str().map(|shown| shown.to_string()).unwrap_or_default();
+    raise(id.py(), "DecodeError", unknown_id(shown, at))
+}

@@ -5,7 +5,7 @@
 //! the thread keeps, and the elements of a list are ints that the tokenizer keeps ([`Ints`]). Work above
 //! [`LONG`] runs where Ctrl-C can stop it, which costs a thread.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -137,20 +137,21 @@ pub fn count_tokens<'py>(
     threads: Threads,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = texts.py();
-    let options = policy.options(tokenizer)?;
     let core = &*tokenizer.0;
     if let Ok(text) = texts.cast::<PyString>() {
-        let borrowed = borrow_str(text, "EncodeError")?;
-        let count = if borrowed.len() < LONG {
-            with_ids(tokenizer, text, &options, |ids| Ok(ids.len()))?
-        } else {
+        let count = policy.resolve(tokenizer, |options| {
+            let borrowed = borrow_str(text, "EncodeError")?;
+            if borrowed.len() < LONG {
+                return with_ids(tokenizer, text, options, |ids| Ok(ids.len()));
+            }
             let counts = run_interruptible(py, None, &Progress::new(), |progress| {
-                core.count_batch(&[borrowed], &options, threads.0, progress)
+                core.count_batch(&[borrowed], options, threads.0, progress)
             })?;
-            counts[0]
-        };
+            Ok(counts[0])
+        })?;
         return Ok(count.into_pyobject(py)?.into_any());
     }
+    let options = policy.options(tokenizer)?;
     let texts = Texts::new(texts)?;
     let borrowed = texts.borrow()?;
     let counts = run_sized(py, size(&borrowed), |progress| {
@@ -176,6 +177,7 @@ pub fn encode_with_offsets<'py>(
 }
 
 /// Encodes one text and hands its ids to `use_ids`.
+#[inline]
 fn with_ids<'py, T>(
     tokenizer: &Tokenizer,
     text: &Bound<'py, PyString>,
@@ -191,22 +193,23 @@ fn with_ids<'py, T>(
         })?;
         return use_ids(&batch.ids);
     }
-    let mut ids = BUFFER.take();
-    ids.clear();
-    let done = if text.len() < SHORT {
-        run_attached(py, || core.encode_with(text, options, &mut ids))
-    } else {
-        run(py, || core.encode_with(text, options, &mut ids))
-    };
-    let used = done.and_then(|()| use_ids(&ids));
-    // At most one id for each byte of a text below LONG: 4 MB.
-    BUFFER.set(ids);
-    used
+    BUFFER.with(|buffer| {
+        // Taken where a signal handler encodes while a list is built.
+        let (mut kept, mut own) = (buffer.try_borrow_mut(), Vec::new());
+        let ids = kept.as_deref_mut().unwrap_or(&mut own);
+        ids.clear();
+        if text.len() < SHORT {
+            run_attached(py, || core.encode_with(text, options, ids))?;
+        } else {
+            run(py, || core.encode_with(text, options, ids))?;
+        }
+        use_ids(ids)
+    })
 }
 
 thread_local! {
-    /// Taken while it is in use, so that nothing that happens meanwhile can get at it.
-    static BUFFER: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
+    /// At most one id for each byte of a text below [`LONG`].
+    static BUFFER: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 fn flat<'py>(

@@ -15,6 +15,8 @@ pub enum Stage {
     Count,
     /// Learning merges; the unit is merges.
     Merge,
+    /// Encoding a corpus; the unit is bytes of text.
+    Encode,
 }
 
 /// Written by the workers, read by a watcher on another thread.
@@ -62,6 +64,7 @@ impl Progress {
         let stage = match self.stage.load(Relaxed) {
             1 => Stage::Count,
             2 => Stage::Merge,
+            3 => Stage::Encode,
             _ => Stage::Idle,
         };
         (stage, self.done.load(Relaxed), self.total.load(Relaxed))

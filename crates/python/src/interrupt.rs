@@ -50,6 +50,7 @@ pub fn run_fed<T: Send>(
                 Stage::Idle => return Ok(()),
                 Stage::Count => "count",
                 Stage::Merge => "merge",
+                Stage::Encode => "encode",
             };
             callback.call1((stage, now.1, now.2))?;
         }

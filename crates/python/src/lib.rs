@@ -3,8 +3,10 @@
 mod counts;
 mod errors;
 mod interrupt;
+mod stream;
 mod text;
 mod tokenizer;
+mod tokens;
 mod train;
 
 use pyo3::prelude::*;
@@ -20,6 +22,8 @@ mod _core {
     use super::text::{preset_names, split, split_length};
     #[pymodule_export]
     use super::tokenizer::{Model, Tokenizer};
+    #[pymodule_export]
+    use super::tokens::TokenWriter;
     #[pymodule_export]
     use super::train::train;
 

@@ -42,11 +42,12 @@ impl Tokenizer {
     /// Text to ids, blind to special tokens: what looks like one is encoded as plain text.
     pub fn encode_ordinary(&self, text: &str) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
-        self.encode_text(text, &mut ids)?;
+        self.encode_into(text, &mut ids)?;
         Ok(ids)
     }
 
-    fn encode_text(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+    /// [`Tokenizer::encode_ordinary`], appended to `ids`.
+    pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
         let mut ends = Vec::new();
         self.splitter().split(text, &mut Scratch::default(), &mut ends)?;
         let mut start = 0;

@@ -78,12 +78,12 @@ impl Tokenizer {
         let mut start = 0;
         if let Some(finder) = finder(&names)? {
             for found in finder.find_iter(text) {
-                self.encode_text(&text[start..found.start()], &mut ids)?;
+                self.encode_into(&text[start..found.start()], &mut ids)?;
                 ids.push(wanted[found.pattern()].1);
                 start = found.end();
             }
         }
-        self.encode_text(&text[start..], &mut ids)?;
+        self.encode_into(&text[start..], &mut ids)?;
         Ok(ids)
     }
 }

@@ -24,6 +24,8 @@ def test_public_names_change_only_on_purpose() -> None:
         "SettingsError",
         "Tokenizer",
         "TokenizerError",
+        "Tokens",
+        "TokensError",
         "WriteError",
         "count",
         "load",

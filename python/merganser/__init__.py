@@ -23,10 +23,12 @@ from merganser.errors import (
     PatternError,
     SettingsError,
     TokenizerError,
+    TokensError,
     WriteError,
 )
 from merganser.formats.native import load
 from merganser.tokenizer import Tokenizer
+from merganser.tokens import Tokens
 from merganser.training import train
 
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "SettingsError",
     "Tokenizer",
     "TokenizerError",
+    "Tokens",
+    "TokensError",
     "WriteError",
     "count",
     "load",

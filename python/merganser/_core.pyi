@@ -8,6 +8,7 @@ __all__ = [
     "Counter",
     "Counts",
     "Model",
+    "TokenWriter",
     "Tokenizer",
     "_panic_for_test",
     "preset_names",
@@ -63,6 +64,30 @@ class Counter:
     def add_files(self, paths: list[Path]) -> None: ...
     def add_stream(self, chunks: Iterator[bytes], name: Path) -> None: ...
     def finish(self) -> Counts: ...
+
+@final
+class TokenWriter:
+    def __new__(
+        cls,
+        tokenizer: Tokenizer,
+        folder: Path,
+        *,
+        format: str,
+        dtype: str,
+        separator: str | None,
+        prepend: int | None,
+        append: int | None,
+        allowed_special: list[str],
+        shard_tokens: int,
+        threads: int,
+        progress: Callable[[str, int, int], object] | None,
+    ) -> TokenWriter: ...
+    def start_at(self, shard: int, part: int, offset: int) -> None: ...
+    def add_documents(self, documents: list[str | bytes]) -> None: ...
+    def add_files(self, paths: list[Path]) -> None: ...
+    def add_stream(self, chunks: Iterator[bytes], name: Path) -> None: ...
+    def abandon(self) -> None: ...
+    def finish(self) -> None: ...
 
 @final
 class Model:

@@ -24,11 +24,11 @@ pub struct TokenWriter {
 
 #[pymethods]
 impl TokenWriter {
-    /// `dtype` is "auto", "uint16" or "uint32". `first_shard`, `part` and `offset` say where to go on.
+    /// `dtype` is "auto", "uint16" or "uint32".
     #[new]
     #[pyo3(signature = (
         tokenizer, folder, *, format, dtype, separator, prepend, append, allowed_special, shard_tokens,
-        threads, first_shard, part, offset, progress
+        threads, progress
     ))]
     #[allow(clippy::too_many_arguments)] // the settings, by name
     fn new(
@@ -43,15 +43,12 @@ impl TokenWriter {
         allowed_special: Vec<String>,
         shard_tokens: u64,
         threads: usize,
-        first_shard: u64,
-        part: u64,
-        offset: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let width = match dtype {
-            "auto" => None,
-            "uint16" => Some(Width::Two),
-            "uint32" => Some(Width::Four),
+            "auto" => Width::least(&tokenizer.0),
+            "uint16" => Width::Two,
+            "uint32" => Width::Four,
             other => {
                 let message = format!("dtype is \"auto\", \"uint16\" or \"uint32\", not {other:?}");
                 return Err(raise(py, "SettingsError", message));
@@ -67,11 +64,18 @@ impl TokenWriter {
             shard_tokens,
             threads,
         };
-        let (tokenizer, place) = (tokenizer.0.clone(), Place { part, offset });
+        let tokenizer = tokenizer.0.clone();
         let writer = run_interruptible(py, None, &Progress::new(), |progress| {
-            Writer::new(tokenizer, settings, &folder, first_shard, place, progress)
+            Writer::new(tokenizer, settings, &folder, progress)
         })?;
         Ok(TokenWriter { writer: Mutex::new(Some(writer)), progress: Progress::new(), callback: progress })
+    }
+
+    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`.
+    fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64) -> PyResult<()> {
+        let mut guard = self.lock(py)?;
+        guard.as_mut().ok_or_else(|| unusable(py))?.start_at(shard, Place { part, offset });
+        Ok(())
     }
 
     /// Each `str` or `bytes` is a document of its own; none is copied.

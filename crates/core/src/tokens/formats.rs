@@ -12,7 +12,7 @@
 
 use std::io::{self, Write};
 
-use crate::{Error, Result};
+use crate::{Error, Result, Tokenizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -23,10 +23,17 @@ pub enum Format {
 }
 
 /// How many bytes an id takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
     Two,
     Four,
+}
+
+impl Width {
+    /// The smallest that holds every id.
+    pub fn least(tokenizer: &Tokenizer) -> Width {
+        if tokenizer.next_id() <= 1 << 16 { Width::Two } else { Width::Four }
+    }
 }
 
 /// numpy's header, padded to this length: it wants a multiple of 64.

@@ -47,8 +47,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 1
 /// How ids are put in files.
 pub struct Settings {
     pub format: Format,
-    /// By default two bytes where all ids fit.
-    pub width: Option<Width>,
+    pub width: Width,
     /// What stands between the documents of a file; it is no part of them.
     pub separator: Option<String>,
     /// Ids put before and behind every document.
@@ -76,17 +75,19 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins with the shard `first_shard` at `place`, the end of the shard before it. Of what is added first,
-    /// the beginning up to `place.offset` is skipped.
+    /// Checks the settings and locks the folder, which must be there.
     pub fn new(
         tokenizer: Arc<Tokenizer>,
         settings: Settings,
         folder: &Path,
-        first_shard: u64,
-        place: Place,
         progress: &Progress,
     ) -> Result<Writer> {
-        let width = width(&tokenizer, settings.width)?;
+        if settings.width < Width::least(&tokenizer) {
+            return refuse(format!(
+                "ids up to {} do not fit in uint16; choose uint32, or leave the choice to merganser",
+                tokenizer.next_id() - 1
+            ));
+        }
         if settings.shard_tokens == 0 {
             return refuse("a shard must hold at least one token".into());
         }
@@ -107,21 +108,28 @@ impl Writer {
             prepend: settings.prepend,
             workers: (0..team.size()).map(|_| Mutex::default()).collect(),
             team,
-            place,
+            place: Place::default(),
             output: Output {
                 lock: Arc::new(lock(folder, progress)?),
                 folder: folder.into(),
                 format: settings.format,
-                width,
+                width: settings.width,
                 append: settings.append,
                 shard_tokens: settings.shard_tokens,
-                number: first_shard,
+                number: 0,
                 shard: None,
                 document_open: false,
                 flushing: None,
             },
             tokenizer,
         })
+    }
+
+    /// Begins with this shard at `place`, the end of the shard before it: the first of what is added is the
+    /// part `place.part`, and its beginning up to `place.offset` is skipped.
+    pub fn start_at(&mut self, shard: u64, place: Place) {
+        self.output.number = shard;
+        self.place = place;
     }
 
     /// Each slice is a document of its own, or several where the separator stands in it.
@@ -188,7 +196,7 @@ impl Writer {
                     *taken += 1;
                     *taken - 1
                 };
-                worker.encode(tokenizer, cutters, allowed_ids, *prepend, append)?;
+                worker.encode(tokenizer, cutters, allowed_ids, *prepend, append, progress)?;
                 if narrow {
                     worker.encoded.narrow();
                 }
@@ -218,18 +226,6 @@ impl Writer {
 
 fn refuse<T>(reason: String) -> Result<T> {
     Err(Error::BadSetting { reason })
-}
-
-fn width(tokenizer: &Tokenizer, asked: Option<Width>) -> Result<Width> {
-    let fits = tokenizer.next_id() <= 1 << 16;
-    match asked {
-        Some(Width::Two) if !fits => refuse(format!(
-            "ids up to {} do not fit in uint16; choose uint32, or leave the choice to merganser",
-            tokenizer.next_id() - 1
-        )),
-        Some(width) => Ok(width),
-        None => Ok(if fits { Width::Two } else { Width::Four }),
-    }
 }
 
 /// Two writers in one folder would write over each other's files. The lock goes with the last copy of the
@@ -285,11 +281,13 @@ impl Worker {
         allowed_ids: &[u32],
         prepend: Option<u32>,
         append: Option<u32>,
+        progress: &Progress,
     ) -> Result<()> {
         let batch = &self.batch[..self.filled];
         let encoded = &mut self.encoded;
         encoded.begin(&batch[0]);
         for Block { text, place, starts_document, ends } in batch {
+            progress.check()?;
             if *starts_document {
                 encoded.end_document(append, *place);
             }
@@ -318,6 +316,7 @@ impl Worker {
                     }
                 }
                 from = found.end;
+                progress.check()?;
             }
             encoded.text(&text[from..], tokenizer, prepend)?;
         }

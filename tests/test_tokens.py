@@ -348,8 +348,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         ({"shard_tokens": 0}, merganser.SettingsError, "at least 1"),
         ({"separator": ""}, merganser.SettingsError, "at least one character"),
         ({"append": "<|no|>"}, merganser.EncodeError, "the special tokens are"),
-        ({"prepend": 292}, merganser.EncodeError, "no token with that id"),
-        ({"prepend": -1}, merganser.EncodeError, "no token with that id"),
+        ({"prepend": 292}, merganser.EncodeError, "no token with id"),
+        ({"prepend": -1}, merganser.EncodeError, "no token with id"),
         ({"allowed_special": ["<|no|>"]}, merganser.SettingsError, "not one of this tokenizer"),
         ({"allowed_special": END}, merganser.EncodeError, "in a collection"),
         ({"source": ["", END]}, merganser.CorpusError, "no text"),
@@ -372,6 +372,11 @@ def test_ids_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         LARGE.encode_corpus(["the cat"], out=tmp_path / "x", dtype="uint16")
     wide = SMALL.encode_corpus(["the cat"], out=tmp_path / "x", dtype="uint32")
     assert wide.ids(0).dtype == np.uint32
+
+
+def test_an_id_in_a_gap_is_no_token(tmp_path: Path) -> None:
+    with pytest.raises(merganser.EncodeError, match="append is 1000, but this tokenizer has no token"):
+        LARGE.encode_corpus(["the cat"], out=tmp_path / "x", append=1000)
 
 
 def test_counts_hold_no_text(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
-from merganser.errors import CorpusError, EncodeError, SettingsError, TokensError, WriteError
+from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError, WriteError
 from merganser.files import written_whole
 from merganser.settings import Separator, Settings
 from merganser.tokens import FILE_NAME, VERSION, Tokens, fingerprint, finished_shards, read_facts, shard_files
@@ -216,8 +216,11 @@ def _id(tokenizer: "Tokenizer", token: str | int | None, what: str) -> int | Non
             known = ", ".join(tokenizer.special_tokens) or "none"
             raise EncodeError(f"{what} names {token!r}, but the special tokens are: {known}")
         return id
-    if token is not None and not 0 <= token < tokenizer.next_id:
-        raise EncodeError(f"{what} is {token}, but this tokenizer has no token with that id")
+    if token is not None:
+        try:
+            tokenizer.decode_bytes([token])
+        except DecodeError as error:
+            raise EncodeError(f"{what} is {token}, but {error}") from None
     return token
 
 

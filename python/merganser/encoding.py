@@ -14,12 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from merganser import _core
 from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError, WriteError
 from merganser.files import written_whole
 from merganser.settings import Separator, Settings
-from merganser.tokens import FILE_NAME, VERSION, Tokens, fingerprint, finished_shards, read_facts, shard_files
+from merganser.tokens import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
 
 if TYPE_CHECKING:
     from merganser.tokenizer import Tokenizer
@@ -93,7 +94,7 @@ def encode_corpus(
         raise CorpusError(f"{corpus.counts[0]} holds counts and no text that could be encoded")
     facts = {
         "merganser_tokens": VERSION,
-        "tokenizer": fingerprint(tokenizer),
+        "tokenizer": _core.fingerprint(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         **asdict(settings),
         "corpus": _corpus_facts(corpus),

@@ -14,13 +14,14 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
+from merganser import _core
 from merganser.errors import TokensError
 from merganser.settings import Separator
 
@@ -88,6 +89,13 @@ class Shard:
             raise TokensError(f"{file} is damaged: it does not go with {self.path}")
         return bounds
 
+    def each_document(self) -> "Iterator[NDArray[np.integer[Any]]]":
+        """The ids of every document, in order."""
+        ids, bounds = self.ids(), self.bounds()
+        for start in range(0, len(bounds) - 1, _CHUNK):
+            for begin, end in pairwise(bounds[start : start + _CHUNK + 1].tolist()):
+                yield ids[begin:end]
+
     def check(self) -> None:
         """Reads the whole file and compares its checksum, where there is one."""
         if self.crc32 is None:
@@ -100,6 +108,7 @@ class Shard:
             raise TokensError(f"{self.path} is damaged: its checksum does not match; encode the corpus again")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Tokens:
     """The ids of a corpus on disk. Nothing is read before it is asked for.
 
@@ -111,14 +120,10 @@ class Tokens:
     [[257, 101, 115, 116, 258], [115, 257]]
     """
 
-    __slots__ = ("facts", "path", "shards")
     path: Path
     #: What `tokens.json` says; empty for a file that is not part of a folder.
-    facts: dict[str, Any]
+    facts: Mapping[str, Any]
     shards: tuple[Shard, ...]
-
-    def __init__(self, path: Path, facts: dict[str, Any], shards: tuple[Shard, ...]) -> None:
-        self.path, self.facts, self.shards = path, facts, shards
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Tokens":
@@ -162,11 +167,7 @@ class Tokens:
     def documents(self) -> "Iterator[NDArray[np.integer[Any]]]":
         """The ids of every document, in order."""
         for shard in self.shards:
-            ids, bounds = shard.ids(), shard.bounds()
-            for start in range(0, len(bounds) - 1, _CHUNK):
-                ends = bounds[start : start + _CHUNK + 1].tolist()
-                for begin, end in pairwise(ends):
-                    yield ids[begin:end]
+            yield from shard.each_document()
 
     def decode(self, tokenizer: "Tokenizer", *, separator: Separator = ...) -> Iterator[bytes]:
         """The text again, a part at a time: documents without what was prepended and appended, and between
@@ -175,22 +176,23 @@ class Tokens:
         Encoding this text in the same way gives the same ids.
         """
         made_with = self.facts.get("tokenizer")
-        if made_with is not None and made_with != fingerprint(tokenizer):
+        if made_with is not None and made_with != _core.fingerprint(tokenizer):
             raise TokensError(f"{self.path} was made with another tokenizer; decode it with that one")
-        for shard in self.shards:
-            shard.check()
-        if any(shard.documents is None for shard in self.shards):
-            for shard in self.shards:
-                yield from _decode(tokenizer, shard.ids())
-            return
         given = self.facts.get("separator") if isinstance(separator, EllipsisType) else separator
         between = (given or "").encode()
-        first = self.facts.get("prepend") is not None
-        last = self.facts.get("append") is not None
-        for number, document in enumerate(self.documents()):
-            if number and between:
-                yield between
-            yield from _decode(tokenizer, document[int(first) : len(document) - int(last)])
+        before = int(self.facts.get("prepend") is not None)
+        behind = int(self.facts.get("append") is not None)
+        number = 0
+        for shard in self.shards:
+            shard.check()
+            if shard.documents is None:
+                yield from _decode(tokenizer, shard.ids())
+                continue
+            for document in shard.each_document():
+                if number and between:
+                    yield between
+                yield from _decode(tokenizer, document[before : len(document) - behind])
+                number += 1
 
     def __repr__(self) -> str:
         return f"<Tokens: {self.token_count:,} in {len(self.shards):,} shards, {self.path}>"
@@ -201,17 +203,6 @@ def _decode(tokenizer: "Tokenizer", ids: "NDArray[np.integer[Any]]") -> Iterator
 
     for start in range(0, len(ids), _CHUNK):
         yield tokenizer.decode_bytes(np.asarray(ids[start : start + _CHUNK], np.uint32))
-
-
-def fingerprint(tokenizer: "Tokenizer") -> str:
-    """The same for equal tokenizers, and for no others."""
-    import hashlib
-
-    specials = sorted(tokenizer.special_tokens.items())
-    digest = hashlib.sha256(json.dumps([tokenizer.pattern, specials]).encode())
-    for token, id in tokenizer.mergeable_ranks.items():
-        digest.update(b"%d %d %s" % (id, len(token), token))
-    return digest.hexdigest()
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

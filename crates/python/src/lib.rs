@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use super::tokenizer::{Model, Tokenizer};
     #[pymodule_export]
-    use super::tokens::TokenWriter;
+    use super::tokens::{TokenWriter, fingerprint};
     #[pymodule_export]
     use super::train::train;
 

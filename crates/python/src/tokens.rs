@@ -14,6 +14,12 @@ use crate::stream::run_on_stream;
 use crate::text::borrow_document;
 use crate::tokenizer::Tokenizer;
 
+/// The same for equal tokenizers, and for no others.
+#[pyfunction]
+pub fn fingerprint(py: Python<'_>, tokenizer: &Tokenizer) -> PyResult<String> {
+    run(py, || Ok(merganser_core::tokens::fingerprint(&tokenizer.0)))
+}
+
 /// Encodes documents and writes them to a folder until `finish`.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct TokenWriter {

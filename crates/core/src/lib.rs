@@ -13,7 +13,6 @@ mod error;
 mod key;
 mod memory;
 mod pack;
-
 mod progress;
 pub mod split;
 mod team;

@@ -29,9 +29,8 @@ class Plan:
     folder: Path
 
     def job(self, peer: str, task: str, values: dict[str, Any], threads: int = 1, what: str = "") -> Job:
-        """One measurement of one peer; the slow ones run half as often."""
-        slow = getattr(peers.module(peer), "SLOW", False)
-        rounds = (self.rounds + 1) // 2 if slow else None
+        """One measurement of one peer; the slow ones say how few rounds must do."""
+        rounds = getattr(peers.module(peer), "ROUNDS", None)
         label = f"{peer}, {what}" if what else peer
         return Job(label, task, {"peer": peer, **values}, threads, rounds)
 

@@ -8,6 +8,7 @@ from benchmarks.encode.plan import Figures, Plan, ratio_rows
 from benchmarks.encode.proof import Prover
 from benchmarks.report import Section, number
 
+TITLES = {"encode": "ordinary", "encode_checked": "checked for special tokens"}
 CALLS = {
     "encode": "looking for no special tokens (`encode_ordinary` where it is called so)",
     "encode_checked": "with tiktoken's policy, an error for a special token in the text (`encode`)",
@@ -46,7 +47,7 @@ def section(call: str, measured: dict[str, measure.Measured]) -> Section:
     )
     return Section(
         f"strings, {call}",
-        f"Single short strings: `{call}`",
+        f"Single short strings, {TITLES[call]}",
         note,
         ["encoder", *(f"{size} bytes" for size in texts.STRING_BYTES)],
         rows + ratio_rows(figures, lower=True),

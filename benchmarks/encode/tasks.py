@@ -135,13 +135,16 @@ def in_memory(path: str, threads: int) -> Result:
 
 def corpus_to_disk(path: str, folder: str, expected: str, threads: int) -> Result:
     """merganser: file → ids on disk, by `encode_corpus`; the ids are checked afterwards."""
+    import merganser
+
     from benchmarks.encode.peers.merganser import tokenizer
 
     loaded = tokenizer("gpt4")
+    engine = merganser.Local(threads=threads)
     clock = Clock()
     with tempfile.TemporaryDirectory(dir=folder) as target:
         out = Path(target) / "ids"
-        clock.time("all", lambda: loaded.encode_corpus([path], out=out, threads=threads))
+        clock.time("all", lambda: loaded.encode_corpus(Path(path), out=out, engine=engine))
         files = sorted(out.glob("*.bin"))
         ids = np.concatenate([np.fromfile(file, np.uint32) for file in files])
         check(ids, expected)

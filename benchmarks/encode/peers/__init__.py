@@ -6,7 +6,7 @@ A peer module has:
 - `HOW`: the calls that are timed, for people: the fastest exact ones that the peer has;
 - `load(pattern, threads)`: cl100k_base, split by a pattern of `vocabularies.PATTERNS`, as an `Encoder`.
   A pattern that the peer does not take is `Refused`;
-- `SLOW`, if it takes so long that fewer rounds must do.
+- `ROUNDS`, if it takes so long that so few rounds must do.
 
 Threads are told by argument where the peer has one; rayon's number is in the environment already.
 """

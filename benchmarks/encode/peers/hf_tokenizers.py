@@ -13,7 +13,7 @@ from benchmarks.encode import vocabularies
 from benchmarks.encode.peers import Encoder
 
 PACKAGE = "tokenizers"
-SLOW = True
+ROUNDS = 1
 HOW = (
     "`encode_batch_fast`, then `.ids`; `encode`, `decode`, from arrays by `tolist`; no flat output, no bytes"
 )

@@ -14,7 +14,7 @@ from benchmarks.encode import vocabularies
 from benchmarks.encode.peers import Encoder, Flat, joined
 
 PACKAGE = "tiktoken"
-SLOW = True
+ROUNDS = 2
 HOW = (
     "`encode_ordinary_batch(num_threads=…)`; flat: `encode_to_numpy` in a thread pool, joined; "
     "`encode_ordinary`, `encode`, `decode`, `decode_bytes`, from arrays by `tolist`"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from benchmarks import measure
 from benchmarks.encode import texts
-from benchmarks.encode.plan import Figures, Plan, ratio_rows
+from benchmarks.encode.goals import Goal, goal
+from benchmarks.encode.plan import Figures, Plan, ratio_rows, ratios
 from benchmarks.encode.proof import Prover
 from benchmarks.encode.texts import Text
 from benchmarks.measure import Job, Measured
@@ -14,6 +15,8 @@ from benchmarks.peers import documents
 from benchmarks.report import Section, number
 
 STAGES = ("cold", "held-out", "repeat")
+ALIKE = dict.fromkeys(STAGES, 1.5)
+CUSTOM = {"cold": 3.0, "held-out": 4.0, "repeat": 4.0}
 MODES = {"flat": "flat arrays", "lists": "lists"}
 
 
@@ -34,31 +37,31 @@ class Case:
 def by_language(plan: Plan, prover: Prover) -> list[Section]:
     """cl100k_base as it is, on three kinds of text."""
     cases = [Case(kind, texts.halves(kind, plan.half), "gpt4") for kind in plan.kinds]
-    wanted = "Wanted: 1.5× the best peer in every column, 10× tiktoken."
-    return sections(plan, prover, cases, "batch", "Batch of documents", wanted)
+    note = "Wanted: 1.5× the best peer in every column, 10× tiktoken."
+    return sections(plan, prover, cases, "Batch of documents", note, ALIKE)
 
 
 def by_pattern(plan: Plan, prover: Prover) -> list[Section]:
     """The same ranks under patterns that nobody knew in advance."""
     text = texts.halves("English", plan.half)
     cases = [Case(pattern, text, pattern) for pattern in ("nanochat", "nanochat {1,4}")]
-    wanted = (
+    note = (
         "cl100k_base's ranks on English, split by nanochat's pattern (`\\p{N}{1,2}`) and by the same with "
         "`{1,4}`. Wanted: 4× the best exact peer on held-out and repeat, 3× cold."
     )
-    return sections(plan, prover, cases, "custom", "A pattern of one's own", wanted)
+    return sections(plan, prover, cases, "A pattern of one's own", note, CUSTOM)
 
 
 def of_short_documents(plan: Plan, prover: Prover) -> list[Section]:
     """Many documents of a few hundred bytes."""
     text = texts.short_documents(plan.short_documents)
-    wanted = "English, 200 to 600 bytes each. Wanted: 1.5× the best peer, 10× tiktoken."
+    note = "English, 200 to 600 bytes each. Wanted: 1.5× the best peer, 10× tiktoken."
     cases = [Case(text.name, text, "gpt4")]
-    return sections(plan, prover, cases, "short documents", "Batch of short documents", wanted)
+    return sections(plan, prover, cases, "Batch of short documents", note, ALIKE)
 
 
 def sections(
-    plan: Plan, prover: Prover, cases: list[Case], name: str, title: str, wanted: str
+    plan: Plan, prover: Prover, cases: list[Case], title: str, note: str, wanted: dict[str, float]
 ) -> list[Section]:
     """Prove, time, and tell: a table for each kind of output and number of threads."""
     for case in cases:
@@ -74,19 +77,27 @@ def sections(
                 for case in cases
                 if one.job.threads == threads and values(case, mode).items() <= one.job.values.items()
             }
-            plural = "s" if threads > 1 else ""
+            name = f"{title} to {output}, {threads} thread{'s' if threads > 1 else ''}"
+            columns = [f"{case.name}, {stage}" for case in cases for stage in STAGES]
+            rows, figures = table(plan, prover, cases, mode, chosen, sizes)
+            records = [record(one, case, sizes) for (_, case), one in chosen.items()]
             made.append(
-                Section(
-                    f"{name}, {mode}, {threads} thread{plural}",
-                    f"{title} to {output}, {threads} thread{plural}",
-                    f"MB/s. {wanted}",
-                    ["encoder", *(f"{case.name}, {stage}" for case in cases for stage in STAGES)],
-                    rows(plan, prover, cases, mode, chosen, sizes),
-                    [record(one, case, sizes) for (_, case), one in chosen.items()],
-                    figures=True,
-                )
+                Section(name, name, f"MB/s. {note}", ["encoder", *columns], rows, records, figures=True)
             )
+            if "merganser" in plan.names:
+                plan.goals.extend(goals(name, figures, columns, wanted))
     return made
+
+
+def goals(name: str, figures: Figures, columns: list[str], wanted: dict[str, float]) -> list[Goal]:
+    """The wish about each stage against the best peer, and tenfold tiktoken everywhere."""
+    found = {title: dict(zip(columns, values, strict=True)) for title, values in ratios(figures).items()}
+    made = []
+    for factor in sorted(set(wanted.values())):
+        stages = [stage for stage in STAGES if wanted[stage] == factor]
+        against = {c: v for c, v in found.get("best peer", {}).items() if c.rsplit(", ")[-1] in stages}
+        made.append(goal(f"{name}, {' and '.join(stages)}: best peer", factor, against))
+    return [*made, goal(f"{name}: tiktoken", 10, found.get("tiktoken", {}))]
 
 
 def values(case: Case, mode: str) -> dict[str, str]:
@@ -115,15 +126,15 @@ def speeds(one: Measured, case: str, sizes: dict[tuple[str, str], float]) -> lis
     ]
 
 
-def rows(
+def table(
     plan: Plan,
     prover: Prover,
     cases: list[Case],
     mode: str,
     chosen: dict[tuple[str, str], Measured],
     sizes: dict[tuple[str, str], float],
-) -> list[list[str]]:
-    """A row for each peer that has this output, then merganser against them."""
+) -> tuple[list[list[str]], Figures]:
+    """A row for each peer that has this output, then merganser against them; and the figures themselves."""
     made = []
     figures: Figures = {}
     for peer in plan.names:
@@ -141,7 +152,7 @@ def rows(
                 cells += ["failed" if one.error else number(value, 1) for value in found]
             figures[peer] += found
         made.append([peer, *cells])
-    return made + ratio_rows(figures)
+    return made + ratio_rows(figures), figures
 
 
 def record(one: Measured, case: str, sizes: dict[tuple[str, str], float]) -> dict[str, object]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benchmarks import measure
 from benchmarks.encode import texts
-from benchmarks.encode.plan import Figures, Plan, ratio_rows
+from benchmarks.encode.goals import goal
+from benchmarks.encode.plan import Figures, Plan, ratio_rows, ratios
 from benchmarks.encode.proof import Prover
 from benchmarks.report import Section, number
 
@@ -36,6 +37,10 @@ def section(plan: Plan, prover: Prover) -> Section:
             for kind in KINDS
             for mode in MODES
         ]
+    columns = [f"{kind}, {name}" for kind in KINDS for name in MODES.values()]
+    if "merganser" in plan.names:
+        against = dict(zip(columns, ratios(figures).get("best peer", []), strict=False))
+        plan.goals.append(goal("Decoding: best peer", 3, against))
     rows = [[peer, *(number(value) for value in values)] for peer, values in figures.items()]
     return Section(
         "decode",
@@ -43,7 +48,7 @@ def section(plan: Plan, prover: Prover) -> Section:
         f"MB/s of text: {sizes['English']:.1f} MB of English and {sizes['Chinese']:.1f} MB of Chinese, each "
         "as one sequence of ids, one thread. Peers that take no array are given `tolist()`, in the time. "
         "Wanted: 3× the best peer, from arrays and from lists.",
-        ["encoder", *(f"{kind}, {name}" for kind in KINDS for name in MODES.values())],
+        ["encoder", *columns],
         rows + ratio_rows(figures),
         [one.record() for one in measured],
         figures=True,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import measure
 from benchmarks.encode import texts
+from benchmarks.encode.goals import goal
 from benchmarks.encode.plan import Plan, last_words
 from benchmarks.encode.proof import Prover
 from benchmarks.measure import Job
@@ -36,6 +37,13 @@ def section(plan: Plan, prover: Prover) -> Section:
     measured = measure.interleaved(jobs, plan.rounds)
     size = path.stat().st_size / 1e6
     units = {one.job.threads: one.least("all") for one in measured if one.job.task == "encode_in_memory"}
+    shares = {
+        f"{one.job.threads} threads": unit / took if (unit := units[one.job.threads]) and took else None
+        for one in measured
+        if one.job.task == "encode_corpus_to_disk"
+        for took in [one.least("all")]
+    }
+    plan.goals.append(goal("File to disk: its own speed in memory", 0.8, shares))
     rows = []
     for one in measured:
         if not one.error and not any(run["stages"] for run in one.runs):

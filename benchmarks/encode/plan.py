@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.encode import peers
+from benchmarks.encode.goals import Goal
 from benchmarks.measure import Job, Measured
 from benchmarks.report import times
 
-Figures = dict[str, list[float | None]]
+Figure = list[float | None]
+Figures = dict[str, Figure]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run, sizes in bytes; `folder` holds the ids of the proofs."""
+    """The settings of a run, sizes in bytes; `folder` holds the ids of the proofs.
+
+    `goals` gathers what became of the issue's wishes, section by section.
+    """
 
     names: list[str]
     thread_counts: list[int]
@@ -27,6 +32,7 @@ class Plan:
     disk: int
     growth: int
     folder: Path
+    goals: list[Goal] = field(default_factory=list)
 
     def job(self, peer: str, task: str, values: dict[str, Any], threads: int = 1, what: str = "") -> Job:
         """One measurement of one peer; the slow ones say how few rounds must do."""
@@ -35,24 +41,31 @@ class Plan:
         return Job(label, task, {"peer": peer, **values}, threads, rounds)
 
 
-def ratio_rows(figures: Figures, lower: bool = False) -> list[list[str]]:
-    """merganser against the best peer of each column and against tiktoken; above 1 is faster."""
-    ours = figures.get("merganser")
-    if not ours or not any(ours):
-        return []
-    peers_only = [values for name, values in figures.items() if name != "merganser"]
+def ratios(figures: Figures, lower: bool = False) -> dict[str, Figure]:
+    """merganser against the best peer of each column and against tiktoken; above 1 is faster.
+
+    `lower` says that the figures are times, where less is better.
+    """
+    ours = figures.get("merganser", [])
+    others = [values for name, values in figures.items() if name != "merganser"]
     best = [
         (min if lower else max)((value for value in column if value), default=None)
-        for column in zip(*peers_only, strict=True)
+        for column in zip(*others, strict=True)
     ]
-    rows = []
-    for title, others in (("best peer", best), ("tiktoken", figures.get("tiktoken"))):
-        if others and any(others):
-            pairs = zip(ours, others, strict=True)
-            rows.append(
-                [f"**merganser : {title}**", *(times(b, a) if lower else times(a, b) for a, b in pairs)]
-            )
-    return rows
+    return {
+        title: [(b / a if lower else a / b) if a and b else None for a, b in zip(ours, theirs, strict=True)]
+        for title, theirs in (("best peer", best), ("tiktoken", figures.get("tiktoken", [])))
+        if ours and theirs
+    }
+
+
+def ratio_rows(figures: Figures, lower: bool = False) -> list[list[str]]:
+    """The last rows of a table."""
+    return [
+        [f"**merganser : {title}**", *(times(value, 1.0) for value in found)]
+        for title, found in ratios(figures, lower).items()
+        if any(found)
+    ]
 
 
 def last_words(one: Measured) -> str:

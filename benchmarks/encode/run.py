@@ -84,8 +84,8 @@ def planned(arguments: argparse.Namespace, names: list[str], folder: Path) -> An
 
 
 def measured(plan: Any, chosen: tuple[str, ...]) -> list[Any]:
-    """The sections, in the order of the page; the proofs last, made first."""
-    from benchmarks.encode import batches, decoding, disk, growth, strings
+    """The sections, in the order of the page; the proofs last, though they are made first."""
+    from benchmarks.encode import batches, decoding, disk, goals, growth, strings
     from benchmarks.encode.proof import Prover
 
     prover = Prover(plan)
@@ -100,7 +100,8 @@ def measured(plan: Any, chosen: tuple[str, ...]) -> list[Any]:
         "growth": lambda: [growth.section(plan)],
     }
     made = [section for name in SECTIONS if name in chosen for section in makers[name]()]
-    return [*made, how(plan.names), prover.section()]
+    first = [goals.section(plan.goals)] if plan.goals else []
+    return [*first, *made, how(plan.names), prover.section()]
 
 
 def how(names: list[str]) -> Any:

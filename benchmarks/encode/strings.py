@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benchmarks import measure
 from benchmarks.encode import texts
-from benchmarks.encode.plan import Figures, Plan, ratio_rows
+from benchmarks.encode.goals import goal
+from benchmarks.encode.plan import Figures, Plan, ratio_rows, ratios
 from benchmarks.encode.proof import Prover
 from benchmarks.report import Section, number
 
@@ -27,12 +28,12 @@ def sections(plan: Plan, prover: Prover) -> list[Section]:
     ]
     measured = measure.interleaved(jobs, plan.rounds)
     return [
-        section(call, {m.job.values["peer"]: m for m in measured if m.job.values["call"] == call})
+        section(plan, call, {m.job.values["peer"]: m for m in measured if m.job.values["call"] == call})
         for call in CALLS
     ]
 
 
-def section(call: str, measured: dict[str, measure.Measured]) -> Section:
+def section(plan: Plan, call: str, measured: dict[str, measure.Measured]) -> Section:
     """Microseconds for each length."""
     figures: Figures = {
         peer: [one.least(str(size)) for size in texts.STRING_BYTES] for peer, one in measured.items()
@@ -45,11 +46,17 @@ def section(call: str, measured: dict[str, measure.Measured]) -> Section:
         f"µs for one call, text to list, {CALLS[call]}. Many different stretches of English, seen before. "
         "Wanted: no slower than the best peer."
     )
+    columns = [f"{size} bytes" for size in texts.STRING_BYTES]
+    if "merganser" in plan.names:
+        found = ratios(figures, lower=True).get("best peer", [])
+        plan.goals.append(
+            goal(f"Short strings, {TITLES[call]}: best peer", 1, dict(zip(columns, found, strict=False)))
+        )
     return Section(
         f"strings, {call}",
         f"Single short strings, {TITLES[call]}",
         note,
-        ["encoder", *(f"{size} bytes" for size in texts.STRING_BYTES)],
+        ["encoder", *columns],
         rows + ratio_rows(figures, lower=True),
         [one.record() for one in measured.values()],
         figures=True,

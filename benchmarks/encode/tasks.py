@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,14 @@ def strings(peer: str, call: str, count: int, threads: int) -> Result:
     clock = Clock()
     for size in texts.STRING_BYTES:
         several = texts.strings(size, max(count // size * 5, 500))
-        deque(map(function, several), maxlen=0)
-        clock.time(str(size), lambda several=several: deque(map(function, several), maxlen=0), repeat=5)
+        _exhaust(function, several)
+        clock.time(str(size), partial(_exhaust, function, several), repeat=5)
         clock.seconds[str(size)] /= len(several)
     return clock.result()
+
+
+def _exhaust(function: Callable[[str], object], several: list[str]) -> None:
+    deque(map(function, several), maxlen=0)
 
 
 def decode(peer: str, ids: str, path: str, repeat: int, threads: int) -> Result:
@@ -120,16 +125,17 @@ def decode(peer: str, ids: str, path: str, repeat: int, threads: int) -> Result:
         if (back.encode() if isinstance(back, str) else back) != whole:
             raise ValueError(f"{mode}: not the text that was encoded")
         del back
-        clock.time(mode, lambda function=function, given=given: function(given), repeat)
+        clock.time(mode, partial(function, given), repeat)
     return clock.result()
 
 
 def in_memory(path: str, threads: int) -> Result:
     """merganser: documents in memory → flat arrays."""
-    encoder = peers.load("merganser", "gpt4", threads)
+    to_flat = peers.load("merganser", "gpt4", threads).to_flat
+    assert to_flat is not None
     several = list(documents(Path(path)))
     clock = Clock()
-    clock.time("all", lambda: encoder.to_flat(several))  # type: ignore[misc]
+    clock.time("all", lambda: to_flat(several))
     return clock.result()
 
 
@@ -179,12 +185,13 @@ def check(ids: np.ndarray[Any, np.dtype[np.uint32]], expected: str) -> None:
 def growth(kind: str, size: int, pattern: str, threads: int) -> Result:
     """merganser on one adversarial string; it must come back from its ids."""
     encoder = peers.load("merganser", pattern, threads)
-    assert encoder.to_flat is not None
-    assert encoder.array_to_bytes is not None
+    to_flat, array_to_bytes = encoder.to_flat, encoder.array_to_bytes
+    assert to_flat is not None
+    assert array_to_bytes is not None
     text = texts.ADVERSARIAL[kind](size)
     clock = Clock()
-    clock.time("all", lambda: encoder.to_flat([text]))
-    if encoder.array_to_bytes(encoder.to_flat([text])[0]) != text.encode():
+    clock.time("all", lambda: to_flat([text]))
+    if array_to_bytes(to_flat([text])[0]) != text.encode():
         raise ValueError("the ids do not decode to the text")
     return clock.result()
 

@@ -102,7 +102,7 @@ def _write(target: Path) -> None:
         "vocab": {written(token): rank for token, rank in table.items()},
         "merges": [[written(a), written(b)] for a, b in merges_from_tokens(tokens)],
     }
-    whole = {
+    whole: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

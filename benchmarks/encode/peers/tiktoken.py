@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import tiktoken
 
 from benchmarks.encode import vocabularies
-from benchmarks.encode.peers import Encoder, Flat, joined
+from benchmarks.encode.peers import Encoder, Flat, Ids, joined
 
 PACKAGE = "tiktoken"
 ROUNDS = 2
@@ -36,7 +36,7 @@ def load(pattern: str, threads: int) -> Encoder:
         return encoding.encode_ordinary_batch(texts, num_threads=threads)
 
     def to_flat(texts: list[str]) -> Flat:
-        def array(text: str):  # type: ignore[no-untyped-def]
+        def array(text: str) -> Ids:
             return encoding.encode_to_numpy(text, disallowed_special=())
 
         if threads == 1:

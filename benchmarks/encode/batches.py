@@ -44,7 +44,7 @@ def by_language(plan: Plan, prover: Prover) -> list[Section]:
 def by_pattern(plan: Plan, prover: Prover) -> list[Section]:
     """The same ranks under patterns that nobody knew in advance."""
     text = texts.halves("English", plan.half)
-    cases = [Case(pattern, text, pattern) for pattern in ("nanochat", "nanochat {1,4}")]
+    cases = [Case(pattern, text, pattern) for pattern in plan.patterns]
     note = (
         "cl100k_base's ranks on English, split by nanochat's pattern (`\\p{N}{1,2}`) and by the same with "
         "`{1,4}`. Wanted: 4× the best exact peer on held-out and repeat, 3× cold."

@@ -26,6 +26,7 @@ class Plan:
     thread_counts: list[int]
     rounds: int
     kinds: tuple[str, ...]
+    patterns: tuple[str, ...]
     half: int
     short_documents: int
     strings: int

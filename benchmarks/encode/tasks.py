@@ -145,6 +145,7 @@ def corpus_to_disk(path: str, folder: str, expected: str, threads: int) -> Resul
 
     from benchmarks.encode.peers.merganser import tokenizer
 
+    peers.keep_to(threads)
     loaded = tokenizer("gpt4")
     engine = merganser.Local(threads=threads)
     clock = Clock()

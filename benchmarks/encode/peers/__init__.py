@@ -8,12 +8,14 @@ A peer module has:
   A pattern that the peer does not take is `Refused`;
 - `ROUNDS`, if it takes so long that so few rounds must do.
 
-Threads are told by argument where the peer has one; rayon's number is in the environment already.
+Threads are told by argument where the peer has one; rayon's number is in the environment already. No process has
+more cores than threads, whatever the peer starts.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,9 +57,16 @@ class Encoder:
 
 
 def load(name: str, pattern: str, threads: int) -> Encoder:
-    """Import the peer and load cl100k_base into it."""
+    """Import the peer and load cl100k_base into it, on no more cores than threads."""
+    keep_to(threads)
     encoder: Encoder = module(name).load(pattern, threads)
     return encoder
+
+
+def keep_to(threads: int) -> None:
+    """Leave this process so many cores: a peer may start more threads than it is told (fastokens does)."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
 
 
 def module(name: str) -> ModuleType:

@@ -8,8 +8,8 @@ A peer module has:
   A pattern that the peer does not take is `Refused`;
 - `ROUNDS`, if it takes so long that so few rounds must do.
 
-Threads are told by argument where the peer has one; rayon's number is in the environment already. No process has
-more cores than threads, whatever the peer starts.
+Threads are told by argument where the peer has one; rayon's number is in the environment already. No process
+has more cores than threads, whatever the peer starts.
 """
 
 from __future__ import annotations

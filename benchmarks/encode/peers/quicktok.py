@@ -13,7 +13,7 @@ from benchmarks.encode.peers import Encoder, Refused, sliced
 
 PACKAGE = "quicktok-v1"
 HOW = (
-    "flat: `encode_batch(threads=…)`; lists: the same, sliced, `tolist`, which beats its own loop; "
+    "flat: `encode_batch(threads=…)`; lists: the same, sliced, `tolist`, ahead of a loop on one thread; "
     "`encode_ordinary`, `encode`, `decode`, `decode_bytes`, from arrays by `tolist`"
 )
 

@@ -1,7 +1,7 @@
 """tiktoken, the reference: what it makes is right, except where it panics.
 
 It has no flat batch; an array for each document, made in a pool of threads (the GIL is released), then
-joined, is the fastest road to one.
+joined, stands in for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """An `Encoding` from the ranks; one thread takes a plain loop, which beats a pool of one."""
+    """An `Encoding` from the ranks; one thread takes a plain loop and no pool."""
     encoding = tiktoken.Encoding(
         vocabularies.NAME,
         pat_str=vocabularies.PATTERNS[pattern],

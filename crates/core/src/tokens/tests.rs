@@ -279,7 +279,7 @@ fn settings_that_cannot_be_honoured_are_refused() {
     assert!(matches!(failure(|s| s.shard_tokens = 0), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.separator = Some("".into())), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.append = Some(1000)), Error::BadSetting { .. }));
-    assert!(matches!(failure(|s| s.prepend = Some(1 << 30)), Error::UnknownId { .. }));
+    assert!(matches!(failure(|s| s.prepend = Some(1 << 30)), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.allowed_special = vec!["<no>".into()]), Error::BadSpecial { .. }));
     assert!(matches!(Format::named("gguf"), Err(Error::BadSetting { .. })));
     for format in Format::ALL {

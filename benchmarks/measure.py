@@ -24,12 +24,16 @@ TIMEOUT = 3600.0
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure: a label for people, a task of `tasks.py` and its values."""
+    """One thing to measure: a label for people, a task of `tasks.py` and its values.
+
+    `rounds` is for those that take long: no more than this many, however often the others run.
+    """
 
     label: str
     task: str
     values: dict[str, Any] = field(default_factory=dict)
     threads: int = 1
+    rounds: int | None = None
 
 
 @dataclass
@@ -46,6 +50,11 @@ class Measured:
         runs = [run for run in self.runs if run.get("seconds") is not None]
         return min(runs, key=lambda run: run["seconds"]) if runs and not self.error else None
 
+    def least(self, stage: str) -> float | None:
+        """The shortest time of one stage over all runs, whichever run was the best as a whole."""
+        found = [run["stages"][stage] for run in self.runs if stage in run.get("stages", {})]
+        return min(found) if found and not self.error else None
+
     def record(self) -> dict[str, Any]:
         """A JSON-able account: the best run, all times, the leanest and the highest peak."""
         best = self.best
@@ -58,7 +67,7 @@ class Measured:
             "stages": best.get("stages", {}) if best else {},
             "all_seconds": [run.get("seconds") for run in self.runs],
             "error": self.error,
-            **{k: v for k, v in (best or {}).items() if k in ("unique", "merges", "note")},
+            **{k: v for k, v in (best or {}).items() if k in ("unique", "merges", "note", "cores")},
         }
 
 
@@ -67,7 +76,7 @@ def interleaved(jobs: Iterable[Job], repeat: int) -> list[Measured]:
     measured = [Measured(job) for job in jobs]
     for turn in range(repeat):
         for one in measured:
-            if one.error:
+            if one.error or (one.job.rounds is not None and turn >= one.job.rounds):
                 continue
             outcome = run(one.job)
             if "error" in outcome:

@@ -18,7 +18,10 @@ from benchmarks.environment import REPOSITORY
 
 @dataclass(frozen=True)
 class Section:
-    """One table: what people read (`columns`, `rows`) and what programs read (`records`)."""
+    """One table: what people read (`columns`, `rows`) and what programs read (`records`).
+
+    `figures` says that every column but the first holds figures, whatever its name.
+    """
 
     name: str
     title: str
@@ -26,10 +29,11 @@ class Section:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     records: Sequence[dict[str, Any]] = field(default_factory=list)
+    figures: bool = False
 
     def markdown(self) -> str:
         """The table; figures are set to the right, the first column to the left."""
-        rule = ["---", *("---:" if c in NUMERIC else "---" for c in self.columns[1:])]
+        rule = ["---", *("---:" if self.figures or c in NUMERIC else "---" for c in self.columns[1:])]
         lines = [list(self.columns), rule, *self.rows]
         table = "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
         return f"## {self.title}\n\n{self.note}\n\n{table}\n"

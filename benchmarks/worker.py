@@ -12,12 +12,15 @@ import sys
 from pathlib import Path
 
 from benchmarks import tasks
+from benchmarks.encode import tasks as encode_tasks
+
+TASKS = tasks.TASKS | encode_tasks.TASKS
 
 
 def main(arguments: list[str]) -> None:
     """Do the task and write {"seconds": …, "peak_mb": …, …} to the result file."""
     parameters = json.loads(arguments[0])
-    task = tasks.TASKS[parameters.pop("task")]
+    task = TASKS[parameters.pop("task")]
     result = task(**parameters)
     Path(arguments[1]).write_text(json.dumps(result), encoding="utf-8")
 

@@ -26,6 +26,8 @@ def test_public_names_change_only_on_purpose() -> None:
         "StreamDecoder",
         "Tokenizer",
         "TokenizerError",
+        "Tokens",
+        "TokensError",
         "WriteError",
         "count",
         "load",

@@ -70,14 +70,19 @@ def merges_from_tokens(tokens: list[bytes]) -> list[Merge]:
 
 
 def _last_two(token: bytes, ranks: dict[bytes, int]) -> Merge:
-    parts = [token[i : i + 1] for i in range(len(token))]
-    limit = ranks[token]
-    while len(parts) > 2:
+    parts = merge_by_rank(token, ranks, limit=ranks[token])
+    if len(parts) != 2:
+        raise ValueError(f"no two tokens make {token!r}: {parts}")
+    return parts[0], parts[1]
+
+
+def merge_by_rank(piece: bytes, ranks: dict[bytes, int], limit: int) -> list[bytes]:
+    """BPE, word for word: join the neighbours that make the lowest rank, while it is below the limit."""
+    parts = [piece[i : i + 1] for i in range(len(piece))]
+    while len(parts) > 1:
         joined = [ranks.get(a + b, limit) for a, b in pairwise(parts)]
         best = min(range(len(joined)), key=joined.__getitem__)
         if joined[best] >= limit:
             break
         parts[best : best + 2] = [parts[best] + parts[best + 1]]
-    if len(parts) != 2:
-        raise ValueError(f"no two tokens make {token!r}: {parts}")
-    return parts[0], parts[1]
+    return parts

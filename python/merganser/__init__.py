@@ -24,10 +24,12 @@ from merganser.errors import (
     PatternError,
     SettingsError,
     TokenizerError,
+    TokensError,
     WriteError,
 )
 from merganser.loading import load
 from merganser.tokenizer import Spans, Tokenizer
+from merganser.tokens import Tokens
 from merganser.training import train
 
 __all__ = [
@@ -47,6 +49,8 @@ __all__ = [
     "StreamDecoder",
     "Tokenizer",
     "TokenizerError",
+    "Tokens",
+    "TokensError",
     "WriteError",
     "count",
     "load",

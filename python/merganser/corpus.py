@@ -17,11 +17,11 @@ import sys
 import sysconfig
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from merganser.errors import CorpusError, MerganserWarning, SettingsError
+from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
 
 Document = str | bytes
 Source = str | os.PathLike[str] | Iterable[os.PathLike[str]] | Iterable[Document]
@@ -46,6 +46,13 @@ class Corpus:
     @property
     def has_text(self) -> bool:
         return bool(self.files) or self.stdin or self.documents is not None
+
+    def after(self, parts: int) -> "Corpus":
+        """The same without its first parts: files, the stream, documents. The iterable is gone through."""
+        documents = None if self.documents is None else _without(self.documents, parts)
+        return replace(
+            self, files=self.files[parts:], stdin=self.stdin and parts <= len(self.files), documents=documents
+        )
 
 
 def resolve(source: Source, buffer_size: int) -> Corpus:
@@ -84,6 +91,19 @@ def _path(item: object) -> Path:
 def _buffers(documents: Iterator[object], size: int) -> Iterator[list[Document]]:
     while buffer := list(islice(documents, size)):
         yield buffer  # type: ignore[misc]  # the core checks each one's type as it borrows it
+
+
+def _without(buffers: Iterable[list[Document]], documents: int) -> Iterator[list[Document]]:
+    for buffer in buffers:
+        rest = buffer[documents:]
+        documents -= len(buffer) - len(rest)
+        if rest:
+            yield rest
+    if documents:
+        raise TokensError(
+            f"the corpus has {documents:,} documents less than were encoded when it was interrupted; "
+            "give the same corpus again, or start afresh with overwrite"
+        )
 
 
 def _at(paths: list[Path]) -> Corpus:

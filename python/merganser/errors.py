@@ -5,6 +5,7 @@ MerganserError
 ├── PatternError        not a split pattern, or one that would never finish   (also ValueError)
 ├── SettingsError       settings that cannot be honoured                      (also ValueError)
 ├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
+├── TokensError         a folder of token files that cannot be used           (also ValueError)
 ├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
 │   └── FormatError     a tokenizer file that cannot be used
 ├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
@@ -29,6 +30,7 @@ __all__ = [
     "PatternError",
     "SettingsError",
     "TokenizerError",
+    "TokensError",
     "WriteError",
 ]
 
@@ -51,6 +53,10 @@ class SettingsError(MerganserError, ValueError):
 
 class CountsError(MerganserError, ValueError):
     """Counts that do not go together, or a counts file that cannot be used."""
+
+
+class TokensError(MerganserError, ValueError):
+    """A folder of token files that cannot be used, or not for this."""
 
 
 class TokenizerError(MerganserError, ValueError):

@@ -5,9 +5,9 @@ here is what nobody does a million times a second.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from merganser import _core
 from merganser.errors import SettingsError
@@ -15,6 +15,12 @@ from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
     import tiktoken
+
+    from merganser.corpus import Source
+    from merganser.encoding import Dtype, Format
+    from merganser.engines.local import Local, ProgressCallback
+    from merganser.settings import Separator
+    from merganser.tokens import Tokens
 
 
 class Spans(NamedTuple):
@@ -120,6 +126,59 @@ class Tokenizer(_core.Tokenizer):
         from merganser.formats import native
 
         native.save(self, path)
+
+    def encode_corpus(
+        self,
+        source: "Source",
+        *,
+        out: str | os.PathLike[str],
+        format: "Format" = "bin",
+        dtype: "Dtype" = "auto",
+        separator: "Separator" = ...,
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        allowed_special: Literal["all"] | Collection[str] = (),
+        shard_tokens: int = 100_000_000,
+        overwrite: bool = False,
+        engine: "Local | None" = None,
+        progress: "ProgressCallback | None" = None,
+        buffer_size: int = 8192,
+    ) -> "Tokens":
+        """Encodes a corpus of any size and writes the ids to the folder `out`; see `merganser.corpus` for
+        what a corpus can be, and `merganser.Tokens` for what comes of it.
+
+        format: "bin" (flat ids, as nanoGPT reads them), "npy", "llmc" (the header of llm.c and
+            modded-nanogpt) or "megatron" (`.bin` and `.idx`).
+        dtype: "uint16" or "uint32"; "auto" is the smaller one that holds all ids.
+        separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
+            It is no part of the documents, and becomes no token.
+        prepend, append: put before and behind every document: the name of a special token, or an id.
+        allowed_special: special tokens, or "all", that become their ids where the text holds them. All others
+            are encoded as the text they are.
+        shard_tokens: a file ends with the document that brings it to so many tokens.
+        overwrite: empties the folder of tokens first.
+
+        A run that was interrupted goes on at the last finished shard when it is started again in the same
+        way, and the files come out the same. A folder that was made of anything else is refused.
+        """
+        from merganser import encoding
+
+        return encoding.encode_corpus(
+            self,
+            source,
+            out=out,
+            format=format,
+            dtype=dtype,
+            separator=separator,
+            prepend=prepend,
+            append=append,
+            allowed_special=allowed_special,
+            shard_tokens=shard_tokens,
+            overwrite=overwrite,
+            engine=engine,
+            progress=progress,
+            buffer_size=buffer_size,
+        ).tokens
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""

@@ -100,6 +100,68 @@ def test_special_tokens_on_the_command_line() -> None:
     assert "269" not in run("encode", "merganser-out", "<|endoftext|>", "--ordinary").stdout
 
 
+def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
+    train("--special", "<|endoftext|>")
+    options = ("--append", "<|endoftext|>", "--prepend", "65", "--shard-tokens", "200", "--threads", "2")
+    done = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result.pop("seconds") > 0
+    tokenizer = merganser.load("merganser-out")
+    size = len(tokenizer.encode(TEXT)) + 2
+    assert result == {
+        "out": "tokens",
+        "shards": 3,
+        "tokens": 3 * size,
+        "documents": 3,
+        "bytes": 3 * len(TEXT),
+        "invalid_bytes": 0,
+        "format": "bin",
+        "dtype": "uint16",
+        "found": 0,
+    }
+    again = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", *options)
+    assert again.stdout == f"nothing to do: {3 * size:,} tokens are in tokens already\n"
+    other = run("encode", "merganser-out", "b.txt", "--out", "tokens")
+    assert (other.returncode, other.stdout) == (1, "")
+    assert "start afresh with overwrite" in other.stderr
+
+    both = f"{TEXT}<|endoftext|>{TEXT}<|endoftext|>{TEXT}"
+    assert run("decode", "merganser-out", "tokens").stdout == both
+    assert run("decode", "merganser-out", "tokens", "--separator", "none").stdout == TEXT * 3
+    assert json.loads(run("decode", "merganser-out", "tokens", "--json").stdout) == {"text": both}
+    assert run("decode", "merganser-out", "tokens/shard-00001.bin").stdout == TEXT
+
+    # An interrupted run leaves such a folder.
+    facts = json.loads((folder / "tokens" / "tokens.json").read_text())
+    (folder / "tokens" / "tokens.json").write_text(json.dumps({**facts, "complete": False}))
+    (folder / "tokens" / "shard-00002.json").unlink()
+    partly = run("decode", "merganser-out", "tokens")
+    assert partly.stdout == f"{TEXT}<|endoftext|>{TEXT}"
+    assert partly.stderr.startswith("warning: tokens is not complete")
+    resumed = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", *options)
+    assert "2 of the shards were there" in resumed.stdout
+    assert run("decode", "merganser-out", "tokens").stdout == both
+
+    piped = run("encode", "merganser-out", "-", "--out", "piped", "--separator", "none", stdin=both)
+    assert "of 1 documents" in piped.stdout
+    assert run("decode", "merganser-out", "piped").stdout == both
+    (folder / "odd.txt").write_bytes(b"caf\xe9")
+    over = run("encode", "merganser-out", "odd.txt", "--out", "tokens", "--overwrite", "--format", "npy")
+    assert "1 bytes were not UTF-8" in over.stderr
+    special = run(
+        "encode", "merganser-out", "b.txt", "--out", "s", "--separator", "none", "--allow-special", "all"
+    )
+    assert special.returncode == 0
+    assert 269 in merganser.Tokens.open("s").ids(0)
+
+
+def test_a_number_is_an_id_even_where_there_is_a_file(folder: Path) -> None:
+    train()
+    (folder / "97").write_text("")
+    assert run("decode", "merganser-out", "97").stdout == "a"
+
+
 def test_a_tokenizer_can_go_on_from_another() -> None:
     train("--special", "<|endoftext|>", "--out", "small")
     train("--base", "small", "--vocab-size", "272", "--out", "large")
@@ -190,6 +252,11 @@ ERRORS = {
     "missing tokenizer": ["decode", "missing", "1"],
     "unknown id": ["decode", "good", "99999"],
     "half a character": ["encode", "good", "latin1"],
+    "no corpus to encode": ["encode", "good", "missing.txt", "--out", "tokens"],
+    "no text to encode": ["encode", "good", "empty", "--out", "tokens"],
+    "unknown token to append": ["encode", "good", "a.txt", "--out", "tokens", "--append", "<|no|>"],
+    "tokens of another tokenizer": ["decode", "good", "tokens-of-another"],
+    "not a folder of tokens": ["decode", "good", "."],
     "folder that cannot be written": ["count", "a.txt", "--out", "no/where.counts"],
 }
 
@@ -200,6 +267,7 @@ def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, fold
     (folder / "latin1").write_bytes(b"caf\xe9")
     tokenizer = merganser.train([TEXT], 260)
     tokenizer.save("good")
+    merganser.train([TEXT], 261).encode_corpus([TEXT], out="tokens-of-another")
     (folder / "truncated").write_bytes(Path("good").read_bytes()[:-100])
     Counts({b"ab": 3}).save("truncated.counts")
     (folder / "truncated.counts").write_bytes(Path("truncated.counts").read_bytes()[:-1])
@@ -224,6 +292,13 @@ def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, fold
         ["count", "a.txt"],
         ["count", "a.txt", "--out", "counts.txt"],
         ["decode", "merganser-out", "one"],
+        ["decode", "merganser-out", "97", "--separator", "none"],
+        ["encode", "merganser-out", "one", "two"],
+        ["encode", "merganser-out", "one", "--format", "npy"],
+        ["encode", "merganser-out", "one", "--shard-tokens", "5"],
+        ["encode", "merganser-out", "--out", "tokens"],
+        ["encode", "merganser-out", "a.txt", "--out", "tokens", "--format", "gguf"],
+        ["encode", "merganser-out", "a.txt", "--out", "tokens", "--ordinary", "--allow-special", "all"],
         ["unknown"],
         ["--unknown"],
     ],
@@ -283,3 +358,4 @@ def test_progress_is_drawn_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
         assert draw
         draw("count", 10, 100)
         draw("merge", 5, 0)
+        draw("encode", 10, 100)

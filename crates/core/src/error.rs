@@ -14,6 +14,8 @@ pub enum Error {
     Write { path: PathBuf, source: std::io::Error },
     /// There was no text in the corpus.
     EmptyCorpus,
+    /// Work was to go on at a place that the corpus does not reach.
+    CorpusEndsEarly,
     /// One document, or one piece, is longer than this version can address.
     TooLong { what: &'static str, bytes: u64 },
 
@@ -53,6 +55,12 @@ pub enum Error {
     /// The decoded bytes are not text.
     NotUtf8 { at: usize },
 
+    // ── token files ─────────────────────────────────────────────────────────
+    /// A format has no room for the number of tokens.
+    TooManyTokens { what: &'static str, tokens: u64 },
+    /// Somebody else writes to the same folder.
+    BusyFolder { path: PathBuf },
+
     // ── the work itself ─────────────────────────────────────────────────────
     /// The work was asked to stop.
     Cancelled,
@@ -67,9 +75,13 @@ impl fmt::Display for Error {
                 "cannot write {}: {source}; nothing was left half-written, free some space or choose another place",
                 path.display()
             ),
-            Error::EmptyCorpus => write!(
+            Error::EmptyCorpus => {
+                write!(f, "the corpus holds no text; check the path, the glob and the separator")
+            }
+            Error::CorpusEndsEarly => write!(
                 f,
-                "the corpus holds no text to learn from; check the path, the glob and the separator"
+                "the corpus ends before the place where the last run was interrupted; \
+                 give the same corpus again, or start afresh with overwrite"
             ),
             Error::TooLong { what, bytes } => write!(
                 f,
@@ -118,6 +130,16 @@ impl fmt::Display for Error {
             Error::NotUtf8 { at } => write!(
                 f,
                 "the tokens do not decode to text (byte {at}); use decode_bytes, or errors=\"replace\""
+            ),
+            Error::TooManyTokens { what, tokens } => write!(
+                f,
+                "{tokens} tokens are more than {what} can hold, 2^31 - 1; make smaller shards, \
+                 set a separator that cuts long documents, or choose another format"
+            ),
+            Error::BusyFolder { path } => write!(
+                f,
+                "somebody else is writing to {}; wait until they have finished, or choose another folder",
+                path.display()
             ),
             Error::Cancelled => write!(f, "stopped on request"),
         }

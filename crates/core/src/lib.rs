@@ -17,6 +17,7 @@ mod progress;
 pub mod split;
 mod team;
 mod tokenizer;
+pub mod tokens;
 pub mod train;
 
 pub use error::{Error, Result, unknown_id};

@@ -1,8 +1,6 @@
 //! Counting, and the counts that come of it.
 
-use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use merganser_core::Progress;
@@ -11,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
 use crate::errors::raise;
-use crate::interrupt::{run, run_fed, run_interruptible};
+use crate::interrupt::{run, run_interruptible};
+use crate::stream::run_on_stream;
 use crate::text::{borrow_document, splitter};
 
 fn settings(
@@ -174,26 +173,10 @@ impl Counter {
     fn add_stream(&self, py: Python<'_>, chunks: &Bound<'_, PyIterator>, name: PathBuf) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let (sender, receiver) = sync_channel::<Vec<u8>>(4);
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        let stream = Stream { chunks: receiver, chunk: io::Cursor::new(Vec::new()) };
-        run_fed(
-            py,
-            callback,
-            &self.progress,
-            move |look_around| {
-                for chunk in chunks {
-                    let chunk = chunk?.cast::<PyBytes>()?.as_bytes().to_vec();
-                    // A worker that hung up has failed, and its outcome says why.
-                    if py.detach(|| sender.send(chunk)).is_err() {
-                        break;
-                    }
-                    look_around()?;
-                }
-                Ok(())
-            },
-            |progress| counter.add_reader(stream, &name, progress),
-        )
+        run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
+            counter.add_reader(stream, &name, progress)
+        })
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {
@@ -223,25 +206,4 @@ impl Counter {
 
 fn unusable(py: Python<'_>) -> PyErr {
     raise(py, "InternalError", "this counter is finished, or at work on another thread")
-}
-
-/// Chunks that the calling thread got from Python, read as one stream on the worker's side.
-struct Stream {
-    chunks: Receiver<Vec<u8>>,
-    chunk: io::Cursor<Vec<u8>>,
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.chunk.read(buffer)?;
-            if read > 0 || buffer.is_empty() {
-                return Ok(read);
-            }
-            match self.chunks.recv() {
-                Ok(chunk) => self.chunk = io::Cursor::new(chunk),
-                Err(_) => return Ok(0),
-            }
-        }
-    }
 }

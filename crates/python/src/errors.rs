@@ -20,9 +20,12 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Read { .. } | EmptyCorpus | TooLong { .. } => "CorpusError",
         Write { .. } => "WriteError",
         UnknownPreset { .. } | BadPattern { .. } | StepLimit { .. } | EmptyMatch { .. } => "PatternError",
-        BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } => "SettingsError",
+        BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } | TooManyTokens { .. } => {
+            "SettingsError"
+        }
         UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } => "CountsError",
         BadTokenizer { .. } => "TokenizerError",
+        CorpusEndsEarly | BusyFolder { .. } => "TokensError",
         SpecialInText { .. } => "EncodeError",
         UnknownId { .. } | NotUtf8 { .. } => "DecodeError",
     };

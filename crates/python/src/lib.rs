@@ -6,8 +6,10 @@ mod encode;
 mod errors;
 mod ids;
 mod interrupt;
+mod stream;
 mod text;
 mod tokenizer;
+mod tokens;
 mod train;
 
 use pyo3::prelude::*;
@@ -25,6 +27,8 @@ mod _core {
     use super::text::{preset_names, split, split_length};
     #[pymodule_export]
     use super::tokenizer::{Model, Tokenizer};
+    #[pymodule_export]
+    use super::tokens::{TokenWriter, fingerprint};
     #[pymodule_export]
     use super::train::train;
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 from merganser.engines.local import ProgressCallback
 
-_TITLES = {"count": "counting", "merge": "merging"}
+_TITLES = {"count": "counting", "merge": "merging", "encode": "encoding"}
 
 
 @contextmanager
 def drawn() -> Iterator[ProgressCallback | None]:
-    """A callback for `count` and `train` that draws a bar for each stage."""
+    """A callback for `count`, `train` and `encode_corpus` that draws a bar for each stage."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -28,7 +28,7 @@ def drawn() -> Iterator[ProgressCallback | None]:
         tasks: dict[str, TaskID] = {}
 
         def draw(stage: str, done: int, total: int) -> None:
-            amount = f"{done / 1e6:,.0f} MB" if stage == "count" else f"{done:,} merges"
+            amount = f"{done:,} merges" if stage == "merge" else f"{done / 1e6:,.0f} MB"
             if stage not in tasks:
                 tasks[stage] = bars.add_task(_TITLES.get(stage, stage), amount=amount)
             bars.update(tasks[stage], completed=done, total=total or None, amount=amount)

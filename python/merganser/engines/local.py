@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merganser import _core
 from merganser.corpus import STDIN, Corpus
 from merganser.errors import CorpusError, SettingsError
 from merganser.settings import Settings
 
-#: Told the stage ("count" or "merge"), how much is done, and the total, which is 0 where it is not known.
+if TYPE_CHECKING:
+    from merganser.encoding import Start, TokenSettings
+
+#: Told the stage ("count", "merge" or "encode"), how much is done, and the total, 0 where it is not known.
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20
@@ -35,13 +39,46 @@ class Local:
         counter = _core.Counter(
             settings.pattern, list(settings.special_tokens), settings.separator, self._threads, progress
         )
-        if corpus.files:
-            counter.add_files(list(corpus.files))
-        if corpus.stdin:
-            counter.add_stream(_stdin(), Path(STDIN))
-        for buffer in corpus.documents or ():
-            counter.add_documents(buffer)
+        _feed(counter, corpus)
         return counter.finish()
+
+    def encode(
+        self,
+        corpus: Corpus,
+        tokenizer: _core.Tokenizer,
+        settings: "TokenSettings",
+        folder: Path,
+        begin: "Callable[[], Start | None]",
+        progress: ProgressCallback | None,
+    ) -> None:
+        """Encodes the text of `corpus` and writes it to `folder`.
+
+        `begin` is asked where to start when all settings are found good and nobody else writes there.
+        """
+        writer = _core.TokenWriter(
+            tokenizer,
+            folder,
+            **asdict(settings),
+            threads=self._threads,
+            progress=progress,
+        )
+        try:
+            start = begin()
+            if start is not None:
+                writer.start_at(start.shard, start.part, start.offset)
+                _feed(writer, corpus.after(start.part))
+                writer.finish()
+        finally:
+            writer.abandon()
+
+
+def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
+    if corpus.files:
+        worker.add_files(list(corpus.files))
+    if corpus.stdin:
+        worker.add_stream(_stdin(), Path(STDIN))
+    for buffer in corpus.documents or ():
+        worker.add_documents(buffer)
 
 
 def _stdin() -> Iterator[bytes]:

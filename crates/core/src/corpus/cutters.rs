@@ -24,6 +24,15 @@ pub struct Cut {
     pub ends_document: bool,
 }
 
+/// A cutter in a text.
+pub struct Found {
+    pub start: usize,
+    pub end: usize,
+    pub kind: Boundary,
+    /// Which of the special tokens it is, where it is one.
+    pub which: usize,
+}
+
 pub struct Cutters {
     all: Vec<Vec<u8>>,
     separator: Option<usize>,
@@ -65,8 +74,8 @@ impl Cutters {
         self.longest
     }
 
-    /// The next cutter in `text[from..]`: where it begins, where it ends, and which kind it is.
-    fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize, Boundary)> {
+    /// The next cutter in `text[from..]`.
+    pub fn find(&self, text: &[u8], from: usize) -> Option<Found> {
         let (start, which) = match &self.search {
             Search::Nothing => return None,
             Search::One(finder) => (from + finder.find(&text[from..])?, 0),
@@ -76,7 +85,7 @@ impl Cutters {
             }
         };
         let kind = if self.separator == Some(which) { Boundary::Separator } else { Boundary::Special };
-        Some((start, start + self.all[which].len(), kind))
+        Some(Found { start, end: start + self.all[which].len(), kind, which })
     }
 
     /// Calls `visit(text, what stands behind it)` for every stretch of text between cutters, also empty ones.
@@ -86,7 +95,7 @@ impl Cutters {
         mut visit: impl FnMut(&[u8], Boundary) -> Result<()>,
     ) -> Result<()> {
         let mut from = 0;
-        while let Some((start, end, kind)) = self.find(text, from) {
+        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
             visit(&text[from..start], kind)?;
             from = end;
         }
@@ -103,7 +112,7 @@ impl Cutters {
 
     /// Where the first cutter begins, or the end of the text.
     pub fn first_start(&self, text: &[u8]) -> usize {
-        self.find(text, 0).map_or(text.len(), |(start, ..)| start)
+        self.find(text, 0).map_or(text.len(), |found| found.start)
     }
 
     /// The end of the last cutter in `text[..settled]`, behind which a cut is right.
@@ -111,7 +120,7 @@ impl Cutters {
         // From the left, because overlapping ones are told apart only that way; a block begins behind a cut.
         let mut last = None;
         let mut from = 0;
-        while let Some((_, end, kind)) = self.find(&text[..settled], from) {
+        while let Some(Found { end, kind, .. }) = self.find(&text[..settled], from) {
             last = Some(Cut { at: end, ends_document: kind == Boundary::Separator });
             from = end;
         }

@@ -9,11 +9,11 @@
 mod cutters;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use self::cutters::Cut;
-pub use self::cutters::{Boundary, Cutters};
+pub use self::cutters::{Boundary, Cutters, Found};
 use crate::split::{Scratch, Splitter};
 use crate::{Error, Result};
 
@@ -23,10 +23,20 @@ pub const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 20 };
 /// How far back from its end a block is searched for a safe cut.
 const REACH: usize = if cfg!(test) { 16 } else { 1 << 16 };
 
+/// A place in a corpus: how many files, streams and documents in memory lie before it, and how many bytes of
+/// the one that it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub part: u64,
+    pub offset: u64,
+}
+
 /// Some text: whole documents, or a part of one.
 #[derive(Default)]
 pub struct Block {
     pub text: Vec<u8>,
+    /// Where `text` begins.
+    pub place: Place,
     /// Whether `text` begins where a document begins.
     pub starts_document: bool,
     /// Where the reader had to split by itself: the ends of the pieces.
@@ -37,11 +47,14 @@ pub struct Block {
 pub struct Files<'a> {
     paths: std::slice::Iter<'a, PathBuf>,
     open: Option<Blocks<File>>,
+    /// Where the next file begins, and in it what is to be read.
+    place: Place,
 }
 
 impl<'a> Files<'a> {
-    pub fn new(paths: &'a [PathBuf]) -> Files<'a> {
-        Files { paths: paths.iter(), open: None }
+    /// The first of `paths` begins at `place`.
+    pub fn new(paths: &'a [PathBuf], place: Place) -> Files<'a> {
+        Files { paths: paths.iter(), open: None, place }
     }
 
     /// Fills `block` with the next text; false at the end of the last file.
@@ -53,8 +66,42 @@ impl<'a> Files<'a> {
                 return Ok(true);
             }
             let Some(path) = self.paths.next() else { return Ok(false) };
-            let file = File::open(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            self.open = Some(Blocks::new(file, path));
+            let cannot_read = |source| Error::Read { path: path.clone(), source };
+            let mut file = File::open(path).map_err(cannot_read)?;
+            if self.place.offset > 0 {
+                file.seek(SeekFrom::Start(self.place.offset)).map_err(cannot_read)?;
+            }
+            self.open = Some(Blocks::new(file, path, self.place));
+            self.place = Place { part: self.place.part + 1, offset: 0 };
+        }
+    }
+}
+
+/// Documents in memory.
+pub struct Documents<'a> {
+    documents: std::slice::Iter<'a, &'a [u8]>,
+    open: Option<Blocks<&'a [u8]>>,
+    place: Place,
+}
+
+impl<'a> Documents<'a> {
+    /// The first of `documents` begins at `place`.
+    pub fn new(documents: &'a [&'a [u8]], place: Place) -> Documents<'a> {
+        Documents { documents: documents.iter(), open: None, place }
+    }
+
+    /// Fills `block` with the next text; false at the end of the last document.
+    pub fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
+        loop {
+            if let Some(blocks) = &mut self.open
+                && blocks.next(block, splitter, cutters)?
+            {
+                return Ok(true);
+            }
+            let Some(document) = self.documents.next() else { return Ok(false) };
+            let rest = document.get(self.place.offset as usize..).ok_or(Error::CorpusEndsEarly)?;
+            self.open = Some(Blocks::new(rest, Path::new("a document"), self.place));
+            self.place = Place { part: self.place.part + 1, offset: 0 };
         }
     }
 }
@@ -66,13 +113,24 @@ pub struct Blocks<R> {
     path: PathBuf,
     /// Text that was read but lies behind the last cut.
     carry: Vec<u8>,
+    place: Place,
     starts_document: bool,
     at_end: bool,
 }
 
 impl<R: Read> Blocks<R> {
-    pub fn new(reader: R, path: &Path) -> Blocks<R> {
-        Blocks { reader, path: path.into(), carry: Vec::new(), starts_document: true, at_end: false }
+    /// What `reader` gives begins at `place`, where a document begins.
+    pub fn new(reader: R, path: &Path, place: Place) -> Blocks<R> {
+        Blocks { reader, path: path.into(), carry: Vec::new(), place, starts_document: true, at_end: false }
+    }
+
+    /// The same for a stream that is at its beginning: what lies before `place` is read and thrown away.
+    pub fn skipping(mut reader: R, path: &Path, place: Place) -> Result<Blocks<R>> {
+        let skipped = io::copy(&mut (&mut reader).take(place.offset), &mut io::sink());
+        match skipped.map_err(|source| Error::Read { path: path.into(), source })? {
+            skipped if skipped == place.offset => Ok(Blocks::new(reader, path, place)),
+            _ => Err(Error::CorpusEndsEarly),
+        }
     }
 
     /// Fills `block` with the next text; false at the end.
@@ -80,6 +138,7 @@ impl<R: Read> Blocks<R> {
         block.text.clear();
         block.text.append(&mut self.carry);
         block.ends = None;
+        block.place = self.place;
         block.starts_document = self.starts_document;
         let mut size = BLOCK;
         while !self.at_end {
@@ -99,6 +158,7 @@ impl<R: Read> Blocks<R> {
                 block.text.truncate(cut.at);
                 block.ends = ends;
                 self.starts_document = cut.ends_document;
+                self.place.offset += cut.at as u64;
                 return Ok(true);
             }
             size = 2 * block.text.len();

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 pub use self::counts::Counts;
 use self::table::Table;
-use crate::corpus::{Block, Blocks, Boundary, Cutters, Files};
+use crate::corpus::{Block, Blocks, Boundary, Cutters, Documents, Files, Place};
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage};
@@ -97,32 +97,21 @@ impl Counter {
 
     /// Each slice is a document of its own.
     pub fn add_documents(&mut self, documents: &[&[u8]], progress: &Progress) -> Result<()> {
-        let mut rest = documents.iter();
-        let mut part: Option<Blocks<&[u8]>> = None;
-        self.count(progress, move |block, splitter, cutters| {
-            loop {
-                if let Some(blocks) = &mut part
-                    && blocks.next(block, splitter, cutters)?
-                {
-                    return Ok(true);
-                }
-                let Some(&document) = rest.next() else { return Ok(false) };
-                part = Some(Blocks::new(document, Path::new("a document")));
-            }
-        })
+        let mut documents = Documents::new(documents, Place::default());
+        self.count(progress, move |block, splitter, cutters| documents.next(block, splitter, cutters))
     }
 
     /// Each file is a document of its own, or several where the separator stands in it.
     pub fn add_files(&mut self, paths: &[PathBuf], progress: &Progress) -> Result<()> {
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |data| data.len()));
         progress.begin(Stage::Count, sizes.sum());
-        let mut files = Files::new(paths);
+        let mut files = Files::new(paths, Place::default());
         self.count(progress, move |block, splitter, cutters| files.next(block, splitter, cutters))
     }
 
     /// A stream such as standard input; `path` is for messages.
     pub fn add_reader(&mut self, reader: impl Read + Send, path: &Path, progress: &Progress) -> Result<()> {
-        let mut blocks = Blocks::new(reader, path);
+        let mut blocks = Blocks::new(reader, path, Place::default());
         self.count(progress, move |block, splitter, cutters| blocks.next(block, splitter, cutters))
     }
 

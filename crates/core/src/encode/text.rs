@@ -12,28 +12,41 @@ use crate::{Result, Tokenizer};
 
 thread_local! {
     /// What a thread reuses from call to call.
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<(Scratch, Places)> = RefCell::default();
 }
+
+/// Where the pieces of a batch are in the cache.
+pub(crate) type Places = [Place; BATCH];
 
 impl Tokenizer {
     /// [`Tokenizer::encode_ordinary`], appended.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
-        SCRATCH.with_borrow_mut(|scratch| {
+        SCRATCH.with_borrow_mut(|(scratch, places)| {
             let mut start = 0;
             self.splitter().split_stepwise(text, scratch, |ends| {
-                self.encode_pieces(text.as_bytes(), start, ends, ids);
+                self.encode_batches(text.as_bytes(), start, ends, places, ids);
                 start = ends.last().map_or(start, |&end| end as usize);
             })
         })
     }
 
     /// The ids of the pieces of `text` that begin at `start` and end where `ends` says.
-    pub(crate) fn encode_pieces(&self, text: &[u8], mut start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+    pub(crate) fn encode_pieces(&self, text: &[u8], start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+        self.encode_batches(text, start, ends, &mut Places::default(), ids);
+    }
+
+    fn encode_batches(
+        &self,
+        text: &[u8],
+        mut start: usize,
+        ends: &[u32],
+        places: &mut Places,
+        ids: &mut Vec<u32>,
+    ) {
         let table = self.cache().table();
         let view = table.view();
-        let mut places = [Place::default(); BATCH];
         for ends in ends.chunks(BATCH) {
-            view.place_all(text, start, ends, &mut places);
+            view.place_all(text, start, ends, places);
             let mut done = 0;
             loop {
                 ids.reserve(4 * BATCH);

@@ -1,0 +1,91 @@
+"""File → ids on disk, and one million tokens against plain Python."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks import measure
+from benchmarks.encode import texts
+from benchmarks.encode.goals import goal
+from benchmarks.encode.plan import Plan, last_words
+from benchmarks.encode.proof import Prover
+from benchmarks.measure import Job
+from benchmarks.report import Section, number, seconds, times
+
+# A folder in memory: fsync costs nothing there, and nobody's disk is measured.
+MEMORY = Path("/dev/shm")
+
+
+def section(plan: Plan, prover: Prover) -> Section:
+    """`encode_corpus` beside merganser's own speed in memory and beside what users of the peers write."""
+    path = texts.english(plan.disk)
+    expected = str(prover.reference("file to disk", "gpt4", [path]))
+    folder = str(MEMORY if MEMORY.is_dir() else tempfile.gettempdir())
+    to_disk = {"path": str(path), "folder": folder, "expected": expected}
+    jobs = []
+    for threads in plan.thread_counts:
+        jobs += [
+            Job("merganser, in memory", "encode_in_memory", {"path": str(path)}, threads),
+            Job("merganser, file to disk", "encode_corpus_to_disk", to_disk, threads),
+            *(
+                plan.job(peer, "encode_flat_to_disk", to_disk, threads, "flat, `tofile`")
+                for peer in plan.names
+                if peer != "merganser"
+            ),
+        ]
+    measured = measure.interleaved(jobs, plan.rounds)
+    size = path.stat().st_size / 1e6
+    units = {one.job.threads: one.least("all") for one in measured if one.job.task == "encode_in_memory"}
+    shares = {
+        f"{one.job.threads} threads": unit / took if (unit := units[one.job.threads]) and took else None
+        for one in measured
+        if one.job.task == "encode_corpus_to_disk"
+        for took in [one.least("all")]
+    }
+    plan.goals.append(goal("File to disk: its own speed in memory", 0.8, shares))
+    rows = []
+    for one in measured:
+        if not one.error and not any(run["stages"] for run in one.runs):
+            continue  # the peer has no flat output
+        took = one.least("all")
+        rows.append(
+            [
+                one.job.label,
+                str(one.job.threads),
+                seconds(took),
+                number(size / took) if took else "–",
+                times(units.get(one.job.threads), took),
+                last_words(one),
+            ]
+        )
+    note = (
+        f"{size:.1f} MB of `english.txt`, cold, uint32. In memory: a list of documents → `encode_flat`. "
+        f"To disk: `encode_corpus`, from the file to files in {folder}, where the final fsync costs nothing. "
+        "No peer writes ids: for them, documents are read in Python (gigatoken reads the file itself), made "
+        "flat, and written by `numpy.tofile`. Wanted: to disk at least 0.8 of in memory."
+    )
+    columns = ["", "threads", "seconds", "MB/s", "of in memory", ""]
+    return Section("disk", "File → ids on disk", note, columns, rows, [m.record() for m in measured])
+
+
+def million(plan: Plan) -> Section:
+    """How far Python alone is behind."""
+    path = texts.english(plan.half // 2)
+    jobs = [
+        plan.job(peer, "encode_million", {"path": str(path)})
+        for peer in ("merganser", "tiktoken", "naive_python")
+    ]
+    measured = measure.interleaved(jobs, min(plan.rounds, 2))
+    tokens = next((m.best["note"] for m in measured if m.best and m.best.get("note")), None)
+    per_token = [took / tokens if tokens and (took := one.least("all")) else None for one in measured]
+    rows = [
+        [one.job.label, seconds(cost * 1e6 if cost else None), times(cost, per_token[0]), last_words(one)]
+        for one, cost in zip(measured, per_token, strict=True)
+    ]
+    note = (
+        f"Seconds for a million tokens (measured on {number(tokens)}), one document at a time by the plain "
+        "call, one thread, cold. naive_python: `regex` and a dictionary of ranks."
+    )
+    columns = ["encoder", "seconds", "× merganser", ""]
+    return Section("million", "One million tokens", note, columns, rows, [m.record() for m in measured])

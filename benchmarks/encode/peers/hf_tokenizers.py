@@ -1,0 +1,31 @@
+"""Hugging Face tokenizers, from a `tokenizer.json` made of the same ranks. Threads by RAYON_NUM_THREADS.
+
+Its regex engine is Oniguruma in Ruby's syntax, where `{1,3}+` repeats a repeat and `$` ends a line.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tokenizers import Tokenizer
+
+from benchmarks.encode import vocabularies
+from benchmarks.encode.peers import Encoder
+
+PACKAGE = "tokenizers"
+ROUNDS = 1
+HOW = (
+    "`encode_batch_fast`, then `.ids`; `encode`, `decode`, from arrays by `tolist`; no flat output, no bytes"
+)
+
+
+def load(pattern: str, threads: int) -> Encoder:
+    """Specials are not in the file: it has no way to leave them alone in user text."""
+    regex = vocabularies.without_counted_possessives(vocabularies.PATTERNS[pattern]).replace("$", r"\z")
+    tokenizer = Tokenizer.from_str(json.dumps(vocabularies.hugging_face(regex)))
+    return Encoder(
+        encode=lambda text: tokenizer.encode(text).ids,
+        to_lists=lambda texts: [encoding.ids for encoding in tokenizer.encode_batch_fast(texts)],
+        list_to_str=tokenizer.decode,
+        array_to_str=lambda ids: tokenizer.decode(ids.tolist()),
+    )

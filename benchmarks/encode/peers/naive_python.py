@@ -1,0 +1,31 @@
+"""The floor: split by the `regex` module, join the lowest rank, over and over, in Python."""
+
+from __future__ import annotations
+
+import regex
+
+from benchmarks.encode import vocabularies
+from benchmarks.encode.peers import Encoder
+from benchmarks.peers import merge_by_rank
+
+PACKAGE = "regex"
+HOW = "`regex` and a dictionary"
+
+
+def load(pattern: str, threads: int) -> Encoder:
+    """One thread, no cache: each piece that is not a token is merged anew."""
+    ranks = vocabularies.ranks()
+    # In `regex`, `$` also matches before a newline that ends the text; `\Z` is tiktoken's `$`.
+    split = regex.compile(vocabularies.PATTERNS[pattern].replace("$", r"\Z"))
+
+    def encode(text: str) -> list[int]:
+        ids = []
+        for found in split.findall(text):
+            piece = found.encode()
+            if piece in ranks:
+                ids.append(ranks[piece])
+            else:
+                ids += [ranks[token] for token in merge_by_rank(piece, ranks, limit=len(ranks))]
+        return ids
+
+    return Encoder(encode=encode, to_lists=lambda texts: [encode(text) for text in texts])

@@ -1,0 +1,165 @@
+//! Formats: what stands before the ids of a shard, and how their documents are told apart.
+//!
+//! | format | file of ids | documents |
+//! |---|---|---|
+//! | `bin` | the ids and nothing else, as nanoGPT reads them | `.docs.npy` |
+//! | `npy` | numpy's own format, version 1.0 | `.docs.npy` |
+//! | `llmc` | the header of llm.c and modded-nanogpt, 256 numbers of 32 bits | `.docs.npy` |
+//! | `megatron` | the ids and nothing else | `.idx`, the index of Megatron-LM |
+//!
+//! Everything is little-endian. A header has the same length whatever it says, so a shard is written behind an empty one that
+//! is filled in at the end.
+
+use std::io::{self, Write};
+
+use crate::{Error, Result, Tokenizer};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Bin,
+    Npy,
+    Llmc,
+    Megatron,
+}
+
+/// How many bytes an id takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    Two,
+    Four,
+}
+
+impl Width {
+    /// The smallest that holds every id.
+    pub fn least(tokenizer: &Tokenizer) -> Width {
+        if tokenizer.next_id() <= 1 << 16 { Width::Two } else { Width::Four }
+    }
+}
+
+/// numpy's header, padded to this length: it wants a multiple of 64.
+pub const NPY_HEADER: usize = 128;
+
+/// llm.c's header.
+const LLMC_HEADER: usize = 256 * 4;
+
+impl Format {
+    pub const ALL: [Format; 4] = [Format::Bin, Format::Npy, Format::Llmc, Format::Megatron];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Bin => "bin",
+            Format::Npy => "npy",
+            Format::Llmc => "llmc",
+            Format::Megatron => "megatron",
+        }
+    }
+
+    pub fn named(name: &str) -> Result<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+            let names = Format::ALL.map(Format::name).join(", ");
+            Error::BadSetting { reason: format!("no token format is called {name:?}; there are {names}") }
+        })
+    }
+
+    pub fn extension(self) -> &'static str {
+        if self == Format::Npy { "npy" } else { "bin" }
+    }
+
+    /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it matters.
+    pub fn dtype(self, width: Width) -> &'static str {
+        match (self, width) {
+            (_, Width::Two) => "uint16",
+            (Format::Megatron, Width::Four) => "int32",
+            (_, Width::Four) => "uint32",
+        }
+    }
+
+    pub fn header_len(self) -> usize {
+        match self {
+            Format::Bin | Format::Megatron => 0,
+            Format::Npy => NPY_HEADER,
+            Format::Llmc => LLMC_HEADER,
+        }
+    }
+
+    /// What stands before `tokens` ids.
+    pub fn header(self, width: Width, tokens: u64) -> Result<Vec<u8>> {
+        Ok(match self {
+            Format::Bin | Format::Megatron => Vec::new(),
+            Format::Npy => npy_header(if width == Width::Two { "<u2" } else { "<u4" }, tokens),
+            Format::Llmc => llmc_header(width, tokens)?,
+        })
+    }
+}
+
+/// The header of a one-dimensional array: magic, version, length, then a Python literal, padded by spaces.
+pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
+    let literal = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend(((NPY_HEADER - 10) as u16).to_le_bytes());
+    header.extend(format!("{literal:<width$}\n", width = NPY_HEADER - 11).bytes());
+    header
+}
+
+/// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c: its
+/// GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
+fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
+    let (magic, version) = match width {
+        Width::Two => (20240520i32, 1i32),
+        Width::Four => (20240801, 7),
+    };
+    let tokens =
+        i32::try_from(tokens).map_err(|_| Error::TooManyTokens { what: "a file of llm.c", tokens })?;
+    let mut header: Vec<u8> = [magic, version, tokens].into_iter().flat_map(i32::to_le_bytes).collect();
+    header.resize(LLMC_HEADER, 0);
+    Ok(header)
+}
+
+/// Megatron's index, from where documents begin and where the last one ends: each document is one sequence.
+///
+/// ```text
+/// "MMIDIDX\0\0", version 1 (u64), code of the id's type (u8), sequences (u64), documents + 1 (u64)
+/// tokens of each sequence (i32), its place in bytes (i64), then 0, 1, 2 … (i64): a document's first sequence
+/// ```
+///
+/// `bounds` is asked three times, so that they need not be in memory.
+pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
+    out: &mut impl Write,
+    width: Width,
+    documents: u64,
+    bounds: impl Fn() -> io::Result<I>,
+) -> std::result::Result<(), MegatronError> {
+    let (code, bytes) = if width == Width::Two { (8u8, 2) } else { (4, 4) };
+    out.write_all(b"MMIDIDX\0\0")?;
+    out.write_all(&1u64.to_le_bytes())?;
+    out.write_all(&[code])?;
+    out.write_all(&documents.to_le_bytes())?;
+    out.write_all(&(documents + 1).to_le_bytes())?;
+    let mut start = 0;
+    for end in bounds()?.skip(1) {
+        let end = end?;
+        let tokens = i32::try_from(end - start).map_err(|_| MegatronError::TooLong(end - start))?;
+        out.write_all(&tokens.to_le_bytes())?;
+        start = end;
+    }
+    for start in bounds()?.take(documents as usize) {
+        out.write_all(&(start? * bytes).to_le_bytes())?;
+    }
+    for sequence in 0..=documents {
+        out.write_all(&sequence.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+#[derive(Debug)]
+pub enum MegatronError {
+    Write(io::Error),
+    /// A document of so many tokens.
+    TooLong(u64),
+}
+
+impl From<io::Error> for MegatronError {
+    fn from(error: io::Error) -> Self {
+        MegatronError::Write(error)
+    }
+}

@@ -1,0 +1,233 @@
+"""Encoding: a corpus becomes a folder of tokens, and an interrupted run goes on where it was.
+
+`tokens.json` is written first and says what the folder is made of: tokenizer, settings, corpus. Every shard
+that is finished says where in the corpus the next one begins. A run that finds a folder made of the same
+things goes on there; one that finds a folder made of others refuses. docs/format.md has the rest.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from merganser import _core
+from merganser.corpus import Corpus, Source, resolve
+from merganser.engines.local import Local, ProgressCallback
+from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError, WriteError
+from merganser.files import written_whole
+from merganser.settings import Separator, Settings
+from merganser.tokens import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
+
+if TYPE_CHECKING:
+    from merganser.tokenizer import Tokenizer
+
+Format = Literal["bin", "npy", "llmc", "megatron"]
+Dtype = Literal["auto", "uint16", "uint32"]
+
+SHARD_TOKENS = 100_000_000
+
+
+@dataclass(frozen=True)
+class TokenSettings:
+    """What decides the bytes of the files, apart from tokenizer and corpus."""
+
+    format: str
+    dtype: str
+    separator: str | None
+    prepend: int | None
+    append: int | None
+    allowed_special: list[str]
+    shard_tokens: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first shard that is still to be written, and where in the corpus it begins."""
+
+    shard: int = 0
+    part: int = 0
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    tokens: Tokens
+    #: How many shards were there already.
+    found: int
+
+
+def encode_corpus(
+    tokenizer: "Tokenizer",
+    source: Source,
+    *,
+    out: str | os.PathLike[str],
+    format: Format = "bin",
+    dtype: Dtype = "auto",
+    separator: Separator = ...,
+    prepend: str | int | None = None,
+    append: str | int | None = None,
+    allowed_special: Literal["all"] | Collection[str] = (),
+    shard_tokens: int = SHARD_TOKENS,
+    overwrite: bool = False,
+    engine: Local | None = None,
+    progress: ProgressCallback | None = None,
+    buffer_size: int = 8192,
+) -> Outcome:
+    """See `Tokenizer.encode_corpus`."""
+    settings = TokenSettings(
+        format=format,
+        dtype=("uint16" if tokenizer.next_id <= 1 << 16 else "uint32") if dtype == "auto" else dtype,
+        separator=Settings().replaced_by(None, None, separator).separator,
+        prepend=_id(tokenizer, prepend, "prepend"),
+        append=_id(tokenizer, append, "append"),
+        allowed_special=_allowed(tokenizer, allowed_special),
+        shard_tokens=shard_tokens,
+    )
+    if shard_tokens < 1:
+        raise SettingsError(f"shard_tokens must be at least 1, not {shard_tokens}")
+    corpus = resolve(source, buffer_size)
+    if corpus.counts:
+        raise CorpusError(f"{corpus.counts[0]} holds counts and no text that could be encoded")
+    facts = {
+        "merganser_tokens": VERSION,
+        "tokenizer": _core.fingerprint(tokenizer),
+        "vocab_size": tokenizer.vocab_size,
+        **asdict(settings),
+        "corpus": _corpus_facts(corpus),
+    }
+    folder = Path(out)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+
+    found, begun = 0, False
+
+    def begin() -> Start | None:
+        """Called when nobody else writes to the folder."""
+        nonlocal found, begun
+        start = _begin(folder, facts, overwrite)
+        found, begun = len(finished_shards(folder)), True
+        return start
+
+    try:
+        engine = engine or Local()
+        engine.encode(corpus, tokenizer, settings, folder, begin, progress)
+    except BaseException:
+        if begun:
+            _forget(folder)
+        if is_new:
+            with suppress(OSError):  # as it does where a shard is in it
+                folder.rmdir()
+        raise
+    shards = finished_shards(folder)
+    if found < len(shards) or not read_facts(folder)["complete"]:
+        totals = {
+            "shards": len(shards),
+            "tokens": sum(shard.tokens for shard in shards),
+            "documents": sum(shard.documents or 0 for shard in shards),
+            "bytes": sum(shard.bytes or 0 for shard in shards),
+            "invalid_bytes": sum(shard.invalid_bytes or 0 for shard in shards),
+        }
+        _write_facts(folder, {**facts, "complete": True, **totals})
+    return Outcome(Tokens.open(folder), found)
+
+
+def _begin(folder: Path, facts: dict[str, Any], overwrite: bool) -> Start | None:
+    """Where to go on; None where all is done."""
+    if overwrite:
+        # Backwards, and `tokens.json` last: wherever this is interrupted, the folder can still be read.
+        for file in shard_files(folder):
+            file.unlink(missing_ok=True)
+        (folder / FILE_NAME).unlink(missing_ok=True)
+    if not (folder / FILE_NAME).exists():
+        if any(not file.name.startswith(".") for file in shard_files(folder)):
+            raise TokensError(
+                f"{folder} has shards but no {FILE_NAME}, so nothing is known about them; "
+                "choose another folder, or start afresh with overwrite"
+            )
+        _write_facts(folder, {**facts, "complete": False})
+        return Start()
+    there = read_facts(folder)
+    for name, value in facts.items():
+        if there.get(name) != value:
+            raise TokensError(
+                f"{folder} was made with another {name}{_shown(there.get(name), value)}; "
+                "choose another folder, or start afresh with overwrite"
+            )
+    if there["complete"]:
+        Tokens.open(folder)
+        return None
+    shards = finished_shards(folder)
+    return Start(len(shards), **shards[-1].next) if shards else Start()
+
+
+def _shown(there: object, here: object) -> str:
+    """The difference, where a line has room for it."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        there, here = ({k: v for k, v in facts.items() if k != "sha256"} for facts in (there, here))
+        if there == here:
+            return ": a file has changed, or its name or time"
+    text = f": {json.dumps(there)}, not {json.dumps(here)}"
+    return text if len(text) < 200 else ""
+
+
+def _forget(folder: Path) -> None:
+    """Takes `tokens.json` away again where no shard came of it; a shard that is being flushed counts."""
+    with suppress(OSError):
+        if not shard_files(folder):
+            (folder / FILE_NAME).unlink()
+
+
+def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
+    with written_whole(folder / FILE_NAME) as file:
+        file.write(json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
+    """What tells this corpus from another, as far as it can be known before reading it."""
+    digest = hashlib.sha256()
+    total = 0
+    for file in corpus.files:
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise CorpusError(f"cannot read {file}: {error.strerror}") from error
+        total += status.st_size
+        name = os.fsencode(os.path.abspath(file))  # noqa: PTH100  # a link stays the link that was named
+        digest.update(b"%d %s %d %d\n" % (len(name), name, status.st_size, status.st_mtime_ns))
+    return {
+        "files": len(corpus.files),
+        "bytes": total,
+        "stdin": corpus.stdin,
+        "documents": corpus.documents is not None,
+        "sha256": digest.hexdigest(),
+    }
+
+
+def _id(tokenizer: "Tokenizer", token: str | int | None, what: str) -> int | None:
+    if isinstance(token, str):
+        id = tokenizer.special_tokens.get(token)
+        if id is None:
+            known = ", ".join(tokenizer.special_tokens) or "none"
+            raise EncodeError(f"{what} names {token!r}, but the special tokens are: {known}")
+        return id
+    if token is not None:
+        try:
+            tokenizer.decode_bytes([token])
+        except DecodeError as error:
+            raise EncodeError(f"{what} is {token}, but {error}") from None
+    return token
+
+
+def _allowed(tokenizer: "Tokenizer", allowed: Literal["all"] | Collection[str]) -> list[str]:
+    if isinstance(allowed, str):
+        if allowed != "all":
+            raise EncodeError(f'name special tokens in a collection, [{allowed!r}], or say "all"')
+        return sorted(tokenizer.special_tokens)
+    return sorted(set(allowed))

@@ -23,5 +23,4 @@ pub mod train;
 pub use error::{Error, Result, unknown_id};
 pub use pack::unpack_ranks;
 pub use progress::{Progress, Stage};
-
 pub use tokenizer::Tokenizer;

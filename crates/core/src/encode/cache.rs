@@ -177,7 +177,7 @@ impl Table {
     }
 
     pub fn is_full(&self) -> bool {
-        self.used.load(Relaxed) * 2 >= self.slots.len() || self.arena_used.load(Relaxed) > self.arena.len()
+        self.used.load(Relaxed) * 4 >= self.slots.len() * 3 || self.arena_used.load(Relaxed) > self.arena.len()
     }
 
     /// Keeps the ids of a piece, if there is room.
@@ -357,7 +357,7 @@ fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> Ta
     let mut all = true;
     for (token, id) in tokens {
         if token.len() <= LONGEST {
-            let placed = table.used.load(Relaxed) * 4 <= slots
+            let placed = table.used.load(Relaxed) * 2 <= slots
                 && table.insert(&table.view().place(token, 0, token.len()), token, &[id]);
             all &= placed;
         }

@@ -15,8 +15,8 @@ thread_local! {
     static SCRATCH: RefCell<(Scratch, Places)> = RefCell::default();
 }
 
-/// Where the pieces of a batch are in the cache.
-pub(crate) type Places = [Place; BATCH];
+/// Where the pieces of two batches are in the cache.
+pub(crate) type Places = [[Place; BATCH]; 2];
 
 impl Tokenizer {
     /// [`Tokenizer::encode_ordinary`], appended.
@@ -45,13 +45,19 @@ impl Tokenizer {
     ) {
         let table = self.cache().table();
         let view = table.view();
-        for ends in ends.chunks(BATCH) {
-            view.place_all(text, start, ends, places);
+        // The next batch is asked for before this one is read, so that memory has the time of a batch to answer.
+        let [mut now, mut later] = places.each_mut();
+        let mut batches = ends.chunks(BATCH);
+        let mut ends = batches.next().unwrap_or_default();
+        view.place_all(text, start, ends, now);
+        while !ends.is_empty() {
+            let next = batches.next().unwrap_or_default();
+            view.place_all(text, ends[ends.len() - 1] as usize, next, later);
             let mut done = 0;
             loop {
                 ids.reserve(4 * BATCH);
                 let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
-                let (found, written) = view.find_all(&places[done..ends.len()], room);
+                let (found, written) = view.find_all(&now[done..ends.len()], room);
                 // SAFETY: so many were written.
                 unsafe { ids.set_len(ids.len() + written) };
                 done += found;
@@ -59,10 +65,12 @@ impl Tokenizer {
                     break;
                 }
                 let from = if done == 0 { start } else { ends[done - 1] as usize };
-                self.encode_rare(&table, &places[done], &text[from..ends[done] as usize], ids);
+                self.encode_rare(&table, &now[done], &text[from..ends[done] as usize], ids);
                 done += 1;
             }
-            start = ends.last().map_or(start, |&end| end as usize);
+            start = ends[ends.len() - 1] as usize;
+            ends = next;
+            std::mem::swap(&mut now, &mut later);
         }
     }
 

@@ -15,6 +15,7 @@ use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::encode::cache::Cache;
+use crate::encode::crossings::Crossings;
 use crate::encode::decode::Slots;
 use crate::encode::derive::{Derived, derive};
 use crate::encode::pieces::{ID_BITS, Pairs};
@@ -45,6 +46,7 @@ pub struct Tokenizer {
     pairs: Pairs,
     merges: Vec<(u32, u32, u32)>,
     whole_piece_only: Vec<u32>,
+    crossings: Crossings,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
     /// For decoding; made when first needed.
@@ -101,6 +103,9 @@ impl Tokenizer {
         let Derived { pairs, merges, whole_piece_only } = merges_of(byte_ids, &ranks);
         let names: Vec<&str> = specials.iter().map(|(token, _)| token.as_str()).collect();
         let special_finder = finder(&names)?;
+        let tokens = ranks.iter().map(|(token, _)| &token[..]);
+        let whole = whole_piece_only.iter().map(|&id| span(&bytes, &starts, id));
+        let crossings = Crossings::new(tokens, whole);
         let cache = Cache::new(ranks.iter().map(|(token, id)| (&token[..], *id)), ranks.len());
         Ok(Tokenizer {
             splitter,
@@ -113,6 +118,7 @@ impl Tokenizer {
             pairs,
             merges,
             whole_piece_only,
+            crossings,
             cache: Arc::new(cache),
             slots: OnceLock::new(),
         })
@@ -305,6 +311,10 @@ impl Tokenizer {
 
     pub(crate) fn pairs(&self) -> &Pairs {
         &self.pairs
+    }
+
+    pub(crate) fn crossings(&self) -> &Crossings {
+        &self.crossings
     }
 
     pub(crate) fn cache(&self) -> &Cache {

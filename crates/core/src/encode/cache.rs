@@ -90,8 +90,15 @@ impl Deref for Slots {
 /// Up to four ids, one after the other; how many they are is in the top byte of the first.
 pub type Few = [u64; 2];
 
-/// What [`Few`] keeps of its first two ids.
-const WITHOUT_COUNT: u64 = !(0xFF << 24);
+#[inline(always)]
+pub fn count_of(few: Few) -> usize {
+    (few[0] as u32 >> 24) as usize
+}
+
+#[inline(always)]
+pub fn without_count(few: Few) -> Few {
+    [few[0] & !(0xFF << 24), few[1]]
+}
 
 /// Where a piece is or belongs.
 #[derive(Clone, Copy, Default)]
@@ -177,7 +184,8 @@ impl Table {
     }
 
     pub fn is_full(&self) -> bool {
-        self.used.load(Relaxed) * 4 >= self.slots.len() * 3 || self.arena_used.load(Relaxed) > self.arena.len()
+        self.used.load(Relaxed) * 4 >= self.slots.len() * 3
+            || self.arena_used.load(Relaxed) > self.arena.len()
     }
 
     /// Keeps the ids of a piece, if there is room.
@@ -262,7 +270,7 @@ pub struct View<'a> {
 impl View<'_> {
     /// The place of `text[start..end]`. Its cache line is on its way.
     #[inline(always)]
-    fn place(self, text: &[u8], start: usize, end: usize) -> Place {
+    pub fn place(self, text: &[u8], start: usize, end: usize) -> Place {
         let len = end - start;
         let (key, hash) = if len <= PACKED {
             let key = pack(text, start, end);
@@ -291,21 +299,30 @@ impl View<'_> {
     pub fn find_all(self, places: &[Place], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
         let mut written = 0;
         for (i, place) in places.iter().enumerate().take(BATCH) {
-            let slot = &self.slots[place.home];
-            // What the writer stored before the second half of the key is seen after it.
-            let high = slot[HIGH].load(Acquire);
-            let low = slot[LOW].load(Relaxed);
-            let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
-            let count = (few[0] as u32 >> 24) as usize;
-            if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 || count > 4 {
-                return (i, written);
-            }
-            let few = [few[0] & WITHOUT_COUNT, few[1]].map(u64::to_le);
-            // SAFETY: at most BATCH - 1 pieces came before, each with at most four ids, so there is room for four.
-            unsafe { room.as_mut_ptr().add(written).cast::<Few>().write_unaligned(few) };
+            // At most BATCH - 1 pieces came before, each with at most four ids, so there is room for four.
+            let room = room[written..].first_chunk_mut().expect("room for four");
+            let Some(count) = self.find_first(place, room) else { return (i, written) };
             written += count;
         }
         (places.len(), written)
+    }
+
+    /// Writes the ids of a piece if it is in the first slot that it could be in, and they are few; returns how
+    /// many. All four are written, whatever their number: that costs less than a branch that guesses it.
+    #[inline(always)]
+    pub fn find_first(self, place: &Place, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
+        let slot = &self.slots[place.home];
+        // What the writer stored before the second half of the key is seen after it.
+        let high = slot[HIGH].load(Acquire);
+        let low = slot[LOW].load(Relaxed);
+        let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+        let count = count_of(few);
+        if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 || count > 4 {
+            return None;
+        }
+        // SAFETY: four ids take as much room as two numbers of 64 bits.
+        unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
+        Some(count)
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `naive` | the oracle: the same results, slowly and obviously |
 //! | `text` | the loop over the pieces of a text |
 //! | `cache` | pieces that were encoded before |
+//! | `crossings` | where a piece falls apart |
 //! | `pieces` | one piece to ids, short and long |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
@@ -24,6 +25,7 @@
 
 mod batch;
 pub(crate) mod cache;
+pub(crate) mod crossings;
 pub(crate) mod decode;
 pub(crate) mod derive;
 pub mod naive;

@@ -5,8 +5,10 @@
 //! whatever their number, which costs less than a branch that guesses it.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::cache::{BATCH, Found, Place, Table};
+use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
+use crate::key::PACKED;
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};
 
@@ -77,17 +79,18 @@ impl Tokenizer {
     /// A piece that is not in the first place where it could be: elsewhere, longer, or new.
     #[inline(never)]
     fn encode_rare(&self, table: &Table, place: &Place, piece: &[u8], ids: &mut Vec<u32>) {
+        if piece.len() > PACKED && self.encode_runs(table, piece, ids) {
+            return;
+        }
         match table.find(place, piece) {
-            Some(Found::Few(few)) => ids.extend(few_ids(few)),
-            Some(Found::Many(many)) => {
-                ids.extend(many.iter().map(|id| id.load(std::sync::atomic::Ordering::Relaxed)))
-            }
+            Some(Found::Few(few)) => ids.extend_from_slice(&few_ids(few)[..count_of(few)]),
+            Some(Found::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
             None => {
                 let before = ids.len();
-                if table.knows(piece) {
-                    self.pairs().merge(piece, ids);
-                } else {
+                if !table.knows(piece) {
                     self.encode_piece(piece, ids);
+                } else if !self.encode_runs(table, piece, ids) {
+                    self.pairs().merge(piece, ids);
                 }
                 table.insert(place, piece, &ids[before..]);
                 if table.is_full() {
@@ -96,10 +99,28 @@ impl Tokenizer {
             }
         }
     }
+
+    /// Encodes a piece run by run; false where it is but one.
+    fn encode_runs(&self, table: &Table, piece: &[u8], ids: &mut Vec<u32>) -> bool {
+        let view = table.view();
+        for run in self.crossings().runs(piece) {
+            if run.len() == piece.len() {
+                return false;
+            }
+            let place = view.place(run, 0, run.len());
+            ids.reserve(4);
+            let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
+            match view.find_first(&place, room) {
+                // SAFETY: so many were written.
+                Some(written) => unsafe { ids.set_len(ids.len() + written) },
+                None => self.encode_rare(table, &place, run, ids),
+            }
+        }
+        true
+    }
 }
 
-fn few_ids(few: [u64; 2]) -> impl Iterator<Item = u32> {
-    let count = few[0] as u32 >> 24;
-    let all = [few[0] as u32 & 0xFF_FFFF, (few[0] >> 32) as u32, few[1] as u32, (few[1] >> 32) as u32];
-    all.into_iter().take(count as usize)
+fn few_ids(few: Few) -> [u32; 4] {
+    let [one, two] = without_count(few);
+    [one as u32, (one >> 32) as u32, two as u32, (two >> 32) as u32]
 }

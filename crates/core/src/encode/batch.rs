@@ -270,7 +270,7 @@ impl<'a> Job<'a> {
                 note(*document, ids.len() - before, text.len());
             }
             Share::Pieces { document, text, start, ends } => {
-                self.tokenizer.encode_pieces(text.as_bytes(), *start, ends, ids);
+                self.tokenizer.encode_pieces(text, *start, ends, ids);
                 let bytes = ends.last().map_or(0, |&end| end as usize - start);
                 note(*document, ids.len() - before, bytes);
             }

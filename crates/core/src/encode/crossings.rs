@@ -39,9 +39,11 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The length of a character that begins with this byte.
+#[inline(always)]
 fn length(lead: u8) -> usize {
     match lead {
-        0..0xE0 => 2,
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
         0xE0..0xF0 => 3,
         _ => 4,
     }
@@ -75,74 +77,68 @@ impl Crossings {
         let mut crossings = Crossings { pairs: vec![0; bits / 64], partial: vec![0; 1 << 12], usable };
         for token in tokens {
             for at in (1..token.len()).filter(|&at| is_boundary(token, at)) {
+                let (last, first) = (token[at - 1] as u64, token[at] as u64);
                 match (left_char(token, at), right_char(token, at), token.get(at + 1)) {
-                    (Some(left), Some(right), _) => set(&mut crossings.pairs, pair(left, right)),
-                    (_, _, Some(&second)) => {
-                        set(&mut crossings.partial, around(token[at - 1], token[at], second))
+                    (Some(left), Some(right), _) => {
+                        set(&mut crossings.pairs, pair(number(left), number(right)));
                     }
-                    _ => (0..64).for_each(|second| {
-                        set(&mut crossings.partial, around(token[at - 1], token[at], second))
-                    }),
+                    (_, _, Some(&second)) => {
+                        set(&mut crossings.partial, around(last, first << 8 | second as u64));
+                    }
+                    _ => (0x80..0xC0)
+                        .for_each(|second| set(&mut crossings.partial, around(last, first << 8 | second))),
                 }
             }
         }
         crossings
     }
 
-    /// The runs of a piece.
-    pub fn runs<'a>(&self, piece: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            let rest = &piece[start..];
-            if rest.is_empty() {
-                return None;
+    /// Appends the ends of the runs of the piece `text[start..end]`.
+    pub fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
+        let text = &text.as_bytes()[..end];
+        let mut at = start;
+        let mut left = next_char(text, &mut at);
+        while self.usable && at < end {
+            let boundary = at;
+            let right = next_char(text, &mut at);
+            // Characters of one byte are left alone.
+            if left.min(right) >= 0x80 && !self.may_cross(left, right) {
+                ends.push(boundary as u32);
             }
-            let end = self.first_run(rest);
-            start += end;
-            Some(&rest[..end])
-        })
+            left = right;
+        }
+        ends.push(end as u32);
     }
 
-    /// The end of the first run of a piece.
-    #[inline]
-    fn first_run(&self, piece: &[u8]) -> usize {
-        let mut at = length_or_one(piece[0]);
-        if self.usable {
-            while at + 1 < piece.len() {
-                if is_boundary(piece, at) && !self.may_cross(piece, at) {
-                    return at;
-                }
-                at += length_or_one(piece[at]);
-            }
-        }
-        piece.len()
-    }
-
-    #[inline]
-    fn may_cross(&self, piece: &[u8], at: usize) -> bool {
-        if has(&self.partial, around(piece[at - 1], piece[at], piece[at + 1])) {
-            return true;
-        }
-        match (left_char(piece, at), right_char(piece, at)) {
-            (Some(left), Some(right)) => has(&self.pairs, pair(left, right)),
-            // Not UTF-8; no need to be quick.
-            _ => true,
-        }
+    #[inline(always)]
+    fn may_cross(&self, left: u64, right: u64) -> bool {
+        has(&self.pairs, pair(left, right)) || has(&self.partial, around(left, right))
     }
 }
 
-fn length_or_one(byte: u8) -> usize {
-    if byte >= 0xC0 { length(byte) } else { 1 }
+/// The bytes of the character at `at`, as a number; `at` moves behind it.
+#[inline(always)]
+fn next_char(text: &[u8], at: &mut usize) -> u64 {
+    let bytes = &text[*at..];
+    let len = length(bytes[0]);
+    *at += len;
+    match bytes.first_chunk::<4>() {
+        Some(four) => (u32::from_be_bytes(*four) >> (32 - 8 * len)) as u64,
+        None => number(&bytes[..len]),
+    }
 }
 
-#[inline]
-fn pair(left: &[u8], right: &[u8]) -> u64 {
-    mix(number(left) << 32 | number(right), 0x9E37_79B9_7F4A_7C15)
+#[inline(always)]
+fn pair(left: u64, right: u64) -> u64 {
+    mix(left << 32 | right, 0x9E37_79B9_7F4A_7C15)
 }
 
-#[inline]
-fn around(last: u8, first: u8, second: u8) -> u64 {
-    (last as u64 & 63) << 12 | (first as u64 & 63) << 6 | second as u64 & 63
+/// The last byte of one character and the first two of the next.
+#[inline(always)]
+fn around(left: u64, right: u64) -> u64 {
+    // From two, three or four bytes, the first two.
+    let right = right >> (right.ilog2() / 8 * 8 - 8);
+    (left & 63) << 12 | (right >> 8 & 63) << 6 | right & 63
 }
 
 /// A set of numbers, by their lowest bits; as many as there are bits, which is a power of two.
@@ -161,31 +157,36 @@ fn has(bits: &[u64], number: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn runs(tokens: &[&str], whole: &[&str], piece: &str) -> Vec<String> {
-        let bytes =
-            |tokens: &[&str]| tokens.iter().map(|token| token.as_bytes().to_vec()).collect::<Vec<_>>();
-        let (tokens, whole) = (bytes(tokens), bytes(whole));
-        let crossings =
-            Crossings::new(tokens.iter().map(|token| &token[..]), whole.iter().map(|token| &token[..]));
-        crossings.runs(piece.as_bytes()).map(|run| String::from_utf8(run.to_vec()).unwrap()).collect()
+    fn runs(tokens: &[&[u8]], whole: &[&str], piece: &str) -> Vec<String> {
+        let whole = whole.iter().map(|token| token.as_bytes());
+        let crossings = Crossings::new(tokens.iter().copied(), whole);
+        let mut ends = Vec::new();
+        // Not at the beginning or the end of its text.
+        crossings.cut(&format!("好{piece}吗"), 3, 3 + piece.len(), &mut ends);
+        let starts = [3].into_iter().chain(ends.iter().copied());
+        starts.zip(&ends).map(|(start, &end)| piece[start as usize - 3..end as usize - 3].into()).collect()
     }
 
     #[test]
     fn runs_end_where_no_token_can_lie_across() {
-        assert_eq!(runs(&["你好"], &[], "你好吗你好"), ["你好", "吗", "你好"]);
-        assert_eq!(runs(&["你好", "好吗"], &[], "你好吗你"), ["你好吗", "你"]);
-        assert_eq!(runs(&[], &[], "abc é中a文"), ["abc é", "中a文"]);
-        assert_eq!(runs(&["你好"], &["吗"], "你吗"), ["你吗"]);
+        let [hello, what] = ["你好".as_bytes(), "好吗".as_bytes()];
+        assert_eq!(runs(&[hello], &[], "你好吗你好"), ["你好", "吗", "你好"]);
+        assert_eq!(runs(&[hello, what], &[], "你好吗你"), ["你好吗", "你"]);
+        assert_eq!(runs(&[], &[], "abc é中a文🙂é"), ["abc é", "中a文", "🙂", "é"]);
+        assert_eq!(runs(&[hello], &["吗"], "你吗"), ["你吗"]);
+        assert_eq!(runs(&[], &["a"], "你吗"), ["你", "吗"]);
     }
 
     #[test]
     fn a_token_inside_characters_crosses_too() {
-        let piece = "你好吗".as_bytes();
-        for (start, end) in [(2, 4), (1, 4), (2, 5), (2, 6), (0, 4), (0, 5), (1, 6)] {
-            let tokens = [&piece[start..end]];
-            let crossings = Crossings::new(tokens.into_iter(), [].into_iter());
-            let runs: Vec<usize> = crossings.runs(piece).map(<[u8]>::len).collect();
-            assert_eq!(runs, [6, 3], "{start}..{end}");
+        for (piece, middle) in [("你好", 3), ("é好", 2), ("🙂好", 4), ("好🙂", 3)] {
+            for start in 0..middle {
+                for end in middle + 1..=piece.len() {
+                    let token = &piece.as_bytes()[start..end];
+                    assert_eq!(runs(&[token], &[], piece), [piece], "{start}..{end}");
+                }
+            }
+            assert_eq!(runs(&[], &[], piece).len(), 2);
         }
     }
 }

@@ -8,41 +8,80 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
-use crate::key::PACKED;
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};
 
-thread_local! {
-    /// What a thread reuses from call to call.
-    static SCRATCH: RefCell<(Scratch, Places)> = RefCell::default();
+/// A piece that is not longer is a character or two.
+const SINGLE: usize = 5;
+
+/// What a thread keeps from call to call.
+#[derive(Default)]
+struct Kept {
+    split: Scratch,
+    places: [[Place; BATCH]; 2],
+    runs: Vec<u32>,
 }
 
-/// Where the pieces of two batches are in the cache.
-pub(crate) type Places = [[Place; BATCH]; 2];
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
 
 impl Tokenizer {
     /// [`Tokenizer::encode_ordinary`], appended.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
-        SCRATCH.with_borrow_mut(|(scratch, places)| {
+        KEPT.with_borrow_mut(|Kept { split, places, runs }| {
             let mut start = 0;
-            self.splitter().split_stepwise(text, scratch, |ends| {
-                self.encode_batches(text.as_bytes(), start, ends, places, ids);
+            self.splitter().split_stepwise(text, split, |ends| {
+                self.encode_runs(text, start, ends, places, runs, ids);
                 start = ends.last().map_or(start, |&end| end as usize);
             })
         })
     }
 
     /// The ids of the pieces of `text` that begin at `start` and end where `ends` says.
-    pub(crate) fn encode_pieces(&self, text: &[u8], start: usize, ends: &[u32], ids: &mut Vec<u32>) {
-        self.encode_batches(text, start, ends, &mut Places::default(), ids);
+    pub(crate) fn encode_pieces(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+        KEPT.with_borrow_mut(|Kept { places, runs, .. }| {
+            self.encode_runs(text, start, ends, places, runs, ids);
+        });
     }
 
-    fn encode_batches(
+    /// The same. Long pieces of scripts without spaces are first cut into runs.
+    fn encode_runs(
+        &self,
+        text: &str,
+        start: usize,
+        ends: &[u32],
+        places: &mut [[Place; BATCH]; 2],
+        runs: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
+    ) {
+        let end = ends.last().map_or(start, |&end| end as usize);
+        // One look at all bytes, by vectors, is cheaper than one at every piece.
+        if !text.as_bytes()[start..end].iter().fold(false, |dense, &byte| dense | is_dense(byte)) {
+            return self.encode_known(text.as_bytes(), start, ends, places, ids);
+        }
+        runs.clear();
+        let mut from = start;
+        for &end in ends {
+            if end as usize - from > SINGLE
+                && text.as_bytes()[from..from + 2].iter().any(|&byte| is_dense(byte))
+            {
+                self.crossings().cut(text, from, end as usize, runs);
+            } else {
+                runs.push(end);
+            }
+            from = end as usize;
+        }
+        self.encode_known(text.as_bytes(), start, runs, places, ids);
+    }
+
+    /// The same for pieces or runs, most of which the cache knows.
+    fn encode_known(
         &self,
         text: &[u8],
         mut start: usize,
         ends: &[u32],
-        places: &mut Places,
+        places: &mut [[Place; BATCH]; 2],
         ids: &mut Vec<u32>,
     ) {
         let table = self.cache().table();
@@ -79,18 +118,15 @@ impl Tokenizer {
     /// A piece that is not in the first place where it could be: elsewhere, longer, or new.
     #[inline(never)]
     fn encode_rare(&self, table: &Table, place: &Place, piece: &[u8], ids: &mut Vec<u32>) {
-        if piece.len() > PACKED && self.encode_runs(table, piece, ids) {
-            return;
-        }
         match table.find(place, piece) {
             Some(Found::Few(few)) => ids.extend_from_slice(&few_ids(few)[..count_of(few)]),
             Some(Found::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
             None => {
                 let before = ids.len();
-                if !table.knows(piece) {
-                    self.encode_piece(piece, ids);
-                } else if !self.encode_runs(table, piece, ids) {
+                if table.knows(piece) {
                     self.pairs().merge(piece, ids);
+                } else {
+                    self.encode_piece(piece, ids);
                 }
                 table.insert(place, piece, &ids[before..]);
                 if table.is_full() {
@@ -99,25 +135,12 @@ impl Tokenizer {
             }
         }
     }
+}
 
-    /// Encodes a piece run by run; false where it is but one.
-    fn encode_runs(&self, table: &Table, piece: &[u8], ids: &mut Vec<u32>) -> bool {
-        let view = table.view();
-        for run in self.crossings().runs(piece) {
-            if run.len() == piece.len() {
-                return false;
-            }
-            let place = view.place(run, 0, run.len());
-            ids.reserve(4);
-            let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
-            match view.find_first(&place, room) {
-                // SAFETY: so many were written.
-                Some(written) => unsafe { ids.set_len(ids.len() + written) },
-                None => self.encode_rare(table, &place, run, ids),
-            }
-        }
-        true
-    }
+/// Whether this byte begins a character from U+3000 on: Chinese, Japanese, Korean, emoji. Others have spaces, or
+/// tokens across nearly all of their characters.
+fn is_dense(byte: u8) -> bool {
+    byte >= 0xE3
 }
 
 fn few_ids(few: Few) -> [u32; 4] {

@@ -317,6 +317,7 @@ impl Worker {
             }
             if let Some(ends) = ends {
                 encoded.begin_document(prepend);
+                let text = std::str::from_utf8(text).expect("only text was split");
                 tokenizer.encode_pieces(text, 0, ends, &mut encoded.ids);
                 encoded.bytes += text.len() as u64;
                 continue;

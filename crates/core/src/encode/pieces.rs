@@ -45,31 +45,32 @@ pub(crate) struct Pairs {
     rights: Bits,
 }
 
-/// A set of ids.
-#[derive(Clone, Default)]
+/// A set of ids. Memory that no id reaches is never touched.
+#[derive(Clone)]
 struct Bits(Vec<u64>);
 
 impl Bits {
-    fn insert(&mut self, id: u32) {
-        let word = id as usize / 64;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (id % 64);
+    fn new() -> Bits {
+        Bits(vec![0; (1 << ID_BITS) / 64])
     }
 
+    fn insert(&mut self, id: u32) {
+        self.0[id as usize / 64] |= 1 << (id % 64);
+    }
+
+    /// 1 or 0 in the lowest bit, and anything above it.
     #[inline(always)]
-    fn contains(&self, id: u32) -> bool {
-        self.0.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 != 0)
+    fn bit(&self, id: u32) -> u64 {
+        self.0[id as usize / 64] >> (id % 64)
     }
 }
 
 /// Bits of the filter for each slot.
-const FILTER: usize = 8;
+const FILTER: usize = 4;
 
 impl Pairs {
     pub(crate) fn new(byte_ids: [u32; 256], capacity: usize) -> Pairs {
-        let slots = (2 * capacity).next_power_of_two().max(16);
+        let slots = (capacity + capacity / 4).next_power_of_two().max(16);
         Pairs {
             byte_ids,
             byte_pairs: vec![NONE; 1 << 16],
@@ -78,8 +79,8 @@ impl Pairs {
             used: 0,
             filter: vec![0; (slots * FILTER).div_ceil(64)],
             byte_of: byte_ids.into_iter().zip(0..=255).collect(),
-            lefts: Bits::default(),
-            rights: Bits::default(),
+            lefts: Bits::new(),
+            rights: Bits::new(),
         }
     }
 
@@ -90,7 +91,7 @@ impl Pairs {
     /// Not more often than the capacity says.
     pub(crate) fn insert(&mut self, left: u32, right: u32, new: u32) {
         self.used += 1;
-        assert!(self.used * 2 <= self.slots.len(), "room was made for all pairs");
+        assert!(self.used < self.slots.len(), "room was made for all pairs");
         let key = key(left, right);
         let hash = hash(key);
         let mask = self.slots.len() - 1;
@@ -118,13 +119,11 @@ impl Pairs {
 
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> u32 {
-        if !self.lefts.contains(left) || !self.rights.contains(right) {
-            return NONE;
-        }
         let key = key(left, right);
         let hash = hash(key);
         let (word, bit) = self.filter_bit(hash);
-        if self.filter[word] >> bit & 1 == 0 {
+        // Three looks and one branch: each alone would be guessed wrong every other time.
+        if self.lefts.bit(left) & self.rights.bit(right) & (self.filter[word] >> bit) & 1 == 0 {
             return NONE;
         }
         let mask = self.slots.len() - 1;

@@ -1,25 +1,31 @@
 //! Batch: many documents, or one long one, on several threads. The result does not depend on their number.
 //!
 //! The documents become shares of about [`SHARE`] bytes: some short documents, or a part of a long one, cut where
-//! a cut changes nothing. Threads take the next share and append ids to a buffer of their own; in the end all
-//! is copied in order to where it belongs. One thread alone writes to the result at once.
+//! a cut changes nothing. Threads take the next share and encode it; the caller's thread gets what is encoded in
+//! order, and encodes too while nothing is ready. So whatever it makes of the ids (an array, lists, files) is
+//! made while the others go on, and no more than a few shares lie about.
 //!
 //! Threads are started for each call and not kept: it costs some 30 microseconds, and leaves nothing behind
 //! that a fork could break.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::thread;
+use std::time::Duration;
 
 use super::Options;
 use super::special::Stretch;
-use crate::memory::{reserved_in_huge_pages, zeroed_in_huge_pages};
+use crate::memory::reserved_in_huge_pages;
 use crate::team::thread_count;
-use crate::{Error, Progress, Result, Stage, Tokenizer};
+use crate::{Progress, Result, Stage, Tokenizer};
 
 /// How much text a thread takes at a time. (Small in tests, so that every document is cut.)
 const SHARE: usize = if cfg!(test) { 64 } else { 128 << 10 };
+
+/// How many shares for each thread may be ahead of the caller.
+const AHEAD: usize = 8;
 
 /// The ids of many documents in one array: those of document `i` are `ids[offsets[i]..offsets[i + 1]]`.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,20 +35,29 @@ pub struct Batch {
     pub offsets: Vec<i64>,
 }
 
+/// The ids of some documents, or of a part of one.
+#[derive(Default)]
+pub struct Part {
+    pub ids: Vec<u32>,
+    /// Where those of each document end.
+    pub ends: Vec<usize>,
+    /// Whether the last document goes on in the next part.
+    pub goes_on: bool,
+}
+
 /// What a thread does at a time.
 enum Share<'a> {
     /// Whole documents.
     Documents(Range<usize>),
     /// A part of a document that splits and encodes alone.
-    Text { document: usize, text: &'a str },
+    Text(&'a str),
     /// Pieces of a document, which begin at `start` and end where `ends` says.
-    Pieces { document: usize, text: &'a str, start: usize, ends: Vec<u32> },
+    Pieces { text: &'a str, start: usize, ends: Vec<u32> },
     /// A special token.
-    Id { document: usize, id: u32 },
+    Id(u32),
+    /// The end of a document that was cut.
+    End,
 }
-
-/// Where the ids of a share are: in whose buffer, and from where to where.
-type Written = (usize, Range<usize>);
 
 impl Tokenizer {
     /// Encodes each text as a document of its own. `threads` = 0 means one per core.
@@ -54,19 +69,28 @@ impl Tokenizer {
         progress: &Progress,
     ) -> Result<Batch> {
         let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
-        let threads = thread_count(threads).min(bytes / SHARE).max(1);
-        // Two bytes a token are few; where they are not enough, the buffer grows.
-        let room = bytes / threads / 2 + texts.len();
-        let job = Job::new(self, texts, options, threads, progress)?;
-        let buffers = job.run(threads, progress, || reserved_in_huge_pages(room), |_| ())?;
-        let offsets = job.offsets();
-        let ids = match <[Vec<u32>; 1]>::try_from(buffers) {
-            Ok([mut only]) => {
-                only.shrink_to_fit();
-                only
+        // Two bytes a token are few; where they are not enough, the array grows.
+        let mut ids: Vec<u32> = reserved_in_huge_pages(bytes / 2 + 2 * texts.len());
+        let mut offsets = Vec::with_capacity(texts.len() + 1);
+        offsets.push(0);
+        if used_threads(texts, threads) == 1 {
+            progress.begin(Stage::Encode, bytes as u64);
+            for text in texts {
+                progress.check()?;
+                self.encode_with(text, options, &mut ids)?;
+                offsets.push(ids.len() as i64);
+                progress.advance(text.len() as u64);
             }
-            Err(buffers) => gather(&buffers, job.written.into_inner().unwrap(), threads),
-        };
+        } else {
+            self.encode_in_order(texts, options, threads, progress, |part| {
+                let before = ids.len();
+                ids.extend_from_slice(&part.ids);
+                let whole = part.ends.len() - part.goes_on as usize;
+                offsets.extend(part.ends[..whole].iter().map(|end| (before + end) as i64));
+                Ok(())
+            })?;
+        }
+        ids.shrink_to_fit();
         Ok(Batch { ids, offsets })
     }
 
@@ -78,11 +102,56 @@ impl Tokenizer {
         threads: usize,
         progress: &Progress,
     ) -> Result<Vec<usize>> {
-        let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
-        let threads = thread_count(threads).min(bytes / SHARE).max(1);
-        let job = Job::new(self, texts, options, threads, progress)?;
-        job.run(threads, progress, Vec::new, Vec::clear)?;
-        Ok(job.counts.into_iter().map(AtomicUsize::into_inner).collect())
+        let mut counts = Vec::with_capacity(texts.len());
+        let mut open = 0;
+        self.encode_in_order(texts, options, threads, progress, |part| {
+            let mut start = 0;
+            for (i, &end) in part.ends.iter().enumerate() {
+                open += end - start;
+                start = end;
+                if i + 1 < part.ends.len() || !part.goes_on {
+                    counts.push(std::mem::take(&mut open));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(counts)
+    }
+
+    /// Encodes each text as a document of its own and hands the ids to `consume`, part by part, in order, on the
+    /// calling thread. An error of `consume` ends the work.
+    pub fn encode_in_order<E: From<crate::Error>>(
+        &self,
+        texts: &[&str],
+        options: &Options,
+        threads: usize,
+        progress: &Progress,
+        mut consume: impl FnMut(&Part) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        progress.begin(Stage::Encode, texts.iter().map(|text| text.len() as u64).sum());
+        let threads = used_threads(texts, threads);
+        let shares = self.shares(texts, options, threads)?;
+        let job = Job {
+            tokenizer: self,
+            texts,
+            options,
+            progress,
+            shares,
+            ahead: AHEAD * threads,
+            taken: AtomicUsize::new(0),
+            consumed: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            done: Mutex::default(),
+            spare: Mutex::default(),
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| job.work());
+            }
+            // Also when something panics: the others must not wait for us.
+            let _over = Over(&job);
+            job.serve(&mut consume)
+        })
     }
 
     /// Cuts the documents into shares.
@@ -96,7 +165,7 @@ impl Tokenizer {
         for (document, &text) in texts.iter().enumerate() {
             if text.len() >= long && threads > 1 {
                 shares.extend((first < document).then_some(Share::Documents(first..document)));
-                self.share_out(document, text, options, threads, &mut shares)?;
+                self.share_out(text, options, threads, &mut shares)?;
                 (first, held) = (document + 1, 0);
                 continue;
             }
@@ -113,18 +182,17 @@ impl Tokenizer {
     /// Cuts one long document into shares.
     fn share_out<'a>(
         &self,
-        document: usize,
         text: &'a str,
         options: &Options,
         threads: usize,
         shares: &mut Vec<Share<'a>>,
     ) -> Result<()> {
         let splitter = self.splitter();
-        shares.extend(options.prepend.map(|id| Share::Id { document, id }));
+        shares.extend(options.prepend.map(Share::Id));
         self.for_each_stretch(text, options, |stretch| {
             let text = match stretch {
                 Stretch::Special(id) => {
-                    shares.push(Share::Id { document, id });
+                    shares.push(Share::Id(id));
                     return Ok(());
                 }
                 Stretch::Text(text) => text,
@@ -134,10 +202,10 @@ impl Tokenizer {
                 while rest.len() >= 2 * SHARE {
                     let from = rest.floor_char_boundary(SHARE);
                     let Some(cut) = splitter.first_cut(&rest[from..]) else { break };
-                    shares.push(Share::Text { document, text: &rest[..from + cut] });
+                    shares.push(Share::Text(&rest[..from + cut]));
                     rest = &rest[from + cut..];
                 }
-                shares.push(Share::Text { document, text: rest });
+                shares.push(Share::Text(rest));
             } else {
                 let mut start = 0;
                 let mut ends = &splitter.split_parallel(text, threads)?[..];
@@ -145,16 +213,23 @@ impl Tokenizer {
                     let (now, later) =
                         ends.split_at(ends.partition_point(|&end| (end as usize) < start + SHARE));
                     let (now, later) = if now.is_empty() { ends.split_at(1) } else { (now, later) };
-                    shares.push(Share::Pieces { document, text, start, ends: now.to_vec() });
+                    shares.push(Share::Pieces { text, start, ends: now.to_vec() });
                     start = now.last().map_or(start, |&end| end as usize);
                     ends = later;
                 }
             }
             Ok(())
         })?;
-        shares.extend(options.append.map(|id| Share::Id { document, id }));
+        shares.extend(options.append.map(Share::Id));
+        shares.push(Share::End);
         Ok(())
     }
+}
+
+/// As many threads as there is work for.
+fn used_threads(texts: &[&str], threads: usize) -> usize {
+    let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
+    thread_count(threads).min(bytes / SHARE).max(1)
 }
 
 /// All that the threads have in common.
@@ -162,157 +237,117 @@ struct Job<'a> {
     tokenizer: &'a Tokenizer,
     texts: &'a [&'a str],
     options: &'a Options,
+    progress: &'a Progress,
     shares: Vec<Share<'a>>,
-    next: AtomicUsize,
-    /// The number of ids of each document.
-    counts: Vec<AtomicUsize>,
-    /// By share.
-    written: Mutex<Vec<Written>>,
-    /// The first share that failed; all before it are done, whoever works on them.
-    failed: AtomicUsize,
-    failure: Mutex<Option<(usize, Error)>>,
+    ahead: usize,
+    taken: AtomicUsize,
+    consumed: AtomicUsize,
+    /// Whether nothing more is wanted.
+    over: AtomicBool,
+    done: Mutex<BTreeMap<usize, Result<Part>>>,
+    /// Parts that were consumed: their memory is still near.
+    spare: Mutex<Vec<Part>>,
 }
 
-impl<'a> Job<'a> {
-    fn new(
-        tokenizer: &'a Tokenizer,
-        texts: &'a [&'a str],
-        options: &'a Options,
-        threads: usize,
-        progress: &Progress,
-    ) -> Result<Job<'a>> {
-        progress.begin(Stage::Encode, texts.iter().map(|text| text.len() as u64).sum());
-        let shares = tokenizer.shares(texts, options, threads)?;
-        Ok(Job {
-            tokenizer,
-            texts,
-            options,
-            next: AtomicUsize::new(0),
-            counts: texts.iter().map(|_| AtomicUsize::new(0)).collect(),
-            written: Mutex::new(vec![(0, 0..0); shares.len()]),
-            failed: AtomicUsize::new(usize::MAX),
-            failure: Mutex::new(None),
-            shares,
-        })
+impl Job<'_> {
+    /// The next share, if there is one and it is not too far ahead.
+    fn take(&self) -> Option<usize> {
+        let limit = self.shares.len().min(self.consumed.load(Acquire) + self.ahead);
+        self.taken.fetch_update(Relaxed, Relaxed, |next| (next < limit).then_some(next + 1)).ok()
     }
 
-    /// Encodes all shares and returns the threads' buffers. `after` is called with a buffer after each share.
-    fn run(
-        &self,
-        threads: usize,
-        progress: &Progress,
-        buffer: impl Fn() -> Vec<u32> + Sync,
-        after: impl Fn(&mut Vec<u32>) + Sync,
-    ) -> Result<Vec<Vec<u32>>> {
-        let work = |thread: usize| {
-            let mut ids = buffer();
-            let mut written = Vec::new();
-            loop {
-                let share = self.next.fetch_add(1, Relaxed);
-                if share >= self.shares.len() || share > self.failed.load(Relaxed) || progress.is_cancelled()
-                {
-                    break;
+    /// What the other threads do.
+    fn work(&self) {
+        while !self.over.load(Relaxed) && self.taken.load(Relaxed) < self.shares.len() {
+            match self.take() {
+                Some(share) => {
+                    let part = self.encode(share);
+                    self.done.lock().unwrap().insert(share, part);
                 }
-                let before = ids.len();
-                if let Err(error) = self.encode(&self.shares[share], &mut ids, progress) {
-                    self.failed.fetch_min(share, Relaxed);
-                    let mut failure = self.failure.lock().unwrap();
-                    if failure.as_ref().is_none_or(|(earlier, _)| share < *earlier) {
-                        *failure = Some((share, error));
-                    }
-                    break;
-                }
-                written.push((share, before..ids.len()));
-                after(&mut ids);
+                None => thread::sleep(Duration::from_micros(20)),
             }
-            let mut all = self.written.lock().unwrap();
-            written.into_iter().for_each(|(share, range)| all[share] = (thread, range));
-            ids
-        };
-        let buffers = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads)
-                .map(|thread| {
-                    scope.spawn({
-                        let work = &work;
-                        move || work(thread)
-                    })
-                })
-                .collect();
-            let own = work(0);
-            let others = others
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            [own].into_iter().chain(others).collect()
-        });
-        progress.check()?;
-        match self.failure.lock().unwrap().take() {
-            Some((_, error)) => Err(error),
-            None => Ok(buffers),
         }
     }
 
-    fn encode(&self, share: &Share<'_>, ids: &mut Vec<u32>, progress: &Progress) -> Result<()> {
-        let note = |document: usize, ids: usize, bytes: usize| {
-            self.counts[document].fetch_add(ids, Relaxed);
-            progress.advance(bytes as u64);
-        };
-        let before = ids.len();
-        match share {
-            Share::Documents(documents) => {
-                for document in documents.clone() {
-                    let (text, before) = (self.texts[document], ids.len());
-                    self.tokenizer.encode_with(text, self.options, ids)?;
-                    note(document, ids.len() - before, text.len());
+    /// What the caller's thread does.
+    fn serve<E: From<crate::Error>>(
+        &self,
+        consume: &mut impl FnMut(&Part) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        for share in 0..self.shares.len() {
+            let part = loop {
+                self.progress.check()?;
+                if let Some(part) = self.done.lock().unwrap().remove(&share) {
+                    break part?;
                 }
-            }
-            Share::Text { document, text } => {
-                self.tokenizer.encode_into(text, ids)?;
-                note(*document, ids.len() - before, text.len());
-            }
-            Share::Pieces { document, text, start, ends } => {
-                self.tokenizer.encode_pieces(text, *start, ends, ids);
-                let bytes = ends.last().map_or(0, |&end| end as usize - start);
-                note(*document, ids.len() - before, bytes);
-            }
-            Share::Id { document, id } => {
-                ids.push(*id);
-                note(*document, 1, 0);
-            }
+                match self.take() {
+                    Some(own) if own == share => break self.encode(own)?,
+                    Some(other) => {
+                        let part = self.encode(other);
+                        self.done.lock().unwrap().insert(other, part);
+                    }
+                    None if self.over.load(Relaxed) => return Ok(()), // a thread panicked, and the scope will say so
+                    None => std::hint::spin_loop(),
+                }
+            };
+            consume(&part)?;
+            self.consumed.store(share + 1, Release);
+            self.spare.lock().unwrap().push(part);
         }
         Ok(())
     }
 
-    fn offsets(&self) -> Vec<i64> {
-        let mut sum = 0;
-        let counts = self.counts.iter().map(|count| {
-            sum += count.load(Relaxed) as i64;
-            sum
-        });
-        [0].into_iter().chain(counts).collect()
+    fn encode(&self, share: usize) -> Result<Part> {
+        let _over = OverIfPanicking(self);
+        let mut part = self.spare.lock().unwrap().pop().unwrap_or_default();
+        let Part { ids, ends, goes_on } = &mut part;
+        ids.clear();
+        ends.clear();
+        *goes_on = !matches!(self.shares[share], Share::Documents(_) | Share::End);
+        let mut bytes = 0;
+        match &self.shares[share] {
+            Share::Documents(documents) => {
+                for &text in &self.texts[documents.clone()] {
+                    self.tokenizer.encode_with(text, self.options, ids)?;
+                    ends.push(ids.len());
+                    bytes += text.len();
+                }
+            }
+            Share::Text(text) => {
+                self.tokenizer.encode_into(text, ids)?;
+                bytes = text.len();
+            }
+            Share::Pieces { text, start, ends } => {
+                self.tokenizer.encode_pieces(text, *start, ends, ids);
+                bytes = ends.last().map_or(0, |&end| end as usize - start);
+            }
+            Share::Id(id) => ids.push(*id),
+            Share::End => {}
+        }
+        if ends.is_empty() {
+            ends.push(ids.len());
+        }
+        self.progress.advance(bytes as u64);
+        Ok(part)
     }
 }
 
-/// All shares in order, in one array.
-fn gather(buffers: &[Vec<u32>], written: Vec<Written>, threads: usize) -> Vec<u32> {
-    let total = buffers.iter().map(Vec::len).sum();
-    let mut ids = zeroed_in_huge_pages(total);
-    // Each share with its room in the result; the threads fill them side by side.
-    let mut rest = &mut ids[..];
-    let mut copies = Vec::with_capacity(written.len());
-    for (buffer, range) in written {
-        let (room, later) = rest.split_at_mut(range.len());
-        copies.push((&buffers[buffer][range], room));
-        rest = later;
+/// Ends the work when it goes.
+struct Over<'a>(&'a Job<'a>);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Relaxed);
     }
-    let per_thread = copies.len().div_ceil(threads).max(1);
-    thread::scope(|scope| {
-        for part in copies.chunks_mut(per_thread) {
-            scope.spawn(move || {
-                part.iter_mut().for_each(|(from, to)| {
-                    to.copy_from_slice(from);
-                })
-            });
+}
+
+/// Ends the work if a thread panics.
+struct OverIfPanicking<'a>(&'a Job<'a>);
+
+impl Drop for OverIfPanicking<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.over.store(true, Relaxed);
         }
-    });
-    ids
+    }
 }

@@ -41,6 +41,9 @@ const MOST_SLOTS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 /// For each slot so many numbers in the arena.
 const ARENA_PER_SLOT: usize = 4;
 
+/// How many slots the first look goes over.
+const NEAR: usize = 4;
+
 /// How many slots a search looks at.
 const REACH: usize = 32;
 
@@ -307,22 +310,30 @@ impl View<'_> {
         (places.len(), written)
     }
 
-    /// Writes the ids of a piece if it is in the first slot that it could be in, and they are few; returns how
-    /// many. All four are written, whatever their number: that costs less than a branch that guesses it.
+    /// Writes the ids of a piece if it is in one of the first slots that it could be in, and they are few; returns
+    /// how many. All four are written, whatever their number: that costs less than a branch that guesses it.
     #[inline(always)]
     pub fn find_first(self, place: &Place, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
-        let slot = &self.slots[place.home];
-        // What the writer stored before the second half of the key is seen after it.
-        let high = slot[HIGH].load(Acquire);
-        let low = slot[LOW].load(Relaxed);
-        let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
-        let count = count_of(few);
-        if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 || count > 4 {
-            return None;
+        for slot in self.slots[place.home..].iter().take(NEAR) {
+            // What the writer stored before the second half of the key is seen after it.
+            let high = slot[HIGH].load(Acquire);
+            let low = slot[LOW].load(Relaxed);
+            if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 {
+                if high == 0 {
+                    return None;
+                }
+                continue;
+            }
+            let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
+            let count = count_of(few);
+            if count > 4 {
+                return None;
+            }
+            // SAFETY: four ids take as much room as two numbers of 64 bits.
+            unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
+            return Some(count);
         }
-        // SAFETY: four ids take as much room as two numbers of 64 bits.
-        unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
-        Some(count)
+        None
     }
 }
 

@@ -107,44 +107,48 @@ pub struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Classify for Avx2 {
-    #[inline]
-    #[target_feature(enable = "avx2")]
+    // Without a feature of its own, so that it can always be inlined, into functions that have it: handed over in
+    // memory, the result would be read back in other widths than it was written in, and that stalls.
+    #[inline(always)]
     unsafe fn ascii(bytes: &[u8; 64]) -> Ascii {
         use std::arch::x86_64::*;
-        let mut a = Ascii::default();
-        for half in 0..2 {
-            // SAFETY: both halves lie within the 64 bytes; the load need not be aligned.
-            let v = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(32 * half).cast()) };
-            let all = |b: u8| _mm256_set1_epi8(b as i8);
-            let is = |b: u8| _mm256_cmpeq_epi8(v, all(b));
-            // first <= x < first + len, unsigned: x - first is its own minimum with len - 1
-            let within = |x: __m256i, first: u8, len: u8| {
-                let x = _mm256_sub_epi8(x, all(first));
-                _mm256_cmpeq_epi8(_mm256_min_epu8(x, all(len - 1)), x)
-            };
-            let or = |x, y| _mm256_or_si256(x, y);
-            let mask = |x: __m256i| {
-                let mut mask = _mm256_movemask_epi8(x) as u32;
-                // SAFETY: no instruction at all. It hides from the compiler that the mask came from a vector:
-                // it would pick single bits out of the vector again, at half the speed.
-                unsafe { std::arch::asm!("/* {0:e} */", inout(reg) mask, options(pure, nomem, nostack)) };
-                (mask as u64) << (32 * half)
-            };
-            let blank = is(b' ');
-            a.letter |= mask(within(or(v, all(0x20)), b'a', 26));
-            a.upper |= mask(within(v, b'A', 26));
-            a.number |= mask(within(v, b'0', 10));
-            a.space |= mask(or(blank, within(v, 9, 5)));
-            a.newline |= mask(or(is(b'\n'), is(b'\r')));
-            a.blank |= mask(blank);
-            a.quote |= mask(is(b'\''));
-            a.slash |= mask(is(b'/'));
-            a.high |= mask(v);
-            a.inner |= mask(_mm256_cmpgt_epi8(all(0xC0), v));
-            a.ideograph |= mask(or(within(v, 0xE5, 5), within(v, 0xEB, 2)));
-            a.cyrillic |= mask(within(v, 0xD0, 2));
+        // SAFETY: the caller's promise; both halves lie within the 64 bytes, and a load need not be aligned. The line
+        // of assembly has no instruction at all.
+        unsafe {
+            let mut a = Ascii::default();
+            for half in 0..2 {
+                let v = _mm256_loadu_si256(bytes.as_ptr().add(32 * half).cast());
+                let all = |b: u8| _mm256_set1_epi8(b as i8);
+                let is = |b: u8| _mm256_cmpeq_epi8(v, all(b));
+                // first <= x < first + len, unsigned: x - first is its own minimum with len - 1
+                let within = |x: __m256i, first: u8, len: u8| {
+                    let x = _mm256_sub_epi8(x, all(first));
+                    _mm256_cmpeq_epi8(_mm256_min_epu8(x, all(len - 1)), x)
+                };
+                let or = |x, y| _mm256_or_si256(x, y);
+                let mask = |x: __m256i| {
+                    let mut mask = _mm256_movemask_epi8(x) as u32;
+                    // It hides from the compiler that the mask came from a vector:
+                    // it would pick single bits out of the vector again, at half the speed.
+                    std::arch::asm!("/* {0:e} */", inout(reg) mask, options(pure, nomem, nostack));
+                    (mask as u64) << (32 * half)
+                };
+                let blank = is(b' ');
+                a.letter |= mask(within(or(v, all(0x20)), b'a', 26));
+                a.upper |= mask(within(v, b'A', 26));
+                a.number |= mask(within(v, b'0', 10));
+                a.space |= mask(or(blank, within(v, 9, 5)));
+                a.newline |= mask(or(is(b'\n'), is(b'\r')));
+                a.blank |= mask(blank);
+                a.quote |= mask(is(b'\''));
+                a.slash |= mask(is(b'/'));
+                a.high |= mask(v);
+                a.inner |= mask(_mm256_cmpgt_epi8(all(0xC0), v));
+                a.ideograph |= mask(or(within(v, 0xE5, 5), within(v, 0xEB, 2)));
+                a.cyrillic |= mask(within(v, 0xD0, 2));
+            }
+            a
         }
-        a
     }
 }
 

@@ -35,9 +35,12 @@ fn main() {
         let parts = [&text[..half], &text[half..], &text[half..]];
         let mut best = [f64::MAX; 3];
         let mut tokens = [0; 3];
+        let mut load = f64::MAX;
         for _ in 0..rounds {
-            let tokenizer =
-                Tokenizer::from_ranks(ranks.clone(), splitter.clone(), vec![]).expect("a tokenizer");
+            let (ranks, splitter) = (ranks.clone(), splitter.clone());
+            let start = Instant::now();
+            let tokenizer = Tokenizer::from_ranks(ranks, splitter, vec![]).expect("a tokenizer");
+            load = load.min(start.elapsed().as_secs_f64());
             for (i, part) in parts.iter().enumerate() {
                 let documents: Vec<&str> = part.split("<|endoftext|>").collect();
                 for _ in 0..if i == 2 { repeats } else { 1 } {
@@ -55,7 +58,8 @@ fn main() {
         for (i, what) in ["cold", "held-out", "repeat"].iter().enumerate() {
             print!("  {what} {:6.1} MB/s", parts[i].len() as f64 / 1e6 / best[i]);
         }
-        println!("  {:.2} bytes a token", parts[0].len() as f64 / tokens[0] as f64);
+        let bytes_a_token = parts[0].len() as f64 / tokens[0] as f64;
+        println!("  {bytes_a_token:.2} bytes a token, made in {:.0} ms", load * 1e3);
     }
 }
 

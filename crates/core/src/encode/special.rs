@@ -14,7 +14,7 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::{Error, Result, Tokenizer};
+use crate::{Error, Progress, Result, Tokenizer};
 
 /// A choice among the special tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,24 +71,31 @@ impl Options {
 impl Tokenizer {
     /// Text to ids, appended. Nothing is appended where there is an error.
     pub fn encode_with(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
+        self.encode_with_while(text, options, None, ids)
+    }
+
+    /// The same, unless asked to stop.
+    pub(crate) fn encode_with_while(
+        &self,
+        text: &str,
+        options: &Options,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
         let before = ids.len();
         ids.extend(options.prepend);
-        let done = self.encode_special(text, options, ids);
+        let done = self.for_each_stretch(text, options, |stretch| match stretch {
+            Stretch::Text(text) => self.encode_while(text, progress, ids),
+            Stretch::Special(id) => {
+                ids.push(id);
+                Ok(())
+            }
+        });
         match done {
             Ok(()) => ids.extend(options.append),
             Err(_) => ids.truncate(before),
         }
         done
-    }
-
-    fn encode_special(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
-        self.for_each_stretch(text, options, |stretch| match stretch {
-            Stretch::Text(text) => self.encode_into(text, ids),
-            Stretch::Special(id) => {
-                ids.push(id);
-                Ok(())
-            }
-        })
     }
 
     /// Calls `visit` with the allowed special tokens of a text and with what stands between them, in order.

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
 use crate::key::PACKED;
 use crate::split::Scratch;
-use crate::{Result, Tokenizer};
+use crate::{Progress, Result, Tokenizer};
 
 /// A piece that is not longer is a character or two.
 const SINGLE: usize = 5;
@@ -30,10 +30,20 @@ thread_local! {
 impl Tokenizer {
     /// [`Tokenizer::encode_ordinary`], appended.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+        self.encode_while(text, None, ids)
+    }
+
+    /// The same, unless asked to stop: then an error, and some ids may have been appended.
+    pub(crate) fn encode_while(
+        &self,
+        text: &str,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
         if (1..=PACKED).contains(&text.len()) {
             return self.encode_short(text, ids);
         }
-        self.encode_split(text, ids)
+        self.encode_split(text, progress, ids)
     }
 
     /// A text so short that splitting it would take most of the time is itself kept in the cache.
@@ -48,19 +58,20 @@ impl Tokenizer {
             return Ok(());
         }
         let before = ids.len();
-        self.encode_split(text, ids)?;
+        self.encode_split(text, None, ids)?;
         if ids.len() - before <= 4 {
             table.insert(&place, text.as_bytes(), &ids[before..]);
         }
         Ok(())
     }
 
-    fn encode_split(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
+    fn encode_split(&self, text: &str, progress: Option<&Progress>, ids: &mut Vec<u32>) -> Result<()> {
         KEPT.with_borrow_mut(|Kept { split, places, runs }| {
             let mut start = 0;
             self.splitter().split_stepwise(text, split, |ends| {
                 self.encode_runs(text, start, ends, places, runs, ids);
                 start = ends.last().map_or(start, |&end| end as usize);
+                progress.map_or(Ok(()), Progress::check)
             })
         })
     }

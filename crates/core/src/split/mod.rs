@@ -148,7 +148,7 @@ impl Splitter {
         &self,
         text: &str,
         scratch: &mut Scratch,
-        mut visit: impl FnMut(&[u32]),
+        mut visit: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
         check_len(text)?;
         let Scratch { masks, ends } = scratch;
@@ -166,7 +166,7 @@ impl Splitter {
                     text.len()
                 }
             };
-            visit(ends);
+            visit(ends)?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 use crate::errors::{raise, to_python};
 use crate::ids::{Ids, Shared, one, read};
 use crate::interrupt::{run, run_attached};
+use crate::string::to_str;
 
 /// Fewer ids than this, some 20 µs of work, are not worth giving the GIL away for.
 const FEW: usize = 1 << 13;
@@ -22,7 +23,7 @@ const FEW: usize = 1 << 13;
 const GROUP: usize = 1 << 20;
 
 /// A thread keeps so much room for its next decoding at most, in bytes, to be spared fresh memory.
-const KEPT: usize = 8 << 20;
+const KEPT: usize = 32 << 20;
 
 thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -253,19 +254,6 @@ fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>) -> Result<Vec<u8>> {
     let mut utf8 = Vec::new();
     tokenizer.decode_onto(read(ids), &mut utf8)?;
     Ok(utf8)
-}
-
-fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
-    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
-    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
-    let text = unsafe {
-        let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
-        Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
-    };
-    text.map_err(|error| match std::str::from_utf8(utf8) {
-        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
-        _ => error,
-    })
 }
 
 fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::{raise, to_python};
+use crate::layout::{items, layout, small};
 
 /// After so many ids of a list, some milliseconds, Ctrl-C is looked for.
 const PATIENCE: usize = 1 << 20;
@@ -137,8 +138,21 @@ fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<AtomicU32>> {
     let length = list.len();
     let mut ids = Vec::with_capacity(length);
     while ids.len() < length {
-        for at in ids.len()..length.min(ids.len() + PATIENCE) {
-            ids.push(AtomicU32::new(from_item(list, at)?));
+        let until = length.min(ids.len() + PATIENCE);
+        while ids.len() < until {
+            // Code of an id may have changed the list.
+            if let Some(one) = layout(list.py())
+                && until <= list.len()
+            {
+                // SAFETY: so many items lie there, and no code of others runs while they are looked at.
+                let items = unsafe { std::slice::from_raw_parts(items(list.as_ptr()), until) };
+                // SAFETY: items of a list are objects.
+                let number = |&item: &*mut ffi::PyObject| unsafe { small(one, item) };
+                ids.extend(items[ids.len()..].iter().map_while(number).map(AtomicU32::new));
+            }
+            if ids.len() < until {
+                ids.push(AtomicU32::new(from_item(list, ids.len())?));
+            }
         }
         if length > PATIENCE {
             list.py().check_signals()?;

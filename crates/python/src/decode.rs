@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use crate::errors::{raise, to_python};
-use crate::ids::{Ids, Shared, one, read};
+use crate::ids::{Ids, Shared, for_each_part, one, read};
 use crate::interrupt::{run, run_attached};
 use crate::string::to_str;
 
@@ -36,21 +36,53 @@ pub fn decode<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
     let lossy = is_lossy(py, errors)?;
-    let ids = Ids::of(ids)?;
-    let shared = ids.shared();
-    let mut utf8 = SPARE.take();
-    utf8.clear();
-    let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), &mut utf8)))?;
-    decoded.map_err(|error| ids.raise(py, error))?;
-    let text = to_str(py, &utf8, lossy);
-    if utf8.capacity() <= KEPT {
-        SPARE.set(utf8);
+    in_spare_room(|utf8| {
+        if let Ok(list) = ids.cast_exact::<PyList>() {
+            decode_list(tokenizer, list, utf8)?;
+        } else {
+            let ids = Ids::of(ids)?;
+            let shared = ids.shared();
+            let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), utf8)))?;
+            decoded.map_err(|error| ids.raise(py, error))?;
+        }
+        to_str(py, utf8, lossy)
+    })
+}
+
+/// Runs `work` with an empty vector, whose memory the thread keeps if it is not too much.
+fn in_spare_room<T>(work: impl FnOnce(&mut Vec<u8>) -> PyResult<T>) -> PyResult<T> {
+    let mut room = SPARE.take();
+    room.clear();
+    let outcome = work(&mut room);
+    if room.capacity() <= KEPT {
+        SPARE.set(room);
     }
-    text
+    outcome
+}
+
+/// Decodes ids as they are read, part by part, with the GIL: to read them takes longer, and needs it.
+fn decode_list(tokenizer: &Tokenizer, list: &Bound<'_, PyList>, utf8: &mut Vec<u8>) -> PyResult<()> {
+    let mut before = 0;
+    for_each_part(list, |part| {
+        let decoded = run_attached(list.py(), || {
+            tokenizer.decode_onto(part.iter().copied(), utf8).map_err(|error| match error {
+                Error::UnknownId { id, at } => Error::UnknownId { id, at: before + at },
+                other => other,
+            })
+        });
+        before += part.len();
+        decoded
+    })
 }
 
 pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
+    if let Ok(list) = ids.cast_exact::<PyList>() {
+        return in_spare_room(|bytes| {
+            decode_list(tokenizer, list, bytes)?;
+            Ok(PyBytes::new(py, bytes))
+        });
+    }
     let ids = Ids::of(ids)?;
     let shared = ids.shared();
     let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(read(shared))))?;

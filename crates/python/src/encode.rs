@@ -19,7 +19,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{raise, to_python};
 use crate::interrupt::{run, run_attached, run_interruptible};
-use crate::layout::{items, layout};
+use crate::layout::{layout, prefetch};
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
@@ -47,8 +47,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'a, 'py> {
     }
 }
 
-/// So many elements of a list are looked up before the first is put there.
-const AHEAD: usize = 32;
+/// The int that comes so many later in a list is asked for.
+const AHEAD: usize = 16;
 
 /// How the caller wants special tokens treated, as the methods take it.
 #[derive(Clone, Copy)]
@@ -412,57 +412,47 @@ impl Ints {
 
     fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
         match layout(list.py()) {
-            // SAFETY: the list is new and has room for all; each place is null, and is written once.
-            Some(_) => {
-                self.fill_with(list, at, ids, |n, int| unsafe { items(list.as_ptr()).add(n).write(int) })
+            Some(layout) => {
+                // SAFETY: it is a list.
+                let room = unsafe { layout.items(list.as_ptr()).add(at) };
+                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is written
+                // once.
+                self.fill_with(list, ids, |n, int| unsafe {
+                    layout.add_reference(int);
+                    room.add(n).write(int);
+                })
             }
             // SAFETY: the same.
-            None => self.fill_with(list, at, ids, |n, int| unsafe {
-                ffi::PyList_SetItem(list.as_ptr(), n as isize, int);
+            None => self.fill_with(list, ids, |n, int| unsafe {
+                ffi::Py_INCREF(int);
+                ffi::PyList_SetItem(list.as_ptr(), (at + n) as isize, int);
             }),
         }
     }
 
-    /// `put` puts the reference that it is given at a place of the list.
+    /// `put` puts one more reference to an int, which the table keeps alive, at a place of the list.
     #[inline(always)]
     fn fill_with(
         &self,
         list: &Bound<'_, PyList>,
-        at: usize,
         ids: &[u32],
         put: impl Fn(usize, *mut ffi::PyObject),
     ) -> PyResult<()> {
         let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
-        let mut n = at;
-        for ids in ids.chunks(AHEAD) {
-            // First all look-ups, then all reference counts: each waits for memory, and so they wait together.
-            if ids.len() == AHEAD {
-                ids.iter().for_each(|&id| prefetch(table[id as usize].load(Ordering::Acquire)));
+        for (n, &id) in ids.iter().enumerate() {
+            // Places of the table and counts of ints lie all over memory, and each would be waited for.
+            if let Some(&later) = ids.get(n + 2 * AHEAD) {
+                prefetch(&raw const table[later as usize]);
+                prefetch(table[ids[n + AHEAD] as usize].load(Ordering::Acquire));
             }
-            for &id in ids {
-                let mut int = table[id as usize].load(Ordering::Acquire);
-                if int.is_null() {
-                    int = make(list.py(), &table[id as usize], id)?;
-                }
-                // SAFETY: the table owns `int`, so it lives; the list takes over the reference that is added here.
-                unsafe { ffi::Py_INCREF(int) };
-                put(n, int);
-                n += 1;
+            let mut int = table[id as usize].load(Ordering::Acquire);
+            if int.is_null() {
+                int = make(list.py(), &table[id as usize], id)?;
             }
+            put(n, int);
         }
         Ok(())
     }
-}
-
-fn prefetch(int: *mut ffi::PyObject) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which does nothing where there is no memory.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(int.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = int;
 }
 
 #[cold]

@@ -5,6 +5,8 @@
 
 use std::mem::MaybeUninit;
 
+use crate::memory::advise_huge_pages;
+
 /// So many bytes of ASCII are widened at once.
 const BLOCK: usize = 16;
 
@@ -30,6 +32,8 @@ pub fn measure(utf8: &[u8]) -> (usize, u32) {
 /// Fills `out`, which is as long as [`measure`] says, and says whether it is filled; it is not where the bytes are no
 /// UTF-8. `narrow` makes a character, which is not above what `measure` says, a number of the right size.
 pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow: impl Fn(u32) -> T) -> bool {
+    // Much room is fresh from the system, which takes longer to give it page by page than we to fill it.
+    advise_huge_pages(out.as_ptr(), out.len());
     let (mut at, mut end) = (0, 0);
     // Here a character can be read as four bytes, and a block be written.
     while at + BLOCK + 4 <= utf8.len() && end + BLOCK <= out.len() {

@@ -114,8 +114,8 @@ impl Wide {
             // has tried, and nobody else knows of them.
             Ok(unsafe {
                 match highest {
-                    ..=0xff => widen(utf8, first.room::<u8>(count), |char| char as u8),
-                    ..=0xffff => widen(utf8, first.room::<u16>(count), |char| char as u16),
+                    0..=0xff => widen(utf8, first.room::<u8>(count), |char| char as u8),
+                    0x100..=0xffff => widen(utf8, first.room::<u16>(count), |char| char as u16),
                     _ => widen(utf8, first.room::<u32>(count), |char| char),
                 }
             })

@@ -397,6 +397,7 @@ impl Ints {
         Ints { len, table: OnceLock::new() }
     }
 
+    #[inline]
     pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         let list = empty_list(py, ids.len())?;
         let mut at = 0;

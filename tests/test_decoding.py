@@ -187,6 +187,31 @@ def test_a_list_that_shrinks_while_it_is_read_does_no_harm() -> None:
         TRAINED.decode(ids)
 
 
+@pytest.mark.parametrize("char", ["é", "ÿ", "Ā", "中", "\uffff", "👍", "\U0010ffff"])
+@pytest.mark.parametrize("size", [100, 1_000, 200_000])
+def test_long_texts_are_those_that_python_makes(char: str, size: int) -> None:
+    text = "a" * size + char + "sixteen letters and more " * 9 + char * size
+    ids = np.frombuffer(text.encode(), np.uint8).astype(np.uint32) * 2
+    back = GAPPED.decode(ids)
+    assert back == text
+    # A str that is wider than need be is unlike all others.
+    assert hash(back) == hash(text)
+    assert sys.getsizeof(back) == sys.getsizeof(text.encode().decode())
+    assert GAPPED.decode(ids.tolist()) == text
+    # The last character is cut.
+    with pytest.raises(DecodeError):
+        GAPPED.decode(ids[:-1])
+    assert GAPPED.decode(ids[:-1], errors="replace") == text[:-1] + "\ufffd"
+
+
+def test_an_unknown_id_far_into_a_list_is_named_with_its_place() -> None:
+    ids = [0] * 10_000 + [1, 2 * ord("a")]
+    with pytest.raises(DecodeError, match="position 10000"):
+        GAPPED.decode(ids)
+    with pytest.raises(DecodeError, match="position 10000"):
+        GAPPED.decode_bytes(ids)
+
+
 def test_one_token() -> None:
     assert GAPPED.token_bytes(999) == b"<s>"
     assert GAPPED.token_bytes(np.uint16(2)) == b"\x01"  # type: ignore[arg-type]

@@ -448,6 +448,36 @@ def test_ctrl_c_stops_a_long_batch_at_once(way: str) -> None:
         assert process.stdout.readline() == "and it still works\n"
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_lists_are_right_while_another_thread_keeps_the_gil(threads: int) -> None:
+    done = threading.Event()
+
+    def keep() -> None:
+        while not done.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=keep)
+    thread.start()
+    # Short documents, empty ones, and one that is cut.
+    texts = [TEXT * (n % 30) for n in range(500)] + [TEXT * 20_000, "", TEXT]
+    lists = ONE.encode_batch(texts, threads=threads)
+    done.set()
+    thread.join()
+    assert lists == [ONE.encode(text) for text in texts]
+
+
+def test_lists_own_their_ints() -> None:
+    texts = [TEXT * 100] * 10
+    highest = max(ONE.encode(TEXT))
+    # Python keeps those up to 256 for ever, and need not count them.
+    assert highest > 256
+    before = sys.getrefcount(highest)
+    lists = ONE.encode_batch(texts)
+    assert sys.getrefcount(highest) == before + sum(ids.count(highest) for ids in lists)
+    del lists
+    assert sys.getrefcount(highest) == before
+
+
 def test_other_threads_run_while_a_batch_is_encoded() -> None:
     ticks = []
     done = threading.Event()

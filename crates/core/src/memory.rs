@@ -23,28 +23,29 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {
     const { assert!(align_of::<T>() <= 16) };
     let vec: Vec<T> = bytemuck::zeroed_vec(len);
-    advise_huge_pages(&vec);
+    advise_huge_pages(vec.as_ptr(), vec.capacity());
     vec
 }
 
 /// Room for `len`, in huge pages where the system has them.
 pub fn reserved_in_huge_pages<T>(len: usize) -> Vec<T> {
-    let vec = Vec::with_capacity(len);
-    advise_huge_pages(&vec);
+    let vec: Vec<T> = Vec::with_capacity(len);
+    advise_huge_pages(vec.as_ptr(), vec.capacity());
     vec
 }
 
-fn advise_huge_pages<T>(vec: &Vec<T>) {
+/// Huge pages for memory that will be touched for the first time, where the system has them.
+pub fn advise_huge_pages<T>(first: *const T, len: usize) {
     #[cfg(target_os = "linux")]
     {
         const HUGE: usize = 2 << 20;
-        let start = (vec.as_ptr() as usize).next_multiple_of(HUGE);
-        let end = (vec.as_ptr() as usize + vec.capacity() * size_of::<T>()) / HUGE * HUGE;
+        let start = (first as usize).next_multiple_of(HUGE);
+        let end = (first as usize + len * size_of::<T>()) / HUGE * HUGE;
         if start < end {
-            // SAFETY: the range lies inside the vector's own allocation, and the advice changes no content.
+            // SAFETY: the advice changes no content.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = vec;
+    let _ = (first, len);
 }

@@ -12,8 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use crate::errors::{raise, to_python};
-use crate::ids::{Ids, Shared, one, read};
+use crate::ids::{Ids, Shared, for_each_part, one, read};
 use crate::interrupt::{run, run_attached};
+use crate::string::to_str;
 
 /// Fewer ids than this, some 20 µs of work, are not worth giving the GIL away for.
 const FEW: usize = 1 << 13;
@@ -22,7 +23,7 @@ const FEW: usize = 1 << 13;
 const GROUP: usize = 1 << 20;
 
 /// A thread keeps so much room for its next decoding at most, in bytes, to be spared fresh memory.
-const KEPT: usize = 8 << 20;
+const KEPT: usize = 32 << 20;
 
 thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -35,21 +36,53 @@ pub fn decode<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
     let lossy = is_lossy(py, errors)?;
-    let ids = Ids::of(ids)?;
-    let shared = ids.shared();
-    let mut utf8 = SPARE.take();
-    utf8.clear();
-    let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), &mut utf8)))?;
-    decoded.map_err(|error| ids.raise(py, error))?;
-    let text = to_str(py, &utf8, lossy);
-    if utf8.capacity() <= KEPT {
-        SPARE.set(utf8);
+    in_spare_room(|utf8| {
+        if let Ok(list) = ids.cast_exact::<PyList>() {
+            decode_list(tokenizer, list, utf8)?;
+        } else {
+            let ids = Ids::of(ids)?;
+            let shared = ids.shared();
+            let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), utf8)))?;
+            decoded.map_err(|error| ids.raise(py, error))?;
+        }
+        to_str(py, utf8, lossy)
+    })
+}
+
+/// Runs `work` with an empty vector, whose memory the thread keeps if it is not too much.
+fn in_spare_room<T>(work: impl FnOnce(&mut Vec<u8>) -> PyResult<T>) -> PyResult<T> {
+    let mut room = SPARE.take();
+    room.clear();
+    let outcome = work(&mut room);
+    if room.capacity() <= KEPT {
+        SPARE.set(room);
     }
-    text
+    outcome
+}
+
+/// Decodes ids as they are read, part by part, with the GIL: to read them takes longer, and needs it.
+fn decode_list(tokenizer: &Tokenizer, list: &Bound<'_, PyList>, utf8: &mut Vec<u8>) -> PyResult<()> {
+    let mut before = 0;
+    for_each_part(list, |part| {
+        let decoded = run_attached(list.py(), || {
+            tokenizer.decode_onto(part.iter().copied(), utf8).map_err(|error| match error {
+                Error::UnknownId { id, at } => Error::UnknownId { id, at: before + at },
+                other => other,
+            })
+        });
+        before += part.len();
+        decoded
+    })
 }
 
 pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
+    if let Ok(list) = ids.cast_exact::<PyList>() {
+        return in_spare_room(|bytes| {
+            decode_list(tokenizer, list, bytes)?;
+            Ok(PyBytes::new(py, bytes))
+        });
+    }
     let ids = Ids::of(ids)?;
     let shared = ids.shared();
     let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(read(shared))))?;
@@ -253,19 +286,6 @@ fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>) -> Result<Vec<u8>> {
     let mut utf8 = Vec::new();
     tokenizer.decode_onto(read(ids), &mut utf8)?;
     Ok(utf8)
-}
-
-fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
-    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
-    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
-    let text = unsafe {
-        let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
-        Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
-    };
-    text.map_err(|error| match std::str::from_utf8(utf8) {
-        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
-        _ => error,
-    })
 }
 
 fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {

@@ -8,16 +8,18 @@
 use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
 
-use merganser_core::encode::{Allowed, Batch, Options};
+use merganser_core::encode::{Allowed, Batch, Options, Part};
 use merganser_core::{Progress, Result};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
-use crate::errors::raise;
+use crate::errors::{raise, to_python};
 use crate::interrupt::{run, run_attached, run_interruptible};
+use crate::layout::{layout, prefetch};
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
@@ -29,6 +31,9 @@ const LONG: usize = 1 << 20;
 
 /// A list of this many ids takes some milliseconds; signals are looked at after each such step.
 const STEP: usize = 1 << 18;
+
+/// Who waits longer than this for the GIL shares it with a thread that is busy.
+const BUSY: Duration = Duration::from_millis(1);
 
 /// An argument as it was given, or that it was not.
 #[derive(Clone, Copy)]
@@ -42,8 +47,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'a, 'py> {
     }
 }
 
-/// So many elements of a list are looked up before the first is put there.
-const AHEAD: usize = 32;
+/// The int that comes so many later in a list is asked for.
+const AHEAD: usize = 16;
 
 /// How the caller wants special tokens treated, as the methods take it.
 #[derive(Clone, Copy)]
@@ -110,8 +115,100 @@ pub fn encode_batch<'py>(
     policy: Policy<'_, 'py>,
     threads: Threads,
 ) -> PyResult<Bound<'py, PyList>> {
-    let batch = flat(tokenizer, texts, policy, threads)?;
-    tokenizer.1.lists(texts.py(), &batch)
+    let py = texts.py();
+    let options = policy.options(tokenizer)?;
+    let kept = Texts::new(texts)?;
+    let borrowed = kept.borrow()?;
+    let lists = PyList::empty(py);
+    let mut maker =
+        Lists { ints: &tokenizer.1, made: lists.clone().unbind(), held: Part::default(), enough: 0 };
+    let outcome = run(py, || {
+        let progress = Progress::new();
+        Ok(tokenizer.0.encode_in_order(&borrowed, &options, threads.0, &progress, |part| maker.take(part)))
+    })?;
+    outcome.and_then(|()| maker.make_held()).map_err(|stop| match stop {
+        Stop::Core(error) => to_python(py, error),
+        Stop::Python(error) => error,
+    })?;
+    Ok(lists)
+}
+
+/// Lists of ids, made from the parts of a batch while it is being encoded. Takes the GIL for each part, and looks for
+/// Ctrl-C then.
+struct Lists<'a> {
+    ints: &'a Ints,
+    made: Py<PyList>,
+    /// What came and was not made into lists yet: a document that goes on, or parts that came while the GIL was
+    /// hard to get.
+    held: Part,
+    /// Below so many ids it is not worth waiting for the GIL.
+    enough: usize,
+}
+
+/// Why a batch ends early.
+enum Stop {
+    Core(merganser_core::Error),
+    Python(PyErr),
+}
+
+impl From<merganser_core::Error> for Stop {
+    fn from(error: merganser_core::Error) -> Stop {
+        Stop::Core(error)
+    }
+}
+
+impl From<PyErr> for Stop {
+    fn from(error: PyErr) -> Stop {
+        Stop::Python(error)
+    }
+}
+
+impl Lists<'_> {
+    /// Without the GIL.
+    fn take(&mut self, part: &Part) -> std::result::Result<(), Stop> {
+        if self.held.ends.is_empty() && !part.goes_on && part.ids.len() >= self.enough {
+            return self.make(part);
+        }
+        let before = self.held.ids.len();
+        if self.held.goes_on {
+            // Its first document is the last that is held.
+            self.held.ends.pop();
+        }
+        self.held.ids.extend_from_slice(&part.ids);
+        self.held.ends.extend(part.ends.iter().map(|end| before + end));
+        self.held.goes_on = part.goes_on;
+        if part.goes_on || self.held.ids.len() < self.enough {
+            return Python::attach(|py| py.check_signals()).map_err(Stop::Python);
+        }
+        self.make_held()
+    }
+
+    fn make_held(&mut self) -> std::result::Result<(), Stop> {
+        let mut held = std::mem::take(&mut self.held);
+        self.make(&held)?;
+        held.ids.clear();
+        held.ends.clear();
+        self.held = held;
+        Ok(())
+    }
+
+    fn make(&mut self, part: &Part) -> std::result::Result<(), Stop> {
+        let asked = Instant::now();
+        Python::attach(|py| {
+            if asked.elapsed() > BUSY {
+                self.enough = (2 * self.enough).clamp(STEP / 4, 16 * STEP);
+            }
+            py.check_signals()?;
+            let _paused = CollectorPaused::new();
+            let made = self.made.bind(py);
+            let mut start = 0;
+            for &end in &part.ends {
+                made.append(self.ints.list(py, &part.ids[start..end])?)?;
+                start = end;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// The ids of all texts, and where those of each begin and end.
@@ -300,6 +397,7 @@ impl Ints {
         Ints { len, table: OnceLock::new() }
     }
 
+    #[inline]
     pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         let list = empty_list(py, ids.len())?;
         let mut at = 0;
@@ -313,59 +411,49 @@ impl Ints {
         Ok(list)
     }
 
-    pub fn lists<'py>(&self, py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyList>> {
-        let _paused = CollectorPaused::new();
-        let all = empty_list(py, batch.offsets.len() - 1)?;
-        let mut since = 0;
-        for (n, pair) in batch.offsets.windows(2).enumerate() {
-            let ids = &batch.ids[pair[0] as usize..pair[1] as usize];
-            since += ids.len() + 16;
-            if since > STEP {
-                since = 0;
-                py.check_signals()?;
+    fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
+        match layout(list.py()) {
+            Some(layout) => {
+                // SAFETY: it is a list.
+                let room = unsafe { layout.items(list.as_ptr()).add(at) };
+                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is written
+                // once.
+                self.fill_with(list, ids, |n, int| unsafe {
+                    layout.add_reference(int);
+                    room.add(n).write(int);
+                })
             }
-            let list = self.list(py, ids)?;
-            // SAFETY: `all` is a list with room for n, which nobody else has written to.
-            unsafe { ffi::PyList_SetItem(all.as_ptr(), n as isize, list.into_ptr()) };
+            // SAFETY: the same.
+            None => self.fill_with(list, ids, |n, int| unsafe {
+                ffi::Py_INCREF(int);
+                ffi::PyList_SetItem(list.as_ptr(), (at + n) as isize, int);
+            }),
         }
-        Ok(all)
     }
 
-    fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
+    /// `put` puts one more reference to an int, which the table keeps alive, at a place of the list.
+    #[inline(always)]
+    fn fill_with(
+        &self,
+        list: &Bound<'_, PyList>,
+        ids: &[u32],
+        put: impl Fn(usize, *mut ffi::PyObject),
+    ) -> PyResult<()> {
         let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
-        let mut n = at as isize;
-        for ids in ids.chunks(AHEAD) {
-            // First all look-ups, then all reference counts: each waits for memory, and so they wait together.
-            if ids.len() == AHEAD {
-                ids.iter().for_each(|&id| prefetch(table[id as usize].load(Ordering::Acquire)));
+        for (n, &id) in ids.iter().enumerate() {
+            // Places of the table and counts of ints lie all over memory, and each would be waited for.
+            if let Some(&later) = ids.get(n + 2 * AHEAD) {
+                prefetch(&raw const table[later as usize]);
+                prefetch(table[ids[n + AHEAD] as usize].load(Ordering::Acquire));
             }
-            for &id in ids {
-                let mut int = table[id as usize].load(Ordering::Acquire);
-                if int.is_null() {
-                    int = make(list.py(), &table[id as usize], id)?;
-                }
-                // SAFETY: the table owns `int`, so it lives; the list is new, has room for n, and takes over
-                // the reference that is added here.
-                unsafe {
-                    ffi::Py_INCREF(int);
-                    ffi::PyList_SetItem(list.as_ptr(), n, int);
-                }
-                n += 1;
+            let mut int = table[id as usize].load(Ordering::Acquire);
+            if int.is_null() {
+                int = make(list.py(), &table[id as usize], id)?;
             }
+            put(n, int);
         }
         Ok(())
     }
-}
-
-fn prefetch(int: *mut ffi::PyObject) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which does nothing where there is no memory.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(int.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = int;
 }
 
 #[cold]

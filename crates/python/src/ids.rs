@@ -10,9 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::{raise, to_python};
+use crate::layout::layout;
 
 /// After so many ids of a list, some milliseconds, Ctrl-C is looked for.
 const PATIENCE: usize = 1 << 20;
+
+/// So many ids of a list are read at a time.
+const PART: usize = 1 << 12;
 
 pub struct Ids<'py> {
     /// Where the ids are not used as they lie.
@@ -134,17 +138,50 @@ unsafe fn gather<T: Copy>(array: &Bound<'_, PyUntypedArray>, id: impl Fn(T) -> u
 }
 
 fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<AtomicU32>> {
-    let length = list.len();
-    let mut ids = Vec::with_capacity(length);
-    while ids.len() < length {
-        for at in ids.len()..length.min(ids.len() + PATIENCE) {
-            ids.push(AtomicU32::new(from_item(list, at)?));
+    let mut ids = Vec::with_capacity(list.len());
+    for_each_part(list, |part| {
+        ids.extend(part.iter().copied().map(AtomicU32::new));
+        Ok(())
+    })?;
+    Ok(ids)
+}
+
+/// Hands over the ids of a list, not too many at a time to stay in the cache.
+pub fn for_each_part(
+    list: &Bound<'_, PyList>,
+    mut use_part: impl FnMut(&[u32]) -> PyResult<()>,
+) -> PyResult<()> {
+    let (py, length) = (list.py(), list.len());
+    let mut part = Vec::with_capacity(length.min(PART));
+    let mut done = 0;
+    while done < length {
+        let until = length.min(done + PART);
+        part.clear();
+        while done < until {
+            // Code of an id may have changed the list.
+            if let Some(layout) = layout(py)
+                && until <= list.len()
+            {
+                // SAFETY: so many items lie there, and no code of others runs while they are looked at.
+                let items = unsafe { std::slice::from_raw_parts(layout.items(list.as_ptr()), until) };
+                for &item in &items[done..until] {
+                    // SAFETY: items of a list are objects.
+                    let Some(id) = (unsafe { layout.small(item) }) else { break };
+                    part.push(id);
+                    done += 1;
+                }
+            }
+            if done < until {
+                part.push(from_item(list, done)?);
+                done += 1;
+            }
         }
-        if length > PATIENCE {
-            list.py().check_signals()?;
+        use_part(&part)?;
+        if done.is_multiple_of(PATIENCE) {
+            py.check_signals()?;
         }
     }
-    Ok(ids)
+    Ok(())
 }
 
 #[inline(always)]

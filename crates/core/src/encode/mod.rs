@@ -36,11 +36,13 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
+mod widen;
 
-pub use batch::Batch;
+pub use batch::{Batch, Part};
 pub use spans::Spans;
 pub use special::{Allowed, Options};
 pub use stream::Stream;
+pub use widen::{measure, widen};
 
 use crate::{Result, Tokenizer};
 

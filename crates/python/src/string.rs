@@ -1,0 +1,158 @@
+//! UTF-8 to `str`.
+//!
+//! CPython reads UTF-8 one character at a time once it has seen one that is not ASCII, and copies all it has when
+//! it meets a wider one: 3 ns per byte. We know the number of characters and the widest before we begin, and so can
+//! fill a `str` where it lies. The stable ABI has no call that makes a `str` to be filled; CPython itself has always
+//! had `PyUnicode_New`, which is looked up by name. Where it is not found, or strings do not look as expected, the
+//! stable call does the work.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use merganser_core::encode::{measure, widen};
+use merganser_core::{Error, Result};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::to_python;
+use crate::interrupt::{run, run_attached};
+
+/// Shorter texts gain nothing.
+const SHORT: usize = 128;
+
+/// From so many bytes on, some 100 µs of work, other threads may have the GIL.
+const LONG: usize = 1 << 17;
+
+/// What `errors="strict"` and `"replace"` make of ids.
+pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
+    if utf8.len() >= SHORT
+        && !utf8.is_ascii()
+        && let Some(wide) = Wide::get(py)
+        && let Some(text) = wide.string(py, utf8)?
+    {
+        return Ok(text);
+    }
+    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
+    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
+    let text = unsafe {
+        let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
+        Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
+    };
+    text.map_err(|error| match std::str::from_utf8(utf8) {
+        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
+        _ => error,
+    })
+}
+
+/// Makes a `str` of so many characters, none of them above the given one, to be filled before anyone sees it.
+type New = unsafe extern "C" fn(isize, u32) -> *mut ffi::PyObject;
+
+/// How a `str` that is not ASCII is made and filled.
+#[derive(Clone, Copy)]
+struct Wide {
+    new: New,
+    /// The byte of the object at which its characters begin.
+    head: usize,
+}
+
+impl Wide {
+    fn get(py: Python<'_>) -> Option<Wide> {
+        static FOUND: OnceLock<Option<Wide>> = OnceLock::new();
+        *FOUND.get_or_init(|| Wide::find(py).ok().flatten())
+    }
+
+    fn find(py: Python<'_>) -> PyResult<Option<Wide>> {
+        let Some(new) = symbol(c"PyUnicode_New") else { return Ok(None) };
+        // SAFETY: CPython has this function with this signature since 3.3.
+        let new = unsafe { std::mem::transmute::<*mut std::ffi::c_void, New>(new) };
+        let mut heads = Vec::new();
+        for (sample, width) in [("é", 1), ("中", 2), ("🦆", 4)] {
+            for count in [3, 40] {
+                let text = PyString::new(py, &sample.repeat(count));
+                // It takes its head, its characters, and one more that is zero.
+                let size: usize = text.call_method0("__sizeof__")?.extract()?;
+                let head = size.checked_sub((count + 1) * width).filter(|head| head % align_of::<u32>() == 0);
+                let Some(head) = head else { return Ok(None) };
+                // SAFETY: the object has so many bytes.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>().add(head), size - head) };
+                let number = u32::from(sample.chars().next().unwrap_or_default()).to_ne_bytes();
+                let number =
+                    if cfg!(target_endian = "little") { &number[..width] } else { &number[4 - width..] };
+                if !bytes[..count * width].chunks(width).all(|character| character == number) {
+                    return Ok(None);
+                }
+                heads.push(head);
+            }
+        }
+        let head = heads[0];
+        if heads.iter().any(|&other| other != head) {
+            return Ok(None);
+        }
+        let wide = Wide { new, head };
+        // What it makes must be what Python makes.
+        for text in ["é and a", "中 and a", "🦆 and a, 中, é"] {
+            let text = text.repeat(20);
+            match wide.string(py, text.as_bytes())? {
+                Some(made) if made.compare(PyString::new(py, &text))?.is_eq() => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(wide))
+    }
+
+    /// The `str`, which is not ASCII; `None` if it is no UTF-8.
+    fn string<'py>(self, py: Python<'py>, utf8: &[u8]) -> PyResult<Option<Bound<'py, PyString>>> {
+        let (count, highest) = run_sized(py, utf8, || Ok(measure(utf8)))?;
+        // SAFETY: a new `str`, or null with an exception.
+        let made = unsafe { Bound::from_owned_ptr_or_err(py, (self.new)(count as isize, highest))? };
+        let first = Characters(made.as_ptr().cast::<u8>().wrapping_add(self.head));
+        let filled = run_sized(py, utf8, move || {
+            // SAFETY: `count` characters of the width that `highest` asks for begin there, by the rule that `find`
+            // has tried, and nobody else knows of them.
+            Ok(unsafe {
+                match highest {
+                    0..=0xff => widen(utf8, first.room::<u8>(count), |char| char as u8),
+                    0x100..=0xffff => widen(utf8, first.room::<u16>(count), |char| char as u16),
+                    _ => widen(utf8, first.room::<u32>(count), |char| char),
+                }
+            })
+        })?;
+        // SAFETY: it is a `str`.
+        Ok(filled.then(|| unsafe { made.cast_into_unchecked() }))
+    }
+}
+
+/// Where the characters of a new `str` go.
+struct Characters(*mut u8);
+
+// SAFETY: nobody else knows of them.
+unsafe impl Send for Characters {}
+
+impl Characters {
+    /// # Safety
+    /// So many characters of this type lie there, and nobody else uses them.
+    unsafe fn room<'a, T>(self, count: usize) -> &'a mut [MaybeUninit<T>] {
+        // SAFETY: see above.
+        unsafe { std::slice::from_raw_parts_mut(self.0.cast(), count) }
+    }
+}
+
+fn run_sized<T: Send>(py: Python<'_>, utf8: &[u8], work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    if utf8.len() < LONG { run_attached(py, work) } else { run(py, work) }
+}
+
+/// A function of the process that runs us.
+#[cfg(unix)]
+fn symbol(name: &CStr) -> Option<*mut std::ffi::c_void> {
+    // SAFETY: a look-up by name, which gives null where there is none.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+#[cfg(not(unix))]
+fn symbol(_: &CStr) -> Option<*mut std::ffi::c_void> {
+    None
+}

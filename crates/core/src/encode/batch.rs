@@ -69,8 +69,8 @@ impl Tokenizer {
         progress: &Progress,
     ) -> Result<Batch> {
         let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
-        // Two bytes a token are few; where they are not enough, the array grows.
-        let mut ids: Vec<u32> = reserved_in_huge_pages(bytes / 2 + 2 * texts.len());
+        // Room that no id needs is never touched. Where it is not enough, the array grows.
+        let mut ids: Vec<u32> = reserved_in_huge_pages(bytes / 4 * 3 + 2 * texts.len());
         let mut offsets = Vec::with_capacity(texts.len() + 1);
         offsets.push(0);
         if used_threads(texts, threads) == 1 {
@@ -90,7 +90,6 @@ impl Tokenizer {
                 Ok(())
             })?;
         }
-        ids.shrink_to_fit();
         Ok(Batch { ids, offsets })
     }
 

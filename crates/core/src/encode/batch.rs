@@ -24,6 +24,9 @@ use crate::{Progress, Result, Stage, Tokenizer};
 /// How much text a thread takes at a time. (Small in tests, so that every document is cut.)
 const SHARE: usize = if cfg!(test) { 64 } else { 128 << 10 };
 
+/// Longer documents are cut in any case, so that whoever waits for a part does not wait long.
+const LONG: usize = 64 * SHARE;
+
 /// How many shares for each thread may be ahead of the caller.
 const AHEAD: usize = 8;
 
@@ -158,11 +161,11 @@ impl Tokenizer {
         let mut shares = Vec::new();
         // Where documents are many, they need not be cut.
         let total: usize = texts.iter().map(|text| text.len()).sum();
-        let long = (2 * SHARE).max(total / (8 * threads));
+        let long = if threads > 1 { (total / (8 * threads)).clamp(2 * SHARE, LONG) } else { LONG };
         let mut first = 0;
         let mut held = 0;
         for (document, &text) in texts.iter().enumerate() {
-            if text.len() >= long && threads > 1 {
+            if text.len() >= long {
                 shares.extend((first < document).then_some(Share::Documents(first..document)));
                 self.share_out(text, options, threads, &mut shares)?;
                 (first, held) = (document + 1, 0);

@@ -58,7 +58,7 @@ const LONG: u64 = 0x80 << 56;
 const TEXT: u64 = 0x40 << 56;
 
 /// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
-const MANY: u32 = 0xFF;
+const MANY: usize = 0xFF;
 
 /// A key in two halves, and a value: up to four ids, or (MANY, place in the arena, number of ids, bytes of a long
 /// piece).
@@ -171,10 +171,10 @@ impl Table {
                 continue;
             }
             let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
-            if few[0] as u32 >> 24 != MANY {
+            if count_of(few) != MANY {
                 return Some(Found::Few(few));
             }
-            let (at, ids, bytes) = ((few[0] >> 32) as usize, few[1] as u32 as usize, (few[1] >> 32) as usize);
+            let (at, ids, bytes) = many(few);
             let start = at + bytes.div_ceil(4);
             if self.arena[at..start].iter().map(|word| word.load(Relaxed)).eq(words(&piece[..bytes])) {
                 return Some(Found::Many(&self.arena[start..start + ids]));
@@ -250,12 +250,14 @@ impl Table {
             }
             let key = [slot[LOW].load(Relaxed), high];
             let mut value = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
-            if value[0] as u32 >> 24 == MANY {
-                let (at, ids, bytes) =
-                    ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize);
+            if count_of(value) == MANY {
+                let (at, ids, bytes) = many(value);
                 let len = bytes.div_ceil(4) + ids;
                 let numbers = self.arena[at..at + len].iter().map(|word| word.load(Relaxed));
-                let Some(at) = larger.keep(numbers, len) else { continue };
+                let Some(at) = larger.keep(numbers, len) else {
+                    larger.holds_all_tokens = false;
+                    continue;
+                };
                 value[0] = (MANY as u64) << 24 | (at as u64) << 32;
             }
             let placed = larger.publish(&Place { key, home: larger.home(key) }, value);
@@ -263,6 +265,11 @@ impl Table {
         }
         larger
     }
+}
+
+/// A value that leads to the arena: the place there, the number of ids, the bytes of a long piece before them.
+fn many(value: Few) -> (usize, usize, usize) {
+    ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize)
 }
 
 /// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays in

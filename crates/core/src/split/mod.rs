@@ -19,6 +19,7 @@ mod bits;
 mod classes;
 mod dfa;
 mod dfa_table;
+mod lanes;
 mod lookaround;
 mod parallel;
 mod presets;

@@ -8,8 +8,8 @@
 //!
 //! | tier | patterns | cost |
 //! |---|---|---|
-//! | [`Tier::Scanner`] (`scan*.rs`) | the presets | 1.2–2 GB/s on English, 0.6–1 on mixed scripts; always linear |
-//! | [`Tier::Dfa`] (`rewrite.rs`, `dfa.rs`) | regular ones, and `\s+(?!\S)` | 300–450 MB/s; may rescan, up to a limit |
+//! | [`Tier::Scanner`] (`scan*.rs`) | the presets, with any number of digits | 1.2–2 GB/s on English, 0.6–1 on mixed scripts; always linear |
+//! | [`Tier::Dfa`] (`rewrite.rs`, `dfa.rs`) | regular ones, and `\s+(?!\S)` | 450–800 MB/s; may rescan, up to a limit |
 //! | [`Tier::LookAround`] (`lookaround.rs`) | all else | 5–50 MB/s; may backtrack, up to a limit |
 //!
 //! All three take their classes from one Unicode version ([`unicode_version`]), that of tiktoken's engine.
@@ -38,7 +38,7 @@ pub use classes::unicode_version;
 use crate::{Error, Result};
 use dfa::Dfa;
 use lookaround::LookAround;
-use presets::Preset;
+use presets::{Preset, Scanner};
 
 /// The names that [`Splitter::new`] knows.
 pub fn preset_names() -> &'static [&'static str] {
@@ -56,7 +56,7 @@ struct Compiled {
 }
 
 enum Engine {
-    Scanner(Preset),
+    Scanner(Scanner),
     Dfa(Box<Dfa>),
     LookAround(Box<LookAround>),
 }
@@ -83,8 +83,8 @@ impl Splitter {
     /// Takes the name of a preset or a regular expression.
     pub fn new(pattern: &str) -> Result<Splitter> {
         let (pattern, preset) = resolve(pattern)?;
-        let engine = match preset.or_else(|| Preset::twin(pattern)) {
-            Some(preset) => Engine::Scanner(preset),
+        let engine = match Scanner::of(pattern) {
+            Some(scanner) => Engine::Scanner(scanner),
             None => match rewrite::regular(pattern)?.and_then(|regular| Dfa::new(pattern, &regular)) {
                 Some(dfa) => Engine::Dfa(Box::new(dfa)),
                 None => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
@@ -100,8 +100,7 @@ impl Splitter {
         let unfit = |reason: &str| Error::BadPattern { pattern: pattern.into(), reason: reason.into() };
         let regular = rewrite::regular(pattern)?;
         let engine = match tier {
-            Tier::Scanner => preset
-                .or_else(|| Preset::twin(pattern))
+            Tier::Scanner => Scanner::of(pattern)
                 .map(Engine::Scanner)
                 .ok_or_else(|| unfit("only presets have a scanner"))?,
             Tier::Dfa => regular
@@ -136,7 +135,7 @@ impl Splitter {
     pub fn split(&self, text: &str, scratch: &mut Scratch, ends: &mut Vec<u32>) -> Result<()> {
         check_len(text)?;
         match &self.0.engine {
-            Engine::Scanner(preset) => scan::split(*preset, text, &mut scratch.masks, ends),
+            Engine::Scanner(scanner) => scan::split(*scanner, text, &mut scratch.masks, ends),
             Engine::Dfa(dfa) => dfa.split(text, ends)?,
             Engine::LookAround(regex) => regex.split_from(text, 0, ends, |_| true)?,
         }
@@ -158,7 +157,7 @@ impl Splitter {
         while at < text.len() {
             ends.clear();
             at = match &self.0.engine {
-                Engine::Scanner(preset) => scan::split_segment(*preset, text, at, masks, ends),
+                Engine::Scanner(scanner) => scan::split_segment(*scanner, text, at, masks, ends),
                 Engine::Dfa(dfa) => {
                     dfa.split_fast(text, at, text.len().min(at + STEP), true, &mut budget, ends)?
                 }
@@ -177,7 +176,7 @@ impl Splitter {
     /// the pattern is not a preset.
     pub fn last_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
-            Engine::Scanner(preset) => scan::last_cut(preset, text),
+            Engine::Scanner(scanner) => scan::last_cut(scanner, text),
             _ => None,
         }
     }
@@ -190,7 +189,7 @@ impl Splitter {
     /// The first place in `text` where the document can be cut, as [`Splitter::last_cut`].
     pub fn first_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
-            Engine::Scanner(preset) => scan::first_cut(preset, text),
+            Engine::Scanner(scanner) => scan::first_cut(scanner, text),
             _ => None,
         }
     }
@@ -208,9 +207,9 @@ impl Splitter {
             return Some(Err(e));
         }
         match &self.0.engine {
-            Engine::Scanner(preset) => {
-                let cut = scan::last_cut(*preset, text).unwrap_or(0);
-                scan::split(*preset, &text[..cut], &mut scratch.masks, ends);
+            Engine::Scanner(scanner) => {
+                let cut = scan::last_cut(*scanner, text).unwrap_or(0);
+                scan::split(*scanner, &text[..cut], &mut scratch.masks, ends);
                 Some(Ok(cut))
             }
             Engine::Dfa(dfa) => Some(dfa.split_beginning(text, ends)),

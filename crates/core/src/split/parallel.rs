@@ -29,13 +29,13 @@ pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
     let mut guesses: Vec<usize> = (0..=parts).map(|k| floor_char(text, text.len() * k / parts)).collect();
     guesses.dedup();
     if guesses.len() > 2 {
-        if let Engine::Scanner(preset) = engine {
+        if let Engine::Scanner(scanner) = engine {
             // A guess becomes the first safe cut after it, or goes.
             let moved =
-                guesses.windows(3).filter_map(|w| Some(w[1] + first_cut(*preset, &text[w[1]..w[2]])?));
+                guesses.windows(3).filter_map(|w| Some(w[1] + first_cut(*scanner, &text[w[1]..w[2]])?));
             let cuts: Vec<usize> = [0].into_iter().chain(moved).chain([text.len()]).collect();
             return Ok(at_cuts(&cuts, |part, ends| {
-                scan::split(*preset, &text[part], &mut Masks::default(), ends)
+                scan::split(*scanner, &text[part], &mut Masks::default(), ends)
             }));
         }
         if let Some(ends) = speculate(engine, text, &guesses) {
@@ -44,7 +44,7 @@ pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
     }
     let mut ends = Vec::new();
     match engine {
-        Engine::Scanner(preset) => scan::split(*preset, text, &mut Masks::default(), &mut ends),
+        Engine::Scanner(scanner) => scan::split(*scanner, text, &mut Masks::default(), &mut ends),
         Engine::Dfa(dfa) => dfa.split(text, &mut ends)?,
         Engine::LookAround(regex) => regex.split_from(text, 0, &mut ends, |_| true)?,
     }

@@ -17,6 +17,13 @@ pub enum Preset {
     Whitespace,
 }
 
+/// What a scanner is told: the preset, and the most digits that a piece may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scanner {
+    pub preset: Preset,
+    pub digits: usize,
+}
+
 pub const NAMES: [&str; 7] = ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace"];
 
 const ALL: [Preset; 7] = [
@@ -40,13 +47,6 @@ impl Preset {
     /// The preset whose regular expression this is, letter for letter.
     pub fn with_pattern(pattern: &str) -> Option<Preset> {
         ALL.into_iter().find(|p| p.pattern() == pattern)
-    }
-
-    /// The preset that splits every text as this pattern does, although it is worded otherwise: GPT-2's own
-    /// wording, which many repeat. Contractions in another order, no possessive marks, and at the end of the
-    /// document `\s+(?!\S)` takes the run that `\s++$` takes.
-    pub fn twin(pattern: &str) -> Option<Preset> {
-        (pattern == GPT2_AS_PUBLISHED).then_some(Preset::Gpt2)
     }
 
     pub fn name(self) -> &'static str {
@@ -82,4 +82,34 @@ impl Preset {
             Preset::Whitespace => r" ?\S+|\s+(?!\S)|\s+",
         }
     }
+}
+
+impl Scanner {
+    /// The scanner that splits every text as this pattern does: a preset's own wording, the same with another
+    /// number of digits (`\p{N}{1,4}`), or GPT-2's, which many repeat. That one has contractions in another order, no
+    /// possessive marks, and at the end of the document `\s+(?!\S)` takes the run that `\s++$` takes.
+    pub fn of(pattern: &str) -> Option<Scanner> {
+        if pattern == GPT2_AS_PUBLISHED {
+            return Some(Scanner { preset: Preset::Gpt2, digits: 1 });
+        }
+        let (wording, digits) = without_digits(pattern);
+        let preset = ALL.into_iter().find(|preset| without_digits(preset.pattern()).0 == wording)?;
+        Some(Scanner { preset, digits })
+    }
+}
+
+/// A pattern with the number of digits taken out of `\p{N}{1,3}`, and the number; `\p{N}` alone is one.
+fn without_digits(pattern: &str) -> (String, usize) {
+    const NUMBER: &str = r"|\p{N}";
+    let whole = || (pattern.to_string(), 1);
+    let Some((before, after)) = pattern.split_once(NUMBER) else { return whole() };
+    let (digits, after) = match after.strip_prefix("{1,").and_then(|rest| rest.split_once('}')) {
+        None if after.starts_with('|') => (1, after),
+        None => return whole(),
+        Some((digits, after)) => match digits.parse() {
+            Ok(digits @ 1..=1000) => (digits, after),
+            _ => return whole(),
+        },
+    };
+    (format!("{before}{NUMBER}#{after}"), digits)
 }

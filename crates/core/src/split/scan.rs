@@ -23,7 +23,7 @@
 
 use super::bitmap::{Block, Cased, Classify, Portable, classify};
 use super::classes::{CLASSES, LETTER, MARK, NUMBER, SPACE};
-use super::presets::Preset;
+use super::presets::{Preset, Scanner};
 use super::{scan_gpt2, scan_gpt4};
 
 const SEGMENT: usize = 16 << 10;
@@ -37,25 +37,31 @@ pub struct Masks {
 }
 
 /// Appends the ends of the pieces of a whole document.
-pub fn split(preset: Preset, text: &str, masks: &mut Masks, ends: &mut Vec<u32>) {
+pub fn split(scanner: Scanner, text: &str, masks: &mut Masks, ends: &mut Vec<u32>) {
     let mut at = 0;
     while at < text.len() {
-        at = split_segment(preset, text, at, masks, ends);
+        at = split_segment(scanner, text, at, masks, ends);
     }
 }
 
 /// Appends the ends of the pieces of the segment that begins at `at`, and returns where the next one begins.
-pub fn split_segment(preset: Preset, text: &str, at: usize, masks: &mut Masks, ends: &mut Vec<u32>) -> usize {
-    let end = segment_end(preset, text, at);
-    segment(preset, &text.as_bytes()[at..end], end == text.len(), at as u32, masks, ends);
+pub fn split_segment(
+    scanner: Scanner,
+    text: &str,
+    at: usize,
+    masks: &mut Masks,
+    ends: &mut Vec<u32>,
+) -> usize {
+    let end = segment_end(scanner, text, at);
+    segment(scanner, &text.as_bytes()[at..end], end == text.len(), at as u32, masks, ends);
     end
 }
 
-fn segment_end(preset: Preset, text: &str, at: usize) -> usize {
+fn segment_end(scanner: Scanner, text: &str, at: usize) -> usize {
     let mut size = SEGMENT;
     while text.len() - at > size + size / 2 {
         let window = &text[at..floor_char(text, at + size)];
-        if let Some(cut) = last_cut(preset, window) {
+        if let Some(cut) = last_cut(scanner, window) {
             return at + cut;
         }
         size *= 2;
@@ -72,11 +78,11 @@ pub fn floor_char(text: &str, mut at: usize) -> usize {
 }
 
 /// The last safe cut strictly inside `text`.
-pub fn last_cut(preset: Preset, text: &str) -> Option<usize> {
+pub fn last_cut(scanner: Scanner, text: &str) -> Option<usize> {
     let mut chars = text.char_indices().rev();
     let (mut at, mut after) = chars.next()?;
     for (i, before) in chars {
-        if is_safe(preset, before, after) {
+        if is_safe(scanner, before, after) {
             return Some(at);
         }
         (at, after) = (i, before);
@@ -85,11 +91,11 @@ pub fn last_cut(preset: Preset, text: &str) -> Option<usize> {
 }
 
 /// The first safe cut strictly inside `text`.
-pub fn first_cut(preset: Preset, text: &str) -> Option<usize> {
+pub fn first_cut(scanner: Scanner, text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     let (_, mut before) = chars.next()?;
     for (i, after) in chars {
-        if is_safe(preset, before, after) {
+        if is_safe(scanner, before, after) {
             return Some(i);
         }
         before = after;
@@ -98,22 +104,22 @@ pub fn first_cut(preset: Preset, text: &str) -> Option<usize> {
 }
 
 #[inline(always)]
-fn is_safe(preset: Preset, before: char, after: char) -> bool {
+fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
     let flags = |c: char| CLASSES.of(c as u32);
-    if preset == Preset::Whitespace {
+    if scanner.preset == Preset::Whitespace {
         return flags(after) & SPACE != 0 && flags(before) & SPACE == 0;
     }
     after != '\'' && flags(after) & (LETTER | NUMBER | MARK) == 0 && flags(before) & (LETTER | NUMBER) != 0
 }
 
-fn segment(preset: Preset, text: &[u8], last: bool, base: u32, masks: &mut Masks, ends: &mut Vec<u32>) {
+fn segment(scanner: Scanner, text: &[u8], last: bool, base: u32, masks: &mut Masks, ends: &mut Vec<u32>) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         // SAFETY: the features were detected.
-        return unsafe { segment_avx2(preset, text, last, base, masks, ends) };
+        return unsafe { segment_avx2(scanner, text, last, base, masks, ends) };
     }
     // SAFETY: the portable way needs no features.
-    unsafe { segment_with::<Portable>(preset, text, last, base, masks, ends) }
+    unsafe { segment_with::<Portable>(scanner, text, last, base, masks, ends) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -130,7 +136,7 @@ fn has_avx2() -> bool {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn segment_avx2(
-    preset: Preset,
+    scanner: Scanner,
     text: &[u8],
     last: bool,
     base: u32,
@@ -138,14 +144,14 @@ unsafe fn segment_avx2(
     ends: &mut Vec<u32>,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { segment_with::<super::bitmap::Avx2>(preset, text, last, base, masks, ends) }
+    unsafe { segment_with::<super::bitmap::Avx2>(scanner, text, last, base, masks, ends) }
 }
 
 /// # Safety
 /// As [`Classify::ascii`].
 #[inline(always)]
 unsafe fn segment_with<C: Classify>(
-    preset: Preset,
+    scanner: Scanner,
     text: &[u8],
     last: bool,
     base: u32,
@@ -154,7 +160,7 @@ unsafe fn segment_with<C: Classify>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        if preset == Preset::O200k {
+        if scanner.preset == Preset::O200k {
             classify::<C, true>(text, &mut masks.blocks, &mut masks.cased);
         } else {
             classify::<C, false>(text, &mut masks.blocks, &mut masks.cased);
@@ -162,16 +168,17 @@ unsafe fn segment_with<C: Classify>(
     }
     masks.cuts.clear();
     masks.cuts.resize(masks.blocks.len(), 0);
-    match preset {
+    let digits = scanner.digits;
+    match scanner.preset {
         Preset::Gpt2 => scan_gpt2::cut::<true>(text, masks),
         Preset::Whitespace => scan_gpt2::cut::<false>(text, masks),
-        Preset::Gpt4 => scan_gpt4::cut::<3, true, false>(text, last, masks),
-        Preset::Llama3 => scan_gpt4::cut::<3, false, false>(text, last, masks),
-        Preset::Nanochat => scan_gpt4::cut::<2, false, false>(text, last, masks),
-        Preset::Qwen2 => scan_gpt4::cut::<1, false, false>(text, last, masks),
+        Preset::Gpt4 => scan_gpt4::cut::<true, false>(text, digits, last, masks),
+        Preset::Llama3 | Preset::Nanochat | Preset::Qwen2 => {
+            scan_gpt4::cut::<false, false>(text, digits, last, masks);
+        }
         Preset::O200k => {
             super::scan_o200k::settle(text, masks);
-            scan_gpt4::cut::<3, false, true>(text, last, masks);
+            scan_gpt4::cut::<false, true>(text, digits, last, masks);
         }
     }
     emit(&mut masks.cuts, text.len(), base, ends);
@@ -212,14 +219,16 @@ pub mod tests {
     use super::*;
 
     /// [`split`] without the processor's special instructions.
-    pub fn split_portable(preset: Preset, text: &str, ends: &mut Vec<u32>) {
+    pub fn split_portable(scanner: Scanner, text: &str, ends: &mut Vec<u32>) {
         let mut masks = Masks::default();
         let mut at = 0;
         while at < text.len() {
-            let end = segment_end(preset, text, at);
+            let end = segment_end(scanner, text, at);
             let part = &text.as_bytes()[at..end];
             // SAFETY: the portable way needs no features.
-            unsafe { segment_with::<Portable>(preset, part, end == text.len(), at as u32, &mut masks, ends) };
+            unsafe {
+                segment_with::<Portable>(scanner, part, end == text.len(), at as u32, &mut masks, ends)
+            };
             at = end;
         }
     }

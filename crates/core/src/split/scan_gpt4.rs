@@ -12,10 +12,10 @@
 //!
 //! and besides: the last T of a run before anything but a newline begins a piece; a newline–T cut is taken
 //! back where the run of T leads to another newline (`\s*[\r\n]` reaches for the last one), unless the
-//! newlines before it belong to a run of O; numbers are cut every `DIGITS` characters; contractions. All but
+//! newlines before it belong to a run of O; numbers are cut every `digits` characters; contractions. All but
 //! the last three are a few dozen instructions for 64 bytes; those are done one by one.
 //!
-//! `DIGITS`: the `{1,3}` of `\p{N}{1,3}`. `END`: the pattern has `\s++$`. `CASED`: o200k.
+//! `digits`: the 3 of `\p{N}{1,3}`. `END`: the pattern has `\s++$`. `CASED`: o200k.
 
 use super::bitmap::{Block, char_before, char_len};
 use super::bits::{Amend, after, before, bits, contraction, has, run_end, run_start};
@@ -23,11 +23,7 @@ use super::scan::Masks;
 use super::scan_o200k;
 
 #[inline(always)]
-pub fn cut<const DIGITS: usize, const END: bool, const CASED: bool>(
-    text: &[u8],
-    last: bool,
-    masks: &mut Masks,
-) {
+pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last: bool, masks: &mut Masks) {
     let Masks { blocks, cased, cuts } = masks;
     let (blocks, cuts) = (&blocks[..], &mut cuts[..]);
     let solid = |b: &Block| b.letter | b.number | b.other;
@@ -65,7 +61,7 @@ pub fn cut<const DIGITS: usize, const END: bool, const CASED: bool>(
             | gap & !before_gap
             | now.newline & (before_letter | before_number)
             | given_back & !now.inner;
-        if DIGITS == 1 {
+        if digits == 1 {
             cut |= now.number & !now.inner;
         } else {
             long_number |= now.number & before_number & (now.number << 2 | past.number >> 62);
@@ -106,8 +102,8 @@ pub fn cut<const DIGITS: usize, const END: bool, const CASED: bool>(
         }
         past = *now;
     }
-    if DIGITS > 1 && long_number != 0 {
-        group_numbers::<DIGITS>(text, blocks, cuts);
+    if digits > 1 && long_number != 0 {
+        group_numbers(text, digits, blocks, cuts);
     }
     if CASED && mixed_case != 0 {
         scan_o200k::cut_mixed_case(text.len(), blocks, cased, cuts);
@@ -129,9 +125,9 @@ fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
     }
 }
 
-/// Cuts runs of numbers every `DIGITS` characters.
+/// Cuts runs of numbers every `digits` characters.
 #[inline(never)]
-fn group_numbers<const DIGITS: usize>(text: &[u8], blocks: &[Block], cuts: &mut [u64]) {
+fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64]) {
     let mut past = 0;
     for w in 0..blocks.len() - 1 {
         let (now, next) = (blocks[w].number, blocks[w + 1].number);
@@ -140,7 +136,7 @@ fn group_numbers<const DIGITS: usize>(text: &[u8], blocks: &[Block], cuts: &mut 
             let mut at = w * 64 + i;
             let end = run_end(|w| blocks[w].number, at);
             loop {
-                for _ in 0..DIGITS {
+                for _ in 0..digits {
                     at += if at < end { char_len(text[at]) } else { 0 };
                 }
                 if at >= end {

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 
-use super::presets::{GPT2_AS_PUBLISHED, NAMES, Preset};
+use super::presets::{GPT2_AS_PUBLISHED, NAMES, Preset, Scanner};
 use super::*;
 
 /// So simple that it is unlikely to be incorrect.
@@ -104,8 +104,20 @@ proptest! {
             let got = split(&splitter, &text);
             prop_assert_eq!(pieces(&text, &got), pieces(&text, &expected), "{}", name);
             let mut portable = vec![];
-            scan::tests::split_portable(preset, &text, &mut portable);
+            scan::tests::split_portable(Scanner::of(preset.pattern()).unwrap(), &text, &mut portable);
             prop_assert_eq!(&portable, &expected, "{} without AVX2", name);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_number_of_digits_agrees_with_the_oracle(text in hostile(), digits in 1..6usize) {
+        for (name, own) in [("gpt4", "{1,3}"), ("o200k", "{1,3}"), ("nanochat", "{1,2}"), ("llama3", "{1,3}")] {
+            let pattern = Preset::named(name).unwrap().pattern().replace(own, &format!("{{1,{digits}}}"));
+            let splitter = Splitter::new(&pattern).unwrap();
+            prop_assert_eq!(splitter.tier(), Tier::Scanner);
+            prop_assert_eq!(split(&splitter, &text), oracle(&pattern, &text), "{}", pattern);
         }
     }
 }

@@ -216,7 +216,7 @@ fn on_each<T: Send>(team: &Team, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
 }
 
 /// The `n`-th largest value that is not zero, or 0 where there are fewer.
-fn largest(values: &[u64], n: usize) -> u64 {
+pub fn largest(values: &[u64], n: usize) -> u64 {
     let mut values: Vec<u64> = values.iter().copied().filter(|&v| v > 0).collect();
     if values.len() <= n {
         return 0;

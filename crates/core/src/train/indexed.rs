@@ -60,21 +60,13 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Learns up to `rules.merges` merges, fewer where the pairs run out.
-    pub fn run(mut self, progress: &Progress) -> Result<Merges> {
-        let mut merges = Merges::default();
+    /// Goes on to `rules.merges` merges, fewer where the pairs run out.
+    pub fn run(mut self, mut merges: Merges, progress: &Progress) -> Result<Merges> {
         let least = self.rules.min_frequency.max(1);
         let mut wanted = FIRST_PHASE;
         loop {
             let before = merges.pairs.len();
-            let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
-            let eligible =
-                |left, right| longest == usize::MAX || vocabulary.joint_len(left, right) <= longest;
-            let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
-            (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
-            self.fill_queue();
-            self.work_phase(&mut merges, progress)?;
-
+            self.phase(wanted, least, &mut merges, progress)?;
             let remaining = self.rules.merges - merges.pairs.len();
             if remaining == 0 || self.floor <= least {
                 return Ok(merges);
@@ -86,11 +78,33 @@ impl<'a> Trainer<'a> {
         }
     }
 
+    /// Watches about `wanted` pairs, none of them seen less than `least` times, and merges until the best of all
+    /// pairs is not one of them. To be called while every token has one slot.
+    pub fn phase(
+        &mut self,
+        wanted: usize,
+        least: u64,
+        merges: &mut Merges,
+        progress: &Progress,
+    ) -> Result<()> {
+        let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
+        let eligible = |left, right| longest == usize::MAX || vocabulary.joint_len(left, right) <= longest;
+        let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
+        (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
+        self.fill_queue();
+        self.work_phase(merges, progress)
+    }
+
+    /// The pieces and the tokens as they are now.
+    pub fn into_parts(self) -> (Symbols, Vocabulary) {
+        (self.symbols, self.vocabulary)
+    }
+
     fn fill_queue(&mut self) {
         self.queue.clear();
         for pair in self.pairs.all() {
             let entry = Entry { count: pair.count, left: pair.left, right: pair.right };
-            if self.rules.allows(entry, &self.vocabulary) {
+            if self.rules.allows(pair.left, pair.right, &self.vocabulary) {
                 self.queue.push(entry, self.rules.tie_break, &self.vocabulary);
             }
         }
@@ -102,8 +116,7 @@ impl<'a> Trainer<'a> {
             let Some(best) = self.best() else { break };
             progress.check()?;
             self.merge(best, progress);
-            merges.pairs.push((self.vocabulary.outside(best.left), self.vocabulary.outside(best.right)));
-            merges.counts.push(best.count);
+            merges.push(best, &self.vocabulary);
             progress.advance(1);
         }
         Ok(())
@@ -230,7 +243,7 @@ impl<'a> Trainer<'a> {
 
     /// Takes a new pair in if it is frequent enough: where its list of so many positions begins.
     fn watch(&mut self, pair: Entry, positions: usize) -> Option<usize> {
-        if pair.count < self.floor || !self.rules.allows(pair, &self.vocabulary) {
+        if pair.count < self.floor || !self.rules.allows(pair.left, pair.right, &self.vocabulary) {
             return None;
         }
         let start = self.arena.allocate(positions);

@@ -2,11 +2,13 @@
 
 mod apply;
 mod arena;
+mod beyond;
 mod index;
 mod indexed;
 pub mod naive;
 mod pairs;
 mod queue;
+mod shelves;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,8 @@ mod vocabulary;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
+use self::beyond::Beyond;
+pub use self::beyond::Room;
 use self::indexed::Trainer;
 use self::queue::Entry;
 use self::symbols::Symbols;
@@ -65,29 +69,52 @@ pub(crate) struct Rules {
     min_frequency: u64,
     max_token_bytes: usize,
     forbidden: HashSet<Vec<u8>>,
-    longest_forbidden: usize,
+    /// Whether a byte string of this length is forbidden: most pairs are told apart by that.
+    forbidden_lengths: Vec<bool>,
+}
+
+impl Merges {
+    fn push(&mut self, merge: Entry, vocabulary: &Vocabulary) {
+        self.pairs.push((vocabulary.outside(merge.left), vocabulary.outside(merge.right)));
+        self.counts.push(merge.count);
+    }
 }
 
 impl Rules {
     fn new(settings: &TrainSettings) -> Rules {
         let mut forbidden: HashSet<Vec<u8>> = settings.forbidden.iter().cloned().collect();
         forbidden.extend(settings.base.map(Tokenizer::forbidden_when_continued).unwrap_or_default());
+        let mut forbidden_lengths = vec![false; forbidden.iter().map(|f| f.len() + 1).max().unwrap_or(0)];
+        forbidden.iter().for_each(|bytes| forbidden_lengths[bytes.len()] = true);
         Rules {
             merges: settings.merges,
             tie_break: settings.tie_break,
             min_frequency: settings.min_frequency,
             max_token_bytes: settings.max_token_bytes.unwrap_or(usize::MAX),
-            longest_forbidden: forbidden.iter().map(Vec::len).max().unwrap_or(0),
             forbidden,
+            forbidden_lengths,
         }
     }
 
     /// Whether this pair may become a token.
-    fn allows(&self, pair: Entry, vocabulary: &Vocabulary) -> bool {
-        let (left, right) = (vocabulary.bytes(pair.left), vocabulary.bytes(pair.right));
-        let bytes = left.len() + right.len();
+    #[inline(always)]
+    fn allows(&self, left: u32, right: u32, vocabulary: &Vocabulary) -> bool {
+        let all = self.max_token_bytes == usize::MAX && self.forbidden.is_empty();
+        all || self.allows_token(left, right, vocabulary)
+    }
+
+    fn allows_token(&self, left: u32, right: u32, vocabulary: &Vocabulary) -> bool {
+        let bytes = vocabulary.joint_len(left, right);
+        let suspect = self.forbidden_lengths.get(bytes).is_some_and(|&forbidden| forbidden);
         bytes <= self.max_token_bytes
-            && (bytes > self.longest_forbidden || !self.forbidden.contains(&[left, right].concat()))
+            && !(suspect
+                && self.forbidden.contains(&[vocabulary.bytes(left), vocabulary.bytes(right)].concat()))
+    }
+
+    /// Whether a neighbour could form a pair with one of these two that may not become a token.
+    fn touches_forbidden(&self, pair: Entry, vocabulary: &Vocabulary) -> bool {
+        let (left, right) = (vocabulary.bytes(pair.left), vocabulary.bytes(pair.right));
+        self.forbidden.iter().any(|bytes| bytes.ends_with(left) || bytes.starts_with(right))
     }
 }
 
@@ -98,7 +125,52 @@ pub fn train(counts: &Counts, settings: &TrainSettings, progress: &Progress) -> 
     progress.begin(Stage::Merge, rules.merges as u64);
     let team = Team::new(thread_count(settings.threads));
     let symbols = lay_out(counts, settings.base, &vocabulary, &team, progress)?;
-    Trainer::new(symbols, vocabulary, &rules, &team).run(progress)
+    Trainer::new(symbols, vocabulary, &rules, &team).run(Merges::default(), progress)
+}
+
+/// The same within some memory: most pieces stay on disk.
+pub fn train_beyond(
+    pieces: &dyn Source,
+    settings: &TrainSettings,
+    room: Room,
+    progress: &Progress,
+) -> Result<Merges> {
+    let rules = Rules::new(settings);
+    let vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
+    progress.begin(Stage::Merge, rules.merges as u64);
+    let team = Team::new(thread_count(settings.threads));
+    let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
+    let mut beyond = Beyond::new(&rules, vocabulary, room, &team)?;
+    beyond.fill(|put| {
+        let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
+        pieces.for_each(&mut |piece, count| {
+            let weight = count.checked_mul(piece.len() as u64);
+            let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
+            weight_of_all = sum.ok_or(Error::CountOverflow)?;
+            tokens.clear();
+            match settings.base {
+                None => tokens.extend(piece.iter().map(|&byte| byte_tokens[byte as usize])),
+                Some(base) => {
+                    ids.clear();
+                    base.encode_piece(piece, &mut ids);
+                    tokens.extend(ids.iter().map(|id| inside[id]));
+                }
+            }
+            if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
+        })
+    })?;
+    beyond.run(progress)
+}
+
+/// Pieces that can be gone through.
+pub trait Source {
+    fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()>;
+}
+
+impl Source for Counts {
+    fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|(piece, count)| visit(piece, count))
+    }
 }
 
 /// All pieces as tokens of the base (bytes where there is none), by falling count.

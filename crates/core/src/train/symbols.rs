@@ -168,6 +168,28 @@ impl Symbols {
         }
     }
 
+    /// Calls `visit(weight, tokens)` for every piece in the slots of `range`, which must begin and end at an `END`.
+    pub fn for_each_piece(
+        &self,
+        range: Range<u32>,
+        mut visit: impl FnMut(u64, &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        let mut weights = self.weights();
+        let mut tokens = Vec::new();
+        let mut at = range.start + 1;
+        while at <= range.end {
+            let start = at;
+            tokens.clear();
+            while self.at(at) != END {
+                tokens.push(self.at(at));
+                at += self.width(self.at(at));
+            }
+            at += 1;
+            visit(weights.at(start), &tokens)?;
+        }
+        Ok(())
+    }
+
     /// A walker over the weights of ascending positions.
     pub fn weights(&self) -> Weights<'_> {
         Weights { symbols: self, group: 0, end: 0, weight: 0 }

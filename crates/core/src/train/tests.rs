@@ -76,6 +76,27 @@ proptest! {
     }
 
     #[test]
+    fn training_beyond_memory_equals_the_oracle(
+        pieces in pieces(),
+        merges in 0..60usize,
+        tie in 0..3usize,
+        threads in 1..4usize,
+        min_frequency in 1..4u64,
+        max_token_bytes in proptest::option::of(1..8usize),
+        forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
+        slots in 0..200usize,
+        bits in 1..8u32,
+    ) {
+        let counts = counts(pieces);
+        let settings = TrainSettings {
+            min_frequency, max_token_bytes, forbidden: &forbidden, threads, ..settings(merges, TIES[tie])
+        };
+        let room = Room { slots, bits, folder: &std::env::temp_dir() };
+        let beyond = train_beyond(&counts, &settings, room, &Progress::new()).unwrap();
+        prop_assert_eq!(beyond, naive::train(&counts, &settings));
+    }
+
+    #[test]
     fn fewer_merges_are_a_prefix_of_more(pieces in pieces(), few in 0..20usize, more in 20..60usize) {
         let counts = counts(pieces);
         let more = fast(&counts, &settings(more, TieBreak::Ids)).pairs;

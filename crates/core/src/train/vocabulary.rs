@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::TieBreak;
 use crate::Tokenizer;
 
+#[derive(Default)]
 pub struct Vocabulary {
     bytes: Vec<u8>,
     ends: Vec<usize>,

@@ -1,0 +1,441 @@
+//! Training beyond memory: the same merges, with most pieces on disk.
+//!
+//! A pair is merged when no other is more frequent. Until then a piece whose best pair has a lower count cannot
+//! change, and need not be at hand. So pieces lie on shelves by an upper bound of the count of their best pair
+//! (`shelves.rs`), and training works from the top shelf down:
+//!
+//! - *In memory*: as many of the top shelves as fit are loaded. Every pair that is at least as frequent as the lowest
+//!   of them asks for stands in loaded pieces only, so the trainer in memory (`indexed.rs`) merges exactly down to
+//!   that floor. Then the pieces are put back, by what their best pair is now.
+//! - *In passing*: the first pairs are in so many pieces that even one shelf does not fit. Then some merges at a
+//!   time are applied while the shelf is read and put back: those that are certain to come next, whatever the
+//!   pieces look like after the first of them (see `certain`).
+//!
+//! The bounds come from one table of sums, into which every pair adds its weight: exact for the pairs of the
+//! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound that
+//! was right when a piece was put on a shelf stays right.
+//!
+//! Cost: memory as allowed; every piece is read and written a few times for each of its merges, about two to three
+//! times the work of training in memory.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use super::indexed::Trainer;
+use super::queue::Entry;
+use super::shelves::{Block, Placer, Shelves, UNSORTED, least_on, shelf_of};
+use super::symbols::Symbols;
+use super::vocabulary::Vocabulary;
+use super::{Merges, Rules};
+use crate::memory::{prefetch, zeroed_in_huge_pages};
+use crate::team::Team;
+use crate::{Progress, Result};
+
+/// The sums of pairs of tokens below this are exact. (Small in tests, so that they take both roads.)
+const FIRST: u32 = if cfg!(test) { 258 } else { 1024 };
+
+/// When nothing is sorted yet, about so many pairs are looked at.
+const GLANCE: usize = if cfg!(test) { 3 } else { 64 };
+
+/// What may be used.
+pub struct Room<'a> {
+    /// So many tokens and ends may be loaded at a time.
+    pub slots: usize,
+    /// So many bits of hash choose a sum.
+    pub bits: u32,
+    /// Where the pieces go.
+    pub folder: &'a Path,
+}
+
+/// All pairs' weights, added up.
+struct Sums {
+    exact: Vec<AtomicU64>,
+    shared: Vec<AtomicU64>,
+    shift: u32,
+}
+
+impl Sums {
+    fn new(bits: u32) -> Sums {
+        let exact = zeroed_in_huge_pages((FIRST * FIRST) as usize);
+        Sums { exact, shared: zeroed_in_huge_pages(1 << bits), shift: 64 - bits }
+    }
+
+    #[inline(always)]
+    fn of(&self, left: u32, right: u32) -> &AtomicU64 {
+        if left < FIRST && right < FIRST {
+            &self.exact[(left * FIRST + right) as usize]
+        } else {
+            &self.shared[super::pairs::bucket(left, right, self.shift)]
+        }
+    }
+
+    /// For one thread to add to sums.
+    fn adder(&self) -> Adder<'_> {
+        Adder { waiting: [(&self.exact[0], 0); AHEAD], next: 0 }
+    }
+
+    /// The `n`-th largest sum, or 0 where there are fewer.
+    fn largest(&self, n: usize) -> u64 {
+        let sums: Vec<u64> = self.exact.iter().chain(&self.shared).map(|sum| sum.load(Relaxed)).collect();
+        super::index::largest(&sums, n)
+    }
+
+    /// The pairs whose sums are exact, if they reach the floor.
+    fn exact_from(&self, floor: u64) -> Vec<Entry> {
+        let entry = |(index, sum): (usize, &AtomicU64)| {
+            let index = index as u32;
+            Entry { count: sum.load(Relaxed), left: index / FIRST, right: index % FIRST }
+        };
+        self.exact.iter().enumerate().map(entry).filter(|pair| pair.count >= floor).collect()
+    }
+}
+
+/// Adds to sums some steps after it has asked for their cache lines: an atomic addition waits for memory, and what
+/// comes behind waits for it.
+struct Adder<'a> {
+    waiting: [(&'a AtomicU64, u64); AHEAD],
+    next: usize,
+}
+
+const AHEAD: usize = 32;
+
+impl<'a> Adder<'a> {
+    #[inline(always)]
+    fn add(&mut self, sum: &'a AtomicU64, weight: u64) {
+        prefetch(std::slice::from_ref(sum), 0);
+        let (earlier, weight) = std::mem::replace(&mut self.waiting[self.next], (sum, weight));
+        self.next = (self.next + 1) % AHEAD;
+        earlier.fetch_add(weight, Relaxed);
+    }
+
+    fn subtract(&mut self, sum: &'a AtomicU64, weight: u64) {
+        self.add(sum, weight.wrapping_neg());
+    }
+}
+
+impl Drop for Adder<'_> {
+    fn drop(&mut self) {
+        for (sum, weight) in self.waiting {
+            sum.fetch_add(weight, Relaxed);
+        }
+    }
+}
+
+pub struct Beyond<'a> {
+    rules: &'a Rules,
+    vocabulary: Vocabulary,
+    sums: Sums,
+    shelves: Shelves,
+    room: Room<'a>,
+    team: &'a Team,
+    merges: Merges,
+}
+
+impl<'a> Beyond<'a> {
+    pub fn new(rules: &'a Rules, vocabulary: Vocabulary, room: Room<'a>, team: &'a Team) -> Result<Self> {
+        Ok(Beyond {
+            rules,
+            vocabulary,
+            sums: Sums::new(room.bits),
+            shelves: Shelves::new(room.folder)?,
+            room,
+            team,
+            merges: Merges::default(),
+        })
+    }
+
+    /// Takes the pieces from `for_each`, as tokens of the vocabulary.
+    pub fn fill(
+        &mut self,
+        for_each: impl FnOnce(&mut dyn FnMut(u64, &[u32]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut placer, mut adder) = (self.shelves.placer(), self.sums.adder());
+        for_each(&mut |weight, tokens| {
+            self.for_each_sum(tokens, |_, _, sum| adder.add(sum, weight));
+            placer.put(UNSORTED, weight, tokens)
+        })?;
+        placer.finish()
+    }
+
+    /// Learns up to `rules.merges` merges, fewer where the pairs run out.
+    pub fn run(mut self, progress: &Progress) -> Result<Merges> {
+        let least = self.rules.min_frequency.max(1);
+        while self.merges.pairs.len() < self.rules.merges {
+            progress.check()?;
+            let shelves = self.shelves.slots();
+            let total: usize = shelves.iter().map(|shelf| shelf.1).sum();
+            let Some(&(top, on_top)) = shelves.first() else { break };
+            if total <= self.room.slots {
+                return self.finish_in_memory(progress);
+            }
+            if top != UNSORTED && least_on(top + 1) <= least {
+                break;
+            }
+            if top == UNSORTED || on_top > self.room.slots {
+                self.merge_in_passing(top, progress)?;
+                continue;
+            }
+            let mut held = 0;
+            let fitting = shelves.iter().take_while(|shelf| {
+                held += shelf.1;
+                held <= self.room.slots
+            });
+            let lowest = fitting.last().map_or(top, |shelf| shelf.0);
+            self.merge_in_memory(lowest, progress)?;
+        }
+        Ok(self.merges)
+    }
+
+    /// Loads the shelves from `lowest` up, merges as far down as they go, and puts them back.
+    fn merge_in_memory(&mut self, lowest: u16, progress: &Progress) -> Result<()> {
+        let floor = least_on(lowest).max(self.rules.min_frequency).max(1);
+        let mut trainer = self.trainer(lowest)?;
+        let done = trainer.phase(usize::MAX, floor, &mut self.merges, progress);
+        let symbols;
+        (symbols, self.vocabulary) = trainer.into_parts();
+        done?;
+        let ranges = symbols.ranges(self.team.size() * 64);
+        self.on_all(&ranges, progress, |_, range| {
+            let mut adder = self.sums.adder();
+            symbols.for_each_piece(range.clone(), |weight, tokens| {
+                self.for_each_sum(tokens, |_, _, sum| adder.add(sum, weight));
+                Ok(())
+            })
+        })?;
+        self.on_all(&ranges, progress, |placer, range| {
+            symbols.for_each_piece(range.clone(), |weight, tokens| match self.shelf(tokens, floor - 1) {
+                Some(shelf) => placer.put(shelf, weight, tokens),
+                None => Ok(()),
+            })
+        })
+    }
+
+    fn finish_in_memory(mut self, progress: &Progress) -> Result<Merges> {
+        self.trainer(0)?.run(self.merges, progress)
+    }
+
+    /// A trainer for the pieces on the shelves from `lowest` up, which are taken from there.
+    fn trainer(&mut self, lowest: u16) -> Result<Trainer<'a>> {
+        let blocks = self.shelves.take(lowest);
+        let sizes: Vec<usize> = blocks.iter().map(|block| block.slots).collect();
+        let failure = Mutex::new(None);
+        let symbols = Symbols::build(&sizes, self.vocabulary.len(), self.team, |share, out| {
+            let mut adder = self.sums.adder();
+            let loaded = self.shelves.read(&blocks[share], |weight, tokens| {
+                self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
+                out.push(tokens.iter().copied(), weight);
+                Ok(())
+            });
+            if let Err(error) = loaded {
+                *failure.lock().unwrap() = Some(error);
+            }
+        });
+        failure.into_inner().unwrap().map_or(Ok(()), Err)?;
+        self.shelves.free(blocks);
+        Ok(Trainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
+    }
+
+    /// Makes the merges that are certain while the pieces of the top shelf pass by.
+    fn merge_in_passing(&mut self, top: u16, progress: &Progress) -> Result<()> {
+        let least = self.rules.min_frequency.max(1);
+        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { least_on(top) }.max(least);
+        let blocks = self.shelves.take(top);
+        let batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
+        let passing = Passing::new(&batch, self.vocabulary.len() as u32);
+        for merge in &batch {
+            self.vocabulary.add(merge.left, merge.right);
+            self.merges.push(*merge, &self.vocabulary);
+            progress.advance(1);
+        }
+        if !batch.is_empty() {
+            self.on_all(&blocks, progress, |_, block| {
+                let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
+                self.shelves.read(block, |weight, tokens| {
+                    if passing.apply(tokens, &mut merged) {
+                        self.for_each_sum(&merged, |_, _, sum| adder.add(sum, weight));
+                        self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
+                    }
+                    Ok(())
+                })
+            })?;
+        }
+        // Only now are all sums known, and so the shelves.
+        let most = batch.last().map_or(floor - 1, |last| last.count);
+        self.on_all(&blocks, progress, |placer, block| {
+            let mut merged = Vec::new();
+            self.shelves.read(block, |weight, tokens| {
+                let tokens = if passing.apply(tokens, &mut merged) { &merged } else { tokens };
+                self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
+            })
+        })?;
+        self.shelves.free(blocks);
+        Ok(())
+    }
+
+    /// All pairs seen at least `floor` times, with their counts, the first to be merged first. All of them
+    /// stand in `blocks`.
+    fn pairs_from(&self, floor: u64, blocks: &[Block], progress: &Progress) -> Result<Vec<Entry>> {
+        let mut pairs = self.sums.exact_from(floor);
+        if self.sums.shared.iter().any(|sum| sum.load(Relaxed) >= floor) {
+            let all = Mutex::new(HashMap::<(u32, u32), u64>::new());
+            self.on_all(blocks, progress, |_, block| {
+                let mut counts = HashMap::<(u32, u32), u64>::new();
+                self.shelves.read(block, |weight, tokens| {
+                    self.for_each_sum(tokens, |left, right, sum| {
+                        if left.max(right) >= FIRST && sum.load(Relaxed) >= floor {
+                            *counts.entry((left, right)).or_default() += weight;
+                        }
+                    });
+                    Ok(())
+                })?;
+                let mut all = all.lock().unwrap();
+                counts.into_iter().for_each(|(pair, count)| *all.entry(pair).or_default() += count);
+                Ok(())
+            })?;
+            let counted = all.into_inner().unwrap().into_iter();
+            pairs.extend(counted.map(|((left, right), count)| Entry { count, left, right }));
+        }
+        pairs.retain(|pair| pair.count >= floor);
+        pairs.sort_unstable_by(|a, b| match a.goes_before(b, self.rules.tie_break, &self.vocabulary) {
+            true => Ordering::Less,
+            false => Ordering::Greater,
+        });
+        Ok(pairs)
+    }
+
+    /// The first of these pairs, as many as are certain to be merged next in this order.
+    ///
+    /// To merge (a, b) lowers the counts of pairs (·, a) and (b, ·) and makes pairs (·, ab) and (ab, ·), which are at
+    /// most as frequent as those were. So pairs are certain until one comes that an earlier merge touches; and those
+    /// of the same count as that one are not, because a new pair could tie with them.
+    fn certain(&self, pairs: Vec<Entry>) -> Vec<Entry> {
+        let mut batch: Vec<Entry> = Vec::new();
+        let mut closed = false;
+        for pair in pairs {
+            if batch.iter().any(|merge| merge.left == pair.right || merge.right == pair.left) {
+                let sure = batch.iter().take_while(|merge| merge.count > pair.count).count();
+                batch.truncate(sure.max(1));
+                break;
+            }
+            if !closed {
+                batch.push(pair);
+                // `aa` grows from nothing but itself; and a pair that may not be merged has no sum, but one that
+                // grows from it may be.
+                closed = pair.left == pair.right || self.rules.touches_forbidden(pair, &self.vocabulary);
+            }
+        }
+        batch.truncate(Passing::MOST.min(self.rules.merges - self.merges.pairs.len()));
+        batch
+    }
+
+    /// Calls `visit(left, right, sum)` for every pair that may become a token.
+    #[inline(always)]
+    fn for_each_sum<'s>(&'s self, tokens: &[u32], mut visit: impl FnMut(u32, u32, &'s AtomicU64)) {
+        for pair in tokens.windows(2) {
+            let (left, right) = (pair[0], pair[1]);
+            if self.rules.allows(left, right, &self.vocabulary) {
+                visit(left, right, self.sums.of(left, right));
+            }
+        }
+    }
+
+    /// The shelf of a piece none of whose pairs is more frequent than `most`; none where nothing in it can be
+    /// merged any more.
+    fn shelf(&self, tokens: &[u32], most: u64) -> Option<u16> {
+        let mut best = 0;
+        self.for_each_sum(tokens, |_, _, sum| best = best.max(sum.load(Relaxed)));
+        (best > 0 && most > 0).then(|| shelf_of(best.min(most)))
+    }
+
+    /// Calls `work` with every item, on all threads, until one fails; each thread has one placer.
+    fn on_all<T: Sync>(
+        &self,
+        items: &[T],
+        progress: &Progress,
+        work: impl Fn(&mut Placer, &T) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let failure = Mutex::new(None);
+        let next = AtomicUsize::new(0);
+        self.team.run(&|_| {
+            let mut placer = self.shelves.placer();
+            let mut go = || {
+                while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
+                    progress.check()?;
+                    work(&mut placer, item)?;
+                }
+                Ok(())
+            };
+            if let Err(error) = go().and_then(|()| placer.finish()) {
+                next.store(items.len(), Relaxed);
+                *failure.lock().unwrap() = Some(error);
+            }
+        });
+        failure.into_inner().unwrap().map_or(Ok(()), Err)
+    }
+}
+
+/// Some merges that do not touch each other, to be applied to pieces that pass by.
+struct Passing {
+    /// By token: the first merge of which it is the left part, or `NONE`.
+    first: Vec<u8>,
+    merges: Vec<Step>,
+}
+
+struct Step {
+    right: u32,
+    new: u32,
+    /// The next merge with the same left part.
+    next: u8,
+}
+
+const NONE: u8 = u8::MAX;
+
+impl Passing {
+    /// As many merges as can be told apart.
+    const MOST: usize = NONE as usize;
+
+    /// `first_new` is the id of what the first of `batch` makes.
+    fn new(batch: &[Entry], first_new: u32) -> Passing {
+        let mut passing = Passing { first: vec![NONE; first_new as usize], merges: Vec::new() };
+        for (new, merge) in (first_new..).zip(batch) {
+            let first = &mut passing.first[merge.left as usize];
+            let next = std::mem::replace(first, passing.merges.len() as u8);
+            passing.merges.push(Step { right: merge.right, new, next });
+        }
+        passing
+    }
+
+    /// What the pair of these tokens becomes.
+    #[inline(always)]
+    fn find(&self, left: u32, right: u32) -> Option<u32> {
+        let mut merge = self.first[left as usize];
+        while merge != NONE {
+            let step = &self.merges[merge as usize];
+            if step.right == right {
+                return Some(step.new);
+            }
+            merge = step.next;
+        }
+        None
+    }
+
+    /// Whether something is merged; then `merged` is what the tokens become.
+    fn apply(&self, tokens: &[u32], merged: &mut Vec<u32>) -> bool {
+        let Some(start) = tokens.windows(2).position(|pair| self.find(pair[0], pair[1]).is_some()) else {
+            return false;
+        };
+        merged.clear();
+        merged.extend_from_slice(&tokens[..start]);
+        let mut rest = &tokens[start..];
+        while let [left, right, ..] = *rest {
+            let new = self.find(left, right);
+            merged.push(new.unwrap_or(left));
+            rest = &rest[1 + new.is_some() as usize..];
+        }
+        merged.extend_from_slice(rest);
+        true
+    }
+}

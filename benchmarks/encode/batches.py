@@ -10,6 +10,7 @@ from benchmarks.encode.goals import Goal, goal
 from benchmarks.encode.plan import Figures, Plan, ratio_rows, ratios
 from benchmarks.encode.proof import Prover
 from benchmarks.encode.texts import Text
+from benchmarks.encode.vocabularies import OWN_WORDS
 from benchmarks.measure import Job, Measured
 from benchmarks.peers import documents
 from benchmarks.report import Section, number
@@ -46,8 +47,8 @@ def by_pattern(plan: Plan, prover: Prover) -> list[Section]:
     text = texts.halves("English", plan.half)
     cases = [Case(pattern, text, pattern) for pattern in plan.patterns]
     note = (
-        "cl100k_base's ranks on English, split by nanochat's pattern (`\\p{N}{1,2}`) and by the same with "
-        "`{1,4}`. Wanted: 4× the best exact peer on held-out and repeat, 3× cold."
+        "cl100k_base's ranks on English, split by nanochat's pattern (`\\p{N}{1,2}`), by the same with "
+        f"`{{1,4}}` and by `{OWN_WORDS}`. Wanted: 4× the best exact peer on held-out and repeat, 3× cold."
     )
     return sections(plan, prover, cases, "A pattern of one's own", note, CUSTOM)
 

@@ -9,7 +9,7 @@ from benchmarks.encode.texts import ADVERSARIAL
 from benchmarks.measure import Job
 from benchmarks.report import Section, number, seconds, times
 
-PATTERNS = ("gpt4", "nanochat {1,4}")
+PATTERNS = ("gpt4", "own words")
 
 
 def section(plan: Plan) -> Section:

@@ -77,7 +77,7 @@ def planned(arguments: argparse.Namespace, names: list[str], folder: Path) -> An
         short_documents=1_000 if quick else 14_000,
         strings=2_000 if quick else 20_000,
         kinds=("English", "Chinese") if quick else texts.KINDS,
-        patterns=("nanochat {1,4}",) if quick else ("nanochat", "nanochat {1,4}"),
+        patterns=("own words",) if quick else ("nanochat", "nanochat {1,4}", "own words"),
         disk=3_000_000 if quick else 50_000_000,
         growth=1_000_000 if quick else 10_000_000,
         folder=folder,

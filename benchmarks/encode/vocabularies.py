@@ -27,8 +27,16 @@ GPT4 = (
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 
+# Not a preset's in any number of digits: merganser makes an automaton of it.
+OWN_WORDS = r" ?\p{L}+| ?\p{N}{1,4}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
 # By the name that a task is given. Only gpt4 is cl100k_base's own.
-PATTERNS = {"gpt4": GPT4, "nanochat": CUSTOM.replace("{1,4}", "{1,2}"), "nanochat {1,4}": CUSTOM}
+PATTERNS = {
+    "gpt4": GPT4,
+    "nanochat": CUSTOM.replace("{1,4}", "{1,2}"),
+    "nanochat {1,4}": CUSTOM,
+    "own words": OWN_WORDS,
+}
 
 
 def without_counted_possessives(pattern: str) -> str:

@@ -2,6 +2,8 @@
 
 mod apply;
 mod arena;
+mod certify;
+mod checkpoint;
 mod index;
 mod indexed;
 pub mod naive;
@@ -15,6 +17,8 @@ mod vocabulary;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
+pub use self::certify::{Certificate, certify};
+pub use self::checkpoint::{CheckpointEvery, MergeLog};
 use self::indexed::Trainer;
 use self::queue::Entry;
 use self::symbols::Symbols;
@@ -42,6 +46,8 @@ pub struct TrainSettings<'a> {
     pub min_frequency: u64,
     /// Tokens longer than this are not made.
     pub max_token_bytes: Option<usize>,
+    /// Pieces seen less often are dropped beforehand; [`certify`] says what that has changed.
+    pub min_piece_count: u64,
     /// Byte strings that no merge may make (the special tokens).
     pub forbidden: &'a [Vec<u8>],
     /// Go on from this tokenizer: its ids stay, and new ones start at `first_id`.
@@ -92,24 +98,47 @@ impl Rules {
 }
 
 /// Learns merges from counts. The same for every number of threads.
-pub fn train(counts: &Counts, settings: &TrainSettings, progress: &Progress) -> Result<Merges> {
+///
+/// With a log, it goes on after the merges that stand there and notes new ones, also when it is stopped: the
+/// result is that of a training which was never interrupted.
+pub fn train(
+    counts: &Counts,
+    settings: &TrainSettings,
+    mut log: Option<MergeLog>,
+    progress: &Progress,
+) -> Result<Merges> {
     let rules = Rules::new(settings);
-    let vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
+    let mut vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
+    let mut merges = log.as_ref().map_or_else(Merges::default, |log| log.learned(rules.merges));
     progress.begin(Stage::Merge, rules.merges as u64);
+    progress.advance(merges.pairs.len() as u64);
+    if log.is_some() && merges.pairs.len() == rules.merges {
+        return Ok(merges);
+    }
     let team = Team::new(thread_count(settings.threads));
-    let symbols = lay_out(counts, settings.base, &vocabulary, &team, progress)?;
-    Trainer::new(symbols, vocabulary, &rules, &team).run(progress)
+    // Encoding a piece with the merges so far is what the training had made of it: docs/how-bpe-works.md.
+    let so_far = match merges.pairs.is_empty() {
+        true => None,
+        false => Some(vocabulary.learn(counts, settings.base, &merges.pairs)?),
+    };
+    let base = so_far.as_ref().or(settings.base);
+    let symbols = lay_out(counts, settings.min_piece_count, base, &vocabulary, &team, progress)?;
+    let outcome = Trainer::new(symbols, vocabulary, &rules, &team).run(&mut merges, log.as_mut(), progress);
+    // Every merge was chosen with exact counts, so what was made before a stop is good.
+    let noted = log.map_or(Ok(()), |mut log| log.write(&merges));
+    outcome.and(noted).map(|()| merges)
 }
 
 /// All pieces as tokens of the base (bytes where there is none), by falling count.
 fn lay_out(
     counts: &Counts,
+    min_piece_count: u64,
     base: Option<&Tokenizer>,
     vocabulary: &Vocabulary,
     team: &Team,
     progress: &Progress,
 ) -> Result<Symbols> {
-    let order = by_falling_count(counts);
+    let order = by_falling_count(counts, min_piece_count);
     progress.check()?;
     let weight_of_all = order.iter().try_fold(0u64, |sum, &i| {
         let (piece, count) = counts.get(i as usize);
@@ -175,12 +204,13 @@ fn check_slots(sizes: &[usize]) -> Result<()> {
     Err(Error::BadSetting { reason })
 }
 
-/// The indices of all pieces that can hold a pair, most frequent first. Nearly all counts are small, so a
+/// The indices of all pieces that can hold a pair and are seen often enough, most frequent first. Nearly all counts are small, so a
 /// counting sort does most of the work; equal counts keep their order, which keeps reading sequential.
-fn by_falling_count(counts: &Counts) -> Vec<u32> {
+fn by_falling_count(counts: &Counts, least: u64) -> Vec<u32> {
     const SMALL: u64 = 4096;
-    let pairs = || (0..counts.len() as u32).filter(|&i| counts.piece(i as usize).len() > 1);
     let count = |i: u32| counts.count(i as usize);
+    let has_pairs = |&i: &u32| counts.piece(i as usize).len() > 1 && count(i) >= least;
+    let pairs = || (0..counts.len() as u32).filter(has_pairs);
     let mut order: Vec<u32> = pairs().filter(|&i| count(i) >= SMALL).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(count(i)));
 

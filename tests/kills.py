@@ -26,8 +26,8 @@ def command(out: str, *options: str) -> list[str]:
 
 
 def check_killed_trainings_go_on(folder: Path, kills: int, seed: int) -> None:
-    """Kills at random moments until so many have hit; each time the next run goes on, and the last one ends with
-    the very file of a training that nobody disturbed. A tokenizer that can be seen is a whole one.
+    """Kills at random moments until so many have hit; each time the next run goes on, and the last one ends
+    with the very file of a training that nobody disturbed. A tokenizer that can be seen is a whole one.
     """
     write_counts(folder)
     start = time.perf_counter()

@@ -60,9 +60,7 @@ def test_proven_is_exactly_what_the_oracle_makes_of_all_pieces(
         **limits,
     )
     kept = {piece: count for piece, count in pieces.items() if count >= min_piece_count}
-    assert tokenizer.merges == train(
-        kept, 20, tie_break=tie_break, special_tokens=special_tokens, **limits
-    )
+    assert tokenizer.merges == train(kept, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
     truth = train(pieces, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
     facts = tokenizer.training
     assert facts["proven_merges"] == shared(tokenizer.merges, truth)

@@ -1,7 +1,7 @@
 """Train: a corpus, or counts of one, becomes a tokenizer.
 
-In an engine's `work_dir` a training keeps its merges in a log, every 30 seconds or `checkpoint_every` merges, and
-when it is stopped. Started again in the same way it goes on from there, to the identical tokenizer.
+In an engine's `work_dir` a training keeps its merges in a log, every 30 seconds or `checkpoint_every` merges,
+and when it is stopped. Started again in the same way it goes on from there, to the identical tokenizer.
 """
 
 import warnings
@@ -52,14 +52,15 @@ def train(
     min_frequency: pairs seen less often are not merged.
     max_token_bytes: the longest token that may be made.
     min_piece_count: pieces seen less often are dropped before training, which saves memory and may change
-        merges. `tokenizer.training` says what was dropped, and as "proven_merges" how many of the first merges
-        are proven to be those of all pieces; from there on they are only likely.
-    certify: False saves the time of that proof, about that of training on all pieces.
+        merges. `tokenizer.training` says what was dropped, and as "proven_merges" how many of the first
+        merges are proven to be those of all pieces; from there on they are only likely.
+    certify: False saves the time of that proof: little as a rule, but three times that of training on all
+        pieces where nearly all merges can be proven.
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
-    progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is not known);
-        an exception in it stops the work.
+    progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is
+        not known); an exception in it stops the work.
 
     Where the pairs run out first, the tokenizer is smaller, and a `MerganserWarning` says so.
 
@@ -140,7 +141,9 @@ def _log(work_dir: Path | None) -> Path | None:
     try:
         work_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"cannot make the work folder {work_dir}: {error.strerror}; choose another") from error
+        raise WriteError(
+            f"cannot make the work folder {work_dir}: {error.strerror}; choose another"
+        ) from error
     return work_dir / LOG_NAME
 
 

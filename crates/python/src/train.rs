@@ -16,6 +16,9 @@ use crate::tokenizer::{Model, Tokenizer};
 /// How long a checkpoint may be old where no number of merges is given.
 const CHECKPOINT_TIME: Duration = Duration::from_secs(30);
 
+/// How many merges are proven, and how many were checked.
+type Certified = (usize, usize);
+
 /// Learns at most `merges` merges; ids go on after those of `base`, and the new special tokens follow.
 ///
 /// With a `log` it goes on after the merges that stand there, unless it is to start `afresh`. Also gives how often
@@ -42,7 +45,7 @@ pub fn train(
     afresh: bool,
     checkpoint_every: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Model, Vec<u64>, Option<(usize, usize)>)> {
+) -> PyResult<(Model, Vec<u64>, Option<Certified>)> {
     let tie_break = match tie_break {
         "ids" => TieBreak::Ids,
         "huggingface" => TieBreak::HuggingFace,

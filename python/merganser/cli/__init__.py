@@ -1,7 +1,7 @@
 """The command line: one file per command, each imported only when it is called.
 
-Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C, 143 by
-SIGTERM.
+Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C,
+143 by SIGTERM.
 """
 
 import os

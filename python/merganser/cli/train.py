@@ -38,7 +38,7 @@ from merganser.cli import options, progress, show
     "--certify/--no-certify",
     default=True,
     show_default=True,
-    help="Prove how many merges are those of all pieces; takes about as long as training on them.",
+    help="After dropping pieces, prove how many merges are those of all pieces.",
 )
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
 @options.threads

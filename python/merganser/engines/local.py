@@ -14,7 +14,8 @@ from merganser.settings import Settings
 if TYPE_CHECKING:
     from merganser.encoding import Start, TokenSettings
 
-#: Told the stage ("count", "merge", "certify" or "encode"), how much is done, and the total, 0 where it is not known.
+#: Told the stage ("count", "merge", "certify" or "encode"), how much is done, and the total, 0 where it is
+#: not known.
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20

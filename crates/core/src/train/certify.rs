@@ -12,8 +12,8 @@
 //! a cheap one. Where even the notes
 //! outgrow their limit, fewer merges are checked, and the certificate says so.
 //!
-//! **Where it loses**: it takes about as long as training on all pieces does. What pruning saves is memory; who
-//! prunes to save time must do without a certificate.
+//! **Where it loses**: where the orders part late or never, every round is needed, and that took three times as
+//! long as training on all pieces. Where they part early it took an eighth of it or less.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

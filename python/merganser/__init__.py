@@ -13,6 +13,7 @@ from merganser.counts import Counts, count
 from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
 from merganser.errors import (
+    CheckpointError,
     CorpusError,
     CountsError,
     DecodeError,
@@ -33,6 +34,7 @@ from merganser.tokens import Tokens
 from merganser.training import train
 
 __all__ = [
+    "CheckpointError",
     "CorpusError",
     "Counts",
     "CountsError",

@@ -5,6 +5,7 @@ MerganserError
 ├── PatternError        not a split pattern, or one that would never finish   (also ValueError)
 ├── SettingsError       settings that cannot be honoured                      (also ValueError)
 ├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
+├── CheckpointError     a work folder of other work, or one that is in use       (also ValueError)
 ├── TokensError         a folder of token files that cannot be used           (also ValueError)
 ├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
 │   └── FormatError     a tokenizer file that cannot be used
@@ -19,6 +20,7 @@ The message always says what to do. The Rust core raises these by name.
 """
 
 __all__ = [
+    "CheckpointError",
     "CorpusError",
     "CountsError",
     "DecodeError",
@@ -53,6 +55,10 @@ class SettingsError(MerganserError, ValueError):
 
 class CountsError(MerganserError, ValueError):
     """Counts that do not go together, or a counts file that cannot be used."""
+
+
+class CheckpointError(MerganserError, ValueError):
+    """A work folder holds other work than what is to go on, or somebody else works there."""
 
 
 class TokensError(MerganserError, ValueError):

@@ -222,6 +222,37 @@ def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("pieces", "options", "told"),
+    [
+        (
+            {b"ab": 9, b"cd": 5, b"ef": 1},
+            [],
+            "dropped 1 of 3 different pieces, 6.67% of all\n"
+            "all 2 merges are proven identical to training on all pieces",
+        ),
+        (
+            {b"xy": 9, b"ab": 5, b"bc": 4, b"bcd": 2},
+            ["--min-piece-count", "3"],
+            "merges 1-1 are proven identical to training on all pieces; "
+            "from 2 on (which differs) they are only likely",
+        ),
+        (
+            {b"ab": 5, b"bc": 4, b"bcd": 1, b"bce": 1},
+            [],
+            "no merge is proven identical to training on all pieces; "
+            "from 1 on (which differs) they are only likely",
+        ),
+        ({b"ab": 9, b"bc": 3, b"cd": 1}, ["--no-certify"], "what that has changed was not looked into"),
+    ],
+)
+def test_what_pruning_has_changed_is_told(pieces: dict[bytes, int], options: list[str], told: str) -> None:
+    Counts(pieces).save("x.counts")
+    done = run("train", "x.counts", "--vocab-size", "258", "--min-piece-count", "2", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"{told}\n")
+
+
 def test_bytes_that_are_not_text_are_mentioned(folder: Path) -> None:
     (folder / "odd.txt").write_bytes(b"caf\xe9 caf\xe9")
     done = run("count", "odd.txt", "--out", "odd.counts")
@@ -247,6 +278,8 @@ ERRORS = {
         "<s>",
     ],
     "missing base": ["train", "a.txt", "--vocab-size", "300", "--base", "missing"],
+    "work of another training": ["train", "a.txt", "--vocab-size", "300", "--work-dir", "work"],
+    "bad piece count": ["train", "a.txt", "--vocab-size", "300", "--min-piece-count", "0"],
     "truncated tokenizer": ["encode", "truncated", "text"],
     "truncated counts": ["train", "truncated.counts", "--vocab-size", "300"],
     "missing tokenizer": ["decode", "missing", "1"],
@@ -268,6 +301,7 @@ def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, fold
     tokenizer = merganser.train([TEXT], 260)
     tokenizer.save("good")
     merganser.train([TEXT], 261).encode_corpus([TEXT], out="tokens-of-another")
+    merganser.train([TEXT * 2], 261, engine=merganser.Local(work_dir=folder / "work"))
     (folder / "truncated").write_bytes(Path("good").read_bytes()[:-100])
     Counts({b"ab": 3}).save("truncated.counts")
     (folder / "truncated.counts").write_bytes(Path("truncated.counts").read_bytes()[:-1])
@@ -289,6 +323,7 @@ def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, fold
         ["train", "a.txt", "--vocab-size", "many"],
         ["train", "a.txt", "--vocab-size", "300", "--tie-break", "random"],
         ["train", "a.txt", "--vocab-size", "300", "--threads", "0"],
+        ["train", "a.txt", "--vocab-size", "300", "--work-dir", "work", "--checkpoint-every", "0"],
         ["count", "a.txt"],
         ["count", "a.txt", "--out", "counts.txt"],
         ["decode", "merganser-out", "one"],

@@ -42,6 +42,7 @@ fn main() {
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
+        min_piece_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,
@@ -51,7 +52,7 @@ fn main() {
     let mut expected = None;
     if limits.is_empty() || std::env::var_os("EQUAL").is_some() {
         let start = Instant::now();
-        let peak = peak_after(|| expected = Some(train(&counts, &settings, &Progress::new()).unwrap()));
+        let peak = peak_after(|| expected = Some(train(&counts, &settings, None, &Progress::new()).unwrap()));
         println!("in memory: {:.2} s, {} MB", start.elapsed().as_secs_f64(), peak - resting);
     }
     for limit in limits {
@@ -59,7 +60,7 @@ fn main() {
         let start = Instant::now();
         let mut merges = None;
         let peak = peak_after(|| {
-            merges = Some(train_beyond(&counts, &settings, room, &Progress::new()).unwrap());
+            merges = Some(train_beyond(&counts, &settings, None, room, &Progress::new()).unwrap());
         });
         println!("{limit} M slots: {:.2} s, {} MB", start.elapsed().as_secs_f64(), peak - resting);
         assert!(expected.is_none() || merges == expected, "other merges");

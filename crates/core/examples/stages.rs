@@ -38,13 +38,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
+        min_piece_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,
         threads,
     };
     let start = Instant::now();
-    let merges = train(&counts, &rules, &progress)?;
+    let merges = train(&counts, &rules, None, &progress)?;
     println!("train  {:.3} s", start.elapsed().as_secs_f64());
     println!(
         "       {} merges, the last seen {} times",

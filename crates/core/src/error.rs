@@ -55,6 +55,12 @@ pub enum Error {
     /// The decoded bytes are not text.
     NotUtf8 { at: usize },
 
+    // ── checkpoints ─────────────────────────────────────────────────────────
+    /// The log of merges in a work folder is that of another training.
+    OtherCheckpoint { path: PathBuf, reason: String },
+    /// Somebody else trains in the same work folder.
+    BusyCheckpoint { path: PathBuf },
+
     // ── token files ─────────────────────────────────────────────────────────
     /// A format has no room for the number of tokens.
     TooManyTokens { what: &'static str, tokens: u64 },
@@ -130,6 +136,16 @@ impl fmt::Display for Error {
             Error::NotUtf8 { at } => write!(
                 f,
                 "the tokens do not decode to text (byte {at}); use decode_bytes, or errors=\"replace\""
+            ),
+            Error::OtherCheckpoint { path, reason } => write!(
+                f,
+                "{} cannot be gone on with: {reason}; choose another work folder, or start afresh without resume",
+                path.display()
+            ),
+            Error::BusyCheckpoint { path } => write!(
+                f,
+                "somebody else is training with {}; wait until they have finished, or choose another work folder",
+                path.display()
             ),
             Error::TooManyTokens { what, tokens } => write!(
                 f,

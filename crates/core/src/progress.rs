@@ -17,6 +17,8 @@ pub enum Stage {
     Merge,
     /// Turning text into ids; the unit is bytes of text.
     Encode,
+    /// Checking merges against pieces that were dropped; the unit is bytes of pieces.
+    Certify,
 }
 
 /// Written by the workers, read by a watcher on another thread.
@@ -65,6 +67,7 @@ impl Progress {
             1 => Stage::Count,
             2 => Stage::Merge,
             3 => Stage::Encode,
+            4 => Stage::Certify,
             _ => Stage::Idle,
         };
         (stage, self.done.load(Relaxed), self.total.load(Relaxed))

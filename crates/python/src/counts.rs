@@ -97,6 +97,11 @@ impl Counts {
         self.0.len()
     }
 
+    /// How many pieces are seen less often than this, and the sum of their counts.
+    fn rarer_than(&self, count: u64) -> (usize, u64) {
+        self.0.rarer_than(count)
+    }
+
     #[getter]
     fn total(&self) -> u64 {
         self.0.total()

@@ -24,6 +24,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
             "SettingsError"
         }
         UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } => "CountsError",
+        OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
         CorpusEndsEarly | BusyFolder { .. } => "TokensError",
         SpecialInText { .. } => "EncodeError",

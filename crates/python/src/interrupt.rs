@@ -51,6 +51,7 @@ pub fn run_fed<T: Send>(
                 Stage::Count => "count",
                 Stage::Merge => "merge",
                 Stage::Encode => "encode",
+                Stage::Certify => "certify",
             };
             callback.call1((stage, now.1, now.2))?;
         }

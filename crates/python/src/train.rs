@@ -1,8 +1,10 @@
 //! Training: counts become a tokenizer.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use merganser_core::train::{TieBreak, TrainSettings};
+use merganser_core::train::{CheckpointEvery, MergeLog, TieBreak, TrainSettings};
 use merganser_core::{Progress, Tokenizer as Trained};
 use pyo3::prelude::*;
 
@@ -11,10 +13,21 @@ use crate::errors::raise;
 use crate::interrupt::run_interruptible;
 use crate::tokenizer::{Model, Tokenizer};
 
+/// How long a checkpoint may be old where no number of merges is given.
+const CHECKPOINT_TIME: Duration = Duration::from_secs(30);
+
+/// How many merges are proven, and how many were checked.
+type Certified = (usize, usize);
+
 /// Learns at most `merges` merges; ids go on after those of `base`, and the new special tokens follow.
-/// Also gives how often each merge was seen.
+///
+/// With a `log` it goes on after the merges that stand there, unless it is to start `afresh`. Also gives how often
+/// each merge was seen and, if asked, how many of them are proven and how many were checked.
 #[pyfunction]
-#[pyo3(signature = (counts, merges, special_tokens, *, tie_break, min_frequency, max_token_bytes, base, threads, progress))]
+#[pyo3(signature = (
+    counts, merges, special_tokens, *, tie_break, min_frequency, max_token_bytes, min_piece_count, certify, base,
+    threads, log, afresh, checkpoint_every, progress
+))]
 #[allow(clippy::too_many_arguments)] // the settings of training, by name
 pub fn train(
     py: Python<'_>,
@@ -24,10 +37,15 @@ pub fn train(
     tie_break: &str,
     min_frequency: u64,
     max_token_bytes: Option<usize>,
+    min_piece_count: u64,
+    certify: bool,
     base: Option<&Tokenizer>,
     threads: usize,
+    log: Option<PathBuf>,
+    afresh: bool,
+    checkpoint_every: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Model, Vec<u64>)> {
+) -> PyResult<(Model, Vec<u64>, Option<Certified>)> {
     let tie_break = match tie_break {
         "ids" => TieBreak::Ids,
         "huggingface" => TieBreak::HuggingFace,
@@ -43,22 +61,33 @@ pub fn train(
     let special_bytes = counts.settings.special_tokens.iter().map(|token| token.clone().into_bytes());
     let forbidden: Vec<Vec<u8>> = special_bytes.collect();
 
-    let (trained, seen) = run_interruptible(py, progress, &Progress::new(), |progress| {
+    let every = checkpoint_every.map_or(CheckpointEvery::Time(CHECKPOINT_TIME), CheckpointEvery::Merges);
+
+    let (trained, seen, certificate) = run_interruptible(py, progress, &Progress::new(), |progress| {
         let settings = TrainSettings {
             merges,
             tie_break,
             min_frequency,
             max_token_bytes,
+            min_piece_count,
             forbidden: &forbidden,
             base,
             first_id,
             threads,
         };
-        let learned = merganser_core::train::train(counts, &settings, progress)?;
+        let log = match log {
+            Some(path) => Some(MergeLog::open(&path, counts, &settings, afresh, every)?),
+            None => None,
+        };
+        let learned = merganser_core::train::train(counts, &settings, log, progress)?;
+        let certificate = match certify {
+            true => Some(merganser_core::train::certify(counts, &settings, &learned, progress)?),
+            false => None,
+        };
         let specials = special_tokens.into_iter().zip(first_id + learned.pairs.len() as u32..).collect();
         let splitter = counts.settings.splitter.clone();
         let trained = Trained::trained(base, &learned.pairs, first_id, splitter, specials)?;
-        Ok((trained, learned.counts))
+        Ok((trained, learned.counts, certificate.map(|found| (found.proven, found.checked))))
     })?;
-    Ok((Model(Arc::new(trained)), seen))
+    Ok((Model(Arc::new(trained)), seen, certificate))
 }

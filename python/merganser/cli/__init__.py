@@ -1,9 +1,11 @@
 """The command line: one file per command, each imported only when it is called.
 
-Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C,
+143 by SIGTERM.
 """
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,6 +14,10 @@ from importlib import import_module
 import click
 
 COMMANDS = ("train", "count", "encode", "decode", "inspect", "demo")
+
+
+class Terminated(BaseException):
+    """SIGTERM came: work ends as it does for Ctrl-C."""
 
 
 class _Commands(click.Group):
@@ -52,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (click.Abort, KeyboardInterrupt):
             click.echo("stopped", err=True)
             return 130
+        except Terminated:
+            click.echo("stopped", err=True)
+            return 143
         except BrokenPipeError:
             # Whoever read our output has had enough; the interpreter must not complain when it closes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -62,4 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main())
+
+
+def _terminate(_signal: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: cleaning up is not to be interrupted
+    raise Terminated

@@ -22,6 +22,25 @@ out_folder = click.option(
 )
 
 
+def work_dir(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where work in progress is kept, and whether it goes on."""
+    for option in (
+        click.option(
+            "--resume/--no-resume",
+            default=True,
+            show_default=True,
+            help="Go on with what is in the work folder, or start afresh.",
+        ),
+        click.option(
+            "--work-dir",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="A folder for work in progress, so that none is lost when it is interrupted.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that decide which pieces a corpus has."""
     for option in (

@@ -1,6 +1,7 @@
 """merganser train"""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,28 @@ from merganser.cli import options, progress, show
     "--min-frequency", type=int, default=1, show_default=True, help="Pairs seen less often are not merged."
 )
 @click.option("--max-token-bytes", type=int, help="The longest token that may be made.")
+@click.option(
+    "--min-piece-count",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Pieces seen less often are dropped; what that has changed is found out and told.",
+)
+@click.option(
+    "--certify/--no-certify",
+    default=True,
+    show_default=True,
+    help="After dropping pieces, prove how many merges are those of all pieces.",
+)
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
 @options.threads
+@options.work_dir
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Write merges to the work folder after every N; about every 30 s if not given.",
+)
 @options.out_folder
 @options.as_json
 def command(
@@ -37,6 +58,9 @@ def command(
     special: tuple[str, ...],
     separator: str | None,
     threads: int | None,
+    work_dir: Path | None,
+    resume: bool,
+    checkpoint_every: int | None,
     base: Path | None,
     out: Path,
     as_json: bool,
@@ -47,11 +71,13 @@ def command(
     Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
     """
     from merganser import Local, load, train
+    from merganser.cli import Terminated
     from merganser.formats.native import FILE_NAME
 
     stages: dict[str, float] = {}
     start = time.perf_counter()
     going_on = load(base) if base else None
+    engine = Local(threads, work_dir, resume, checkpoint_every)
     with progress.drawn() as draw:
 
         def watch(stage: str, done: int, total: int) -> None:
@@ -59,22 +85,31 @@ def command(
             if draw:
                 draw(stage, done, total)
 
-        tokenizer = train(
-            corpus,
-            vocab_size,
-            **options.reading_settings(pattern, special, separator),
-            base=going_on,
-            engine=Local(threads=threads),
-            progress=watch,
-            **rules,
-        )
+        try:
+            tokenizer = train(
+                corpus,
+                vocab_size,
+                **options.reading_settings(pattern, special, separator),
+                base=going_on,
+                engine=engine,
+                progress=watch,
+                **rules,
+            )
+        except (KeyboardInterrupt, Terminated):
+            if work_dir:
+                click.echo(f"what was done is in {work_dir}; the same command again goes on there", err=True)
+            raise
     merged = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE_NAME
     tokenizer.save(path)
 
     counted = stages.get("merge", merged)
-    seconds = {"count": counted - start, "merge": merged - counted, "save": time.perf_counter() - merged}
+    proving = stages.get("certify", merged)
+    seconds = {"count": counted - start, "merge": proving - counted}
+    if proving < merged:
+        seconds["certify"] = merged - proving
+    seconds["save"] = time.perf_counter() - merged
     if as_json:
         show.as_json(
             {
@@ -91,7 +126,29 @@ def command(
     facts = tokenizer.training
     click.echo(f"{tokenizer.vocab_size:,} tokens from {facts['documents']:,} documents, in {path}")
     click.echo("  ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items()))
+    if facts["min_piece_count"] > 1:
+        _show_pruning(facts, len(tokenizer.merges) - len(going_on.merges if going_on else ()))
     if facts["invalid_bytes"]:
         click.echo(
             f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a piece of its own", err=True
         )
+
+
+def _show_pruning(facts: Mapping[str, Any], learned: int) -> None:
+    proven = facts["proven_merges"]
+    click.echo(
+        f"dropped {facts['dropped_pieces']:,} of {facts['different_pieces']:,} different pieces, "
+        f"{facts['dropped_total'] / facts['pieces']:.2%} of all"
+    )
+    if proven is None:
+        click.echo("what that has changed was not looked into")
+        return
+    if proven == learned:
+        click.echo(f"all {learned:,} merges are proven identical to training on all pieces")
+        return
+    known = f"merges 1-{proven:,} are" if proven else "no merge is"
+    why = "which differs" if proven < facts["checked_merges"] else "checked no further"
+    click.echo(
+        f"{known} proven identical to training on all pieces; "
+        f"from {proven + 1:,} on ({why}) they are only likely"
+    )

@@ -14,7 +14,8 @@ from merganser.settings import Settings
 if TYPE_CHECKING:
     from merganser.encoding import Start, TokenSettings
 
-#: Told the stage ("count", "merge" or "encode"), how much is done, and the total, 0 where it is not known.
+#: Told the stage ("count", "merge", "certify" or "encode"), how much is done, and the total, 0 where it is
+#: not known.
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20
@@ -22,13 +23,28 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Local:
-    """Works on this machine, with one thread per core or as many as `threads` says."""
+    """Works on this machine, with one thread per core or as many as `threads` says.
+
+    work_dir: a folder for work in progress, so that nothing is lost when it is interrupted.
+    resume: go on with what is there, if it belongs to the same work, and refuse if it does not; False starts
+        afresh.
+    checkpoint_every: after how many merges they are written there; about every 30 seconds if not given.
+    """
 
     threads: int | None = None
+    work_dir: Path | None = None
+    resume: bool = True
+    checkpoint_every: int | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise SettingsError(f"threads must be at least 1, or None for all cores, not {self.threads}")
+        if self.checkpoint_every is not None and self.checkpoint_every < 1:
+            raise SettingsError(
+                f"checkpoint_every must be at least 1 merge, or None for a time, not {self.checkpoint_every}"
+            )
+        if self.work_dir is not None:
+            object.__setattr__(self, "work_dir", Path(self.work_dir))
 
     @property
     def _threads(self) -> int:

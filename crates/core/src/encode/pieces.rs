@@ -23,7 +23,7 @@ use crate::memory::zeroed_in_huge_pages;
 const SHORT: usize = 255;
 
 /// No token: higher than every id, so that "lowest id first" needs no special case for it.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// An id has this many bits, so that two of them and what they make fit in one number.
 pub(crate) const ID_BITS: u32 = 21;
@@ -145,32 +145,38 @@ impl Pairs {
 
     /// Appends the ids of `piece`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, piece: &[u8], ids: &mut Vec<u32>) {
+        self.merge_told(piece, ids, |_, _, _| ());
+    }
+
+    /// The same, and tells of each merge, in the order in which they happen: the new token and its neighbours on
+    /// the left and on the right, [`NONE`] at the ends of the piece.
+    pub(crate) fn merge_told(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
         if piece.len() > SHORT {
-            return self.merge_long(piece, ids);
+            return self.merge_long(piece, ids, tell);
         }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was detected.
-            return unsafe { self.merge_avx2(piece, ids) };
+            return unsafe { self.merge_avx2(piece, ids, tell) };
         }
-        self.merge_short(piece, ids);
+        self.merge_short(piece, ids, tell);
     }
 
     /// # Safety
     /// The processor must have this feature.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn merge_avx2(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        self.merge_short(piece, ids);
+    unsafe fn merge_avx2(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+        self.merge_short(piece, ids, tell);
     }
 
     #[inline(always)]
-    fn merge_short(&self, piece: &[u8], ids: &mut Vec<u32>) {
+    fn merge_short(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
         match piece.len() {
-            0..=16 => self.merge_array::<16>(piece, ids),
-            17..=32 => self.merge_array::<32>(piece, ids),
-            33..=64 => self.merge_array::<64>(piece, ids),
-            _ => self.merge_array::<256>(piece, ids),
+            0..=16 => self.merge_array::<16>(piece, ids, tell),
+            17..=32 => self.merge_array::<32>(piece, ids, tell),
+            33..=64 => self.merge_array::<64>(piece, ids, tell),
+            _ => self.merge_array::<256>(piece, ids, tell),
         }
     }
 
@@ -178,7 +184,12 @@ impl Pairs {
     /// itself: so one minimum over the array, which vectors do in a few instructions, gives the lowest rank and
     /// of those the leftmost.
     #[inline(always)]
-    fn merge_array<const N: usize>(&self, piece: &[u8], ids: &mut Vec<u32>) {
+    fn merge_array<const N: usize>(
+        &self,
+        piece: &[u8],
+        ids: &mut Vec<u32>,
+        mut tell: impl FnMut(u32, u32, u32),
+    ) {
         let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
         let n = piece.len();
         let mut tokens = [0; N];
@@ -205,14 +216,18 @@ impl Pairs {
             next[at] = after as u8;
             made[right] = NONE;
             made[at] = NONE;
+            let mut around = (NONE, NONE);
             if after < n {
                 prev[after % N] = at as u8;
-                made[at] = entry(self.get(new, tokens[after % N]), at);
+                around.1 = tokens[after % N];
+                made[at] = entry(self.get(new, around.1), at);
             }
             if at > 0 {
                 let before = prev[at] as usize % N;
-                made[before] = entry(self.get(tokens[before], new), before);
+                around.0 = tokens[before];
+                made[before] = entry(self.get(around.0, new), before);
             }
+            tell(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {
@@ -221,7 +236,7 @@ impl Pairs {
         }
     }
 
-    fn merge_long(&self, piece: &[u8], ids: &mut Vec<u32>) {
+    fn merge_long(&self, piece: &[u8], ids: &mut Vec<u32>, mut tell: impl FnMut(u32, u32, u32)) {
         let n = u32::try_from(piece.len()).expect("split refuses documents of 4 GiB");
         let mut tokens: Vec<u32> = piece.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
         // A token lives where it begins; `next` and `prev` lead to its neighbours' beginnings. `next` of the
@@ -247,9 +262,11 @@ impl Pairs {
             tokens[at] = new;
             made[right] = NONE;
             next[at] = after;
+            let mut around = (NONE, NONE);
             if prev[at] != NONE {
                 let before = prev[at];
-                made[before as usize] = self.get(tokens[before as usize], new);
+                around.0 = tokens[before as usize];
+                made[before as usize] = self.get(around.0, new);
                 if made[before as usize] != NONE {
                     queue.push(entry(made[before as usize], before));
                 }
@@ -257,11 +274,13 @@ impl Pairs {
             made[at] = NONE;
             if after < n {
                 prev[after as usize] = at as u32;
-                made[at] = self.get(new, tokens[after as usize]);
+                around.1 = tokens[after as usize];
+                made[at] = self.get(new, around.1);
                 if made[at] != NONE {
                     queue.push(entry(made[at], at as u32));
                 }
             }
+            tell(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {

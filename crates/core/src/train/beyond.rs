@@ -29,7 +29,7 @@ use super::queue::Entry;
 use super::shelves::{Block, Placer, Shelves, UNSORTED, least_on, shelf_of};
 use super::symbols::Symbols;
 use super::vocabulary::Vocabulary;
-use super::{Merges, Rules};
+use super::{MergeLog, Merges, Rules};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::team::Team;
 use crate::{Progress, Result};
@@ -131,7 +131,6 @@ pub struct Beyond<'a> {
     shelves: Shelves,
     room: Room<'a>,
     team: &'a Team,
-    merges: Merges,
 }
 
 impl<'a> Beyond<'a> {
@@ -143,7 +142,6 @@ impl<'a> Beyond<'a> {
             shelves: Shelves::new(room.folder)?,
             room,
             team,
-            merges: Merges::default(),
         })
     }
 
@@ -160,22 +158,30 @@ impl<'a> Beyond<'a> {
         placer.finish()
     }
 
-    /// Learns up to `rules.merges` merges, fewer where the pairs run out.
-    pub fn run(mut self, progress: &Progress) -> Result<Merges> {
+    /// Goes on after `merges`, which the pieces already show, until there are `rules.merges` or no pair is left.
+    pub fn run(
+        mut self,
+        merges: &mut Merges,
+        mut log: Option<&mut MergeLog>,
+        progress: &Progress,
+    ) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
-        while self.merges.pairs.len() < self.rules.merges {
+        while merges.pairs.len() < self.rules.merges {
             progress.check()?;
             let shelves = self.shelves.slots();
             let total: usize = shelves.iter().map(|shelf| shelf.1).sum();
             let Some(&(top, on_top)) = shelves.first() else { break };
             if total <= self.room.slots {
-                return self.finish_in_memory(progress);
+                return self.trainer(0)?.run(merges, log, progress);
             }
             if top != UNSORTED && least_on(top + 1) <= least {
                 break;
             }
             if top == UNSORTED || on_top > self.room.slots {
-                self.merge_in_passing(top, progress)?;
+                self.merge_in_passing(top, merges, progress)?;
+                if let Some(log) = &mut log {
+                    log.write_if_due(merges)?;
+                }
                 continue;
             }
             let mut held = 0;
@@ -184,16 +190,22 @@ impl<'a> Beyond<'a> {
                 held <= self.room.slots
             });
             let lowest = fitting.last().map_or(top, |shelf| shelf.0);
-            self.merge_in_memory(lowest, progress)?;
+            self.merge_in_memory(lowest, merges, log.as_deref_mut(), progress)?;
         }
-        Ok(self.merges)
+        Ok(())
     }
 
     /// Loads the shelves from `lowest` up, merges as far down as they go, and puts them back.
-    fn merge_in_memory(&mut self, lowest: u16, progress: &Progress) -> Result<()> {
+    fn merge_in_memory(
+        &mut self,
+        lowest: u16,
+        merges: &mut Merges,
+        log: Option<&mut MergeLog>,
+        progress: &Progress,
+    ) -> Result<()> {
         let floor = least_on(lowest).max(self.rules.min_frequency).max(1);
         let mut trainer = self.trainer(lowest)?;
-        let done = trainer.phase(usize::MAX, floor, &mut self.merges, progress);
+        let done = trainer.phase(usize::MAX, floor, merges, log, progress);
         let symbols;
         (symbols, self.vocabulary) = trainer.into_parts();
         done?;
@@ -211,10 +223,6 @@ impl<'a> Beyond<'a> {
                 None => Ok(()),
             })
         })
-    }
-
-    fn finish_in_memory(mut self, progress: &Progress) -> Result<Merges> {
-        self.trainer(0)?.run(self.merges, progress)
     }
 
     /// A trainer for the pieces on the shelves from `lowest` up, which are taken from there.
@@ -239,15 +247,16 @@ impl<'a> Beyond<'a> {
     }
 
     /// Makes the merges that are certain while the pieces of the top shelf pass by.
-    fn merge_in_passing(&mut self, top: u16, progress: &Progress) -> Result<()> {
+    fn merge_in_passing(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
         let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { least_on(top) }.max(least);
         let blocks = self.shelves.take(top);
-        let batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
+        let mut batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
+        batch.truncate(Passing::MOST.min(self.rules.merges - merges.pairs.len()));
         let passing = Passing::new(&batch, self.vocabulary.len() as u32);
         for merge in &batch {
             self.vocabulary.add(merge.left, merge.right);
-            self.merges.push(*merge, &self.vocabulary);
+            merges.push(*merge, &self.vocabulary);
             progress.advance(1);
         }
         if !batch.is_empty() {
@@ -327,7 +336,6 @@ impl<'a> Beyond<'a> {
                 closed = pair.left == pair.right || self.rules.touches_forbidden(pair, &self.vocabulary);
             }
         }
-        batch.truncate(Passing::MOST.min(self.rules.merges - self.merges.pairs.len()));
         batch
     }
 

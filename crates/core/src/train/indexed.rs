@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::apply::{LEFT, Merge, NOWHERE, Notes, RIGHT};
 use super::arena::Arena;
+use super::checkpoint::MergeLog;
 use super::index::Search;
 use super::pairs::Pairs;
 use super::queue::{Entry, Queue};
@@ -60,16 +61,21 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Goes on to `rules.merges` merges, fewer where the pairs run out.
-    pub fn run(mut self, mut merges: Merges, progress: &Progress) -> Result<Merges> {
+    /// Goes on after `merges`, which the pieces already show, until there are `rules.merges` or no pair is left.
+    pub fn run(
+        mut self,
+        merges: &mut Merges,
+        mut log: Option<&mut MergeLog>,
+        progress: &Progress,
+    ) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
         let mut wanted = FIRST_PHASE;
         loop {
             let before = merges.pairs.len();
-            self.phase(wanted, least, &mut merges, progress)?;
+            self.phase(wanted, least, merges, log.as_deref_mut(), progress)?;
             let remaining = self.rules.merges - merges.pairs.len();
             if remaining == 0 || self.floor <= least {
-                return Ok(merges);
+                return Ok(());
             }
             self.symbols.compact(progress)?;
             // About as many pairs are merged as were watched at first. Where all of those were forbidden, look
@@ -85,6 +91,7 @@ impl<'a> Trainer<'a> {
         wanted: usize,
         least: u64,
         merges: &mut Merges,
+        log: Option<&mut MergeLog>,
         progress: &Progress,
     ) -> Result<()> {
         let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
@@ -92,7 +99,7 @@ impl<'a> Trainer<'a> {
         let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
         (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
         self.fill_queue();
-        self.work_phase(merges, progress)
+        self.work_phase(merges, log, progress)
     }
 
     /// The pieces and the tokens as they are now.
@@ -111,13 +118,21 @@ impl<'a> Trainer<'a> {
     }
 
     /// Merges until the best pair falls below the floor or enough merges are made.
-    fn work_phase(&mut self, merges: &mut Merges, progress: &Progress) -> Result<()> {
+    fn work_phase(
+        &mut self,
+        merges: &mut Merges,
+        mut log: Option<&mut MergeLog>,
+        progress: &Progress,
+    ) -> Result<()> {
         while merges.pairs.len() < self.rules.merges {
             let Some(best) = self.best() else { break };
             progress.check()?;
             self.merge(best, progress);
             merges.push(best, &self.vocabulary);
             progress.advance(1);
+            if let Some(log) = &mut log {
+                log.write_if_due(merges)?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 mod apply;
 mod arena;
 mod beyond;
+mod certify;
+mod checkpoint;
 mod index;
 mod indexed;
 pub mod naive;
@@ -19,11 +21,13 @@ use std::sync::Mutex;
 
 use self::beyond::Beyond;
 pub use self::beyond::Room;
+pub use self::certify::{Certificate, certify};
+pub use self::checkpoint::{CheckpointEvery, MergeLog};
 use self::indexed::Trainer;
 use self::queue::Entry;
 use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
-use crate::count::Counts;
+use crate::count::{Counts, Settings};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
@@ -46,6 +50,8 @@ pub struct TrainSettings<'a> {
     pub min_frequency: u64,
     /// Tokens longer than this are not made.
     pub max_token_bytes: Option<usize>,
+    /// Pieces seen less often are dropped beforehand; [`certify`] says what that has changed.
+    pub min_piece_count: u64,
     /// Byte strings that no merge may make (the special tokens).
     pub forbidden: &'a [Vec<u8>],
     /// Go on from this tokenizer: its ids stay, and new ones start at `first_id`.
@@ -118,70 +124,130 @@ impl Rules {
     }
 }
 
-/// Learns merges from counts. The same for every number of threads.
-pub fn train(counts: &Counts, settings: &TrainSettings, progress: &Progress) -> Result<Merges> {
-    let rules = Rules::new(settings);
-    let vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
-    progress.begin(Stage::Merge, rules.merges as u64);
-    let team = Team::new(thread_count(settings.threads));
-    let symbols = lay_out(counts, settings.base, &vocabulary, &team, progress)?;
-    Trainer::new(symbols, vocabulary, &rules, &team).run(Merges::default(), progress)
-}
+/// Pieces and how often each was seen, in memory or in a file.
+pub trait Source: Sync {
+    fn settings(&self) -> &Settings;
 
-/// The same within some memory: most pieces stay on disk.
-pub fn train_beyond(
-    pieces: &dyn Source,
-    settings: &TrainSettings,
-    room: Room,
-    progress: &Progress,
-) -> Result<Merges> {
-    let rules = Rules::new(settings);
-    let vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
-    progress.begin(Stage::Merge, rules.merges as u64);
-    let team = Team::new(thread_count(settings.threads));
-    let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
-    let mut beyond = Beyond::new(&rules, vocabulary, room, &team)?;
-    beyond.fill(|put| {
-        let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
-        pieces.for_each(&mut |piece, count| {
-            let weight = count.checked_mul(piece.len() as u64);
-            let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
-            weight_of_all = sum.ok_or(Error::CountOverflow)?;
-            tokens.clear();
-            match settings.base {
-                None => tokens.extend(piece.iter().map(|&byte| byte_tokens[byte as usize])),
-                Some(base) => {
-                    ids.clear();
-                    base.encode_piece(piece, &mut ids);
-                    tokens.extend(ids.iter().map(|id| inside[id]));
-                }
-            }
-            if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
-        })
-    })?;
-    beyond.run(progress)
-}
-
-/// Pieces that can be gone through.
-pub trait Source {
+    /// Calls `visit(piece, count)` for all of them, in any order.
     fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()>;
 }
 
 impl Source for Counts {
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         self.iter().try_for_each(|(piece, count)| visit(piece, count))
     }
 }
 
+/// Learns merges from counts. The same for every number of threads.
+///
+/// With a log, it goes on after the merges that stand there and notes new ones, also when it is stopped: the
+/// result is that of a training which was never interrupted.
+pub fn train(
+    counts: &Counts,
+    settings: &TrainSettings,
+    log: Option<MergeLog>,
+    progress: &Progress,
+) -> Result<Merges> {
+    go_on(counts, settings, log, progress, |start, merges, log| {
+        let Start { rules, vocabulary, base, team } = start;
+        let symbols = lay_out(counts, settings.min_piece_count, base, &vocabulary, &team, progress)?;
+        Trainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
+    })
+}
+
+/// The same within some memory, with most pieces on disk.
+pub fn train_beyond(
+    pieces: &dyn Source,
+    settings: &TrainSettings,
+    log: Option<MergeLog>,
+    room: Room,
+    progress: &Progress,
+) -> Result<Merges> {
+    go_on(pieces, settings, log, progress, |start, merges, log| {
+        let Start { rules, vocabulary, base, team } = start;
+        let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
+        let mut beyond = Beyond::new(rules, vocabulary, room, &team)?;
+        beyond.fill(|put| {
+            let (mut ids, mut tokens, mut weight_of_all, mut seen) = (Vec::new(), Vec::new(), 0u64, 0usize);
+            pieces.for_each(&mut |piece, count| {
+                seen += 1;
+                if seen.is_multiple_of(1 << 16) {
+                    progress.check()?;
+                }
+                if count < settings.min_piece_count {
+                    return Ok(());
+                }
+                let weight = count.checked_mul(piece.len() as u64);
+                let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
+                weight_of_all = sum.ok_or(Error::CountOverflow)?;
+                tokens.clear();
+                match base {
+                    None => tokens.extend(piece.iter().map(|&byte| byte_tokens[byte as usize])),
+                    Some(base) => {
+                        ids.clear();
+                        base.encode_piece(piece, &mut ids);
+                        tokens.extend(ids.iter().map(|id| inside[id]));
+                    }
+                }
+                if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
+            })
+        })?;
+        beyond.run(merges, log, progress)
+    })
+}
+
+/// What training begins with.
+struct Start<'a> {
+    rules: &'a Rules,
+    vocabulary: Vocabulary,
+    /// What pieces are encoded with; without it they are bytes.
+    base: Option<&'a Tokenizer>,
+    team: Team,
+}
+
+/// Lets `learn` go on after the merges in the log, and notes there what it has made, however it ended.
+fn go_on(
+    pieces: &dyn Source,
+    settings: &TrainSettings,
+    mut log: Option<MergeLog>,
+    progress: &Progress,
+    learn: impl FnOnce(Start, &mut Merges, Option<&mut MergeLog>) -> Result<()>,
+) -> Result<Merges> {
+    let rules = &Rules::new(settings);
+    let mut vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
+    let mut merges = log.as_ref().map_or_else(Merges::default, |log| log.learned(rules.merges));
+    progress.begin(Stage::Merge, rules.merges as u64);
+    progress.advance(merges.pairs.len() as u64);
+    if log.is_some() && merges.pairs.len() == rules.merges {
+        return Ok(merges);
+    }
+    let team = Team::new(thread_count(settings.threads));
+    // Encoding a piece with the merges so far is what the training had made of it: docs/how-bpe-works.md.
+    let so_far = match merges.pairs.is_empty() {
+        true => None,
+        false => Some(vocabulary.learn(&pieces.settings().splitter, settings.base, &merges.pairs)?),
+    };
+    let base = so_far.as_ref().or(settings.base);
+    let outcome = learn(Start { rules, vocabulary, base, team }, &mut merges, log.as_mut());
+    // Every merge was chosen with exact counts, so what was made before a stop is good.
+    let noted = log.map_or(Ok(()), |mut log| log.write(&merges));
+    outcome.and(noted).map(|()| merges)
+}
+
 /// All pieces as tokens of the base (bytes where there is none), by falling count.
 fn lay_out(
     counts: &Counts,
+    min_piece_count: u64,
     base: Option<&Tokenizer>,
     vocabulary: &Vocabulary,
     team: &Team,
     progress: &Progress,
 ) -> Result<Symbols> {
-    let order = by_falling_count(counts);
+    let order = by_falling_count(counts, min_piece_count);
     progress.check()?;
     let weight_of_all = order.iter().try_fold(0u64, |sum, &i| {
         let (piece, count) = counts.get(i as usize);
@@ -247,12 +313,13 @@ fn check_slots(sizes: &[usize]) -> Result<()> {
     Err(Error::BadSetting { reason })
 }
 
-/// The indices of all pieces that can hold a pair, most frequent first. Nearly all counts are small, so a
+/// The indices of all pieces that can hold a pair and are seen often enough, most frequent first. Nearly all counts are small, so a
 /// counting sort does most of the work; equal counts keep their order, which keeps reading sequential.
-fn by_falling_count(counts: &Counts) -> Vec<u32> {
+fn by_falling_count(counts: &Counts, least: u64) -> Vec<u32> {
     const SMALL: u64 = 4096;
-    let pairs = || (0..counts.len() as u32).filter(|&i| counts.piece(i as usize).len() > 1);
     let count = |i: u32| counts.count(i as usize);
+    let has_pairs = |&i: &u32| counts.piece(i as usize).len() > 1 && count(i) >= least;
+    let pairs = || (0..counts.len() as u32).filter(has_pairs);
     let mut order: Vec<u32> = pairs().filter(|&i| count(i) >= SMALL).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(count(i)));
 

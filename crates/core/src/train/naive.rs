@@ -39,8 +39,9 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
         None => (0..=255u8).map(|byte| (byte as u32, vec![byte])).collect(),
     };
     let ranks = bytes.iter().map(|(&id, bytes)| (bytes.clone(), id)).collect();
+    let kept = counts.iter().filter(|&(_, count)| count >= settings.min_piece_count);
     let mut pieces: Vec<(Vec<u32>, u64)> =
-        counts.iter().map(|(piece, count)| (encode_piece(piece, &ranks), count)).collect();
+        kept.map(|(piece, count)| (encode_piece(piece, &ranks), count)).collect();
     let alphabet = huggingface_order();
     let mut merges = Merges::default();
 

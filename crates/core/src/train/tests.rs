@@ -6,19 +6,20 @@ use super::*;
 use crate::count::Settings;
 use crate::split::Splitter;
 
-const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
+pub const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
 
-fn counts<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = (P, u64)>) -> Counts {
+pub fn counts<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = (P, u64)>) -> Counts {
     let splitter = Splitter::new("gpt2").unwrap();
     Counts::from_pieces(Settings { splitter, special_tokens: vec![], separator: None }, pieces).unwrap()
 }
 
-fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
+pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
     TrainSettings {
         merges,
         tie_break,
         min_frequency: 1,
         max_token_bytes: None,
+        min_piece_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,
@@ -26,13 +27,13 @@ fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
     }
 }
 
-fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
-    train(counts, settings, &Progress::new()).unwrap()
+pub fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
+    train(counts, settings, None, &Progress::new()).unwrap()
 }
 
 /// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD
 /// stand at other places in Hugging Face's alphabet.
-fn pieces() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
+pub fn pieces() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     let byte = prop_oneof![Just(b'a'), Just(b'b'), Just(b' '), Just(0u8), Just(0xAD)];
     let piece = prop_oneof![
         proptest::collection::vec(byte, 1..24),
@@ -52,12 +53,18 @@ proptest! {
         tie in 0..3usize,
         threads in 1..4usize,
         min_frequency in 1..4u64,
+        min_piece_count in 1..4u64,
         max_token_bytes in proptest::option::of(1..8usize),
         forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
     ) {
         let counts = counts(pieces);
         let settings = TrainSettings {
-            min_frequency, max_token_bytes, forbidden: &forbidden, threads, ..settings(merges, TIES[tie])
+            min_frequency,
+            min_piece_count,
+            max_token_bytes,
+            forbidden: &forbidden,
+            threads,
+            ..settings(merges, TIES[tie])
         };
         prop_assert_eq!(fast(&counts, &settings), naive::train(&counts, &settings));
     }
@@ -82,6 +89,7 @@ proptest! {
         tie in 0..3usize,
         threads in 1..4usize,
         min_frequency in 1..4u64,
+        min_piece_count in 1..3u64,
         max_token_bytes in proptest::option::of(1..8usize),
         forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
         slots in 0..200usize,
@@ -89,10 +97,15 @@ proptest! {
     ) {
         let counts = counts(pieces);
         let settings = TrainSettings {
-            min_frequency, max_token_bytes, forbidden: &forbidden, threads, ..settings(merges, TIES[tie])
+            min_frequency,
+            min_piece_count,
+            max_token_bytes,
+            forbidden: &forbidden,
+            threads,
+            ..settings(merges, TIES[tie])
         };
         let room = Room { slots, bits, folder: &std::env::temp_dir() };
-        let beyond = train_beyond(&counts, &settings, room, &Progress::new()).unwrap();
+        let beyond = train_beyond(&counts, &settings, None, room, &Progress::new()).unwrap();
         prop_assert_eq!(beyond, naive::train(&counts, &settings));
     }
 
@@ -121,7 +134,7 @@ fn counts_beyond_32_bits_are_right() {
 #[test]
 fn counts_that_would_overflow_are_an_error() {
     let counts = counts([("abc", u64::MAX / 2)]);
-    let error = train(&counts, &settings(1, TieBreak::Ids), &Progress::new()).unwrap_err();
+    let error = train(&counts, &settings(1, TieBreak::Ids), None, &Progress::new()).unwrap_err();
     assert!(matches!(error, Error::CountOverflow), "{error}");
 }
 
@@ -135,7 +148,7 @@ fn no_pairs_give_no_merges() {
 fn a_request_to_stop_is_heard() {
     let progress = Progress::new();
     progress.cancel();
-    let error = train(&counts([("abc", 1)]), &settings(2, TieBreak::Ids), &progress).unwrap_err();
+    let error = train(&counts([("abc", 1)]), &settings(2, TieBreak::Ids), None, &progress).unwrap_err();
     assert!(matches!(error, Error::Cancelled));
 }
 

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use super::TieBreak;
-use crate::Tokenizer;
+use crate::split::Splitter;
+use crate::{Result, Tokenizer};
 
 #[derive(Default)]
 pub struct Vocabulary {
@@ -59,6 +60,24 @@ impl Vocabulary {
         self.ends.push(self.bytes.len());
     }
 
+    /// Adds all these merges. Gives the tokenizer that they and the base make, to encode pieces with.
+    pub fn learn(
+        &mut self,
+        splitter: &Splitter,
+        base: Option<&Tokenizer>,
+        merges: &[(u32, u32)],
+    ) -> Result<Tokenizer> {
+        let tokenizer = Tokenizer::trained(base, merges, self.first_id, splitter.clone(), Vec::new())?;
+        let inside = self.inside();
+        let first = self.len() as u32;
+        let known = |id: u32| inside.get(&id).copied().unwrap_or_else(|| first + (id - self.first_id));
+        let merges: Vec<_> = merges.iter().map(|&(left, right)| (known(left), known(right))).collect();
+        for (left, right) in merges {
+            self.add(left, right);
+        }
+        Ok(tokenizer)
+    }
+
     /// The id that the world outside the trainer knows.
     pub fn outside(&self, token: u32) -> u32 {
         match self.outside.get(token as usize) {
@@ -67,9 +86,9 @@ impl Vocabulary {
         }
     }
 
-    /// From outside ids to the trainer's own, for the tokens training starts from.
+    /// From outside ids to the trainer's own.
     pub fn inside(&self) -> HashMap<u32, u32> {
-        self.outside.iter().enumerate().map(|(token, &id)| (id, token as u32)).collect()
+        (0..self.len() as u32).map(|token| (self.outside(token), token)).collect()
     }
 
     /// The trainer's id of each byte, where training starts from bytes.

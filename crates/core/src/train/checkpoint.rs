@@ -1,0 +1,387 @@
+//! Merges on disk while they are learned, so that a training which was killed goes on where it was.
+//!
+//! ```text
+//! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       whose merges these are
+//! 32 116 90210 9b1c0e77                                      left id, right id, how often it was seen
+//! ```
+//! Text, to be read by people too. Each line ends with the CRC-32 of all that was said up to there: a line that was torn, and
+//! all that follows it, is cut off, and training learns those merges again. What makes a merge depends on the pieces,
+//! the rules and the merges before it, never on how many are to come: so the log of a training serves any number of
+//! merges.
+//!
+//! Cost: one line a merge, appended and flushed to the disk every so many merges or seconds. Nothing is
+//! written inside the work on a merge.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{Merges, Source, TrainSettings};
+use crate::key::{self, PACKED};
+use crate::{Error, Result};
+
+const MAGIC: &str = "merganser merges 1";
+
+/// When to write what was learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointEvery {
+    Merges(usize),
+    Time(Duration),
+}
+
+/// The log of one training. Nobody else can open it meanwhile.
+pub struct MergeLog {
+    path: PathBuf,
+    file: File,
+    sum: crc32fast::Hasher,
+    /// What the file holds.
+    noted: Merges,
+    every: CheckpointEvery,
+    last: Instant,
+}
+
+impl MergeLog {
+    /// Opens the log of this very training, or starts it. The log of another one is an error, unless it is
+    /// `afresh`: then it is emptied, whatever it was.
+    pub fn open(
+        path: &Path,
+        pieces: &dyn Source,
+        settings: &TrainSettings,
+        afresh: bool,
+        every: CheckpointEvery,
+    ) -> Result<MergeLog> {
+        let cannot_write = |source| Error::Write { path: path.into(), source };
+        let cannot_read = |source| Error::Read { path: path.into(), source };
+        let mut open = OpenOptions::new();
+        let mut file =
+            open.read(true).write(true).create(true).truncate(false).open(path).map_err(cannot_write)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Error::BusyCheckpoint { path: path.into() });
+        }
+        let mut text = Vec::new();
+        if !afresh {
+            file.read_to_end(&mut text).map_err(cannot_read)?;
+        }
+        let ours = identity(pieces, settings)?;
+        let mut header = String::new();
+        let mut sum = crc32fast::Hasher::new();
+        push_line(&mut header, &format!("{MAGIC}\t{}", ours.join("\t")), &mut sum);
+        let mut log = MergeLog {
+            path: path.into(),
+            file,
+            sum: crc32fast::Hasher::new(),
+            noted: Merges::default(),
+            every,
+            last: Instant::now(),
+        };
+        let mut lines = text.split_inclusive(|&byte| byte == b'\n');
+        let mut end = 0;
+        match lines.next() {
+            // Part of our own header is the first thing that was ever written here, and was torn.
+            Some(first) if first.ends_with(b"\n") || !header.as_bytes().starts_with(first) => {
+                let found = log.check(first).map(|line| line.split('\t').map(str::to_owned).collect());
+                let found: Vec<String> = found.unwrap_or_default();
+                let difference = match found.split_first() {
+                    Some((magic, theirs)) if magic == MAGIC => difference(&ours, theirs),
+                    _ => Some("it is damaged, or something else".into()),
+                };
+                if let Some(reason) = difference {
+                    return Err(Error::OtherCheckpoint { path: path.into(), reason });
+                }
+                end += first.len();
+                for line in lines {
+                    let Some((pair, count)) = log.check(line).and_then(parse) else { break };
+                    log.noted.pairs.push(pair);
+                    log.noted.counts.push(count);
+                    end += line.len();
+                }
+                log.cut(end).map_err(cannot_write)?;
+            }
+            _ => {
+                log.cut(0).map_err(cannot_write)?;
+                log.sum = sum;
+                log.append(&header)?;
+                sync_folder(path);
+            }
+        }
+        Ok(log)
+    }
+
+    /// The first merges that stand in the log, as many as are asked for.
+    pub(super) fn learned(&self, most: usize) -> Merges {
+        let Merges { pairs, counts } = &self.noted;
+        let n = pairs.len().min(most);
+        Merges { pairs: pairs[..n].to_vec(), counts: counts[..n].to_vec() }
+    }
+
+    pub(super) fn write_if_due(&mut self, merges: &Merges) -> Result<()> {
+        let due = match self.every {
+            CheckpointEvery::Merges(n) => merges.pairs.len() >= self.noted.pairs.len() + n,
+            CheckpointEvery::Time(time) => self.last.elapsed() >= time,
+        };
+        if due { self.write(merges) } else { Ok(()) }
+    }
+
+    /// Notes the merges that are not in the log yet.
+    pub(super) fn write(&mut self, merges: &Merges) -> Result<()> {
+        let mut lines = String::new();
+        for i in self.noted.pairs.len()..merges.pairs.len() {
+            let ((left, right), count) = (merges.pairs[i], merges.counts[i]);
+            push_line(&mut lines, &format!("{left} {right} {count}"), &mut self.sum);
+            self.noted.pairs.push((left, right));
+            self.noted.counts.push(count);
+        }
+        self.last = Instant::now();
+        if lines.is_empty() { Ok(()) } else { self.append(&lines) }
+    }
+
+    fn append(&mut self, lines: &str) -> Result<()> {
+        let written = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    /// What a line says, if it is whole and stands where it was written.
+    fn check<'l>(&mut self, line: &'l [u8]) -> Option<&'l str> {
+        let (text, sum) = std::str::from_utf8(line).ok()?.strip_suffix('\n')?.rsplit_once(' ')?;
+        let mut whole = String::new();
+        let mut next = self.sum.clone();
+        push_line(&mut whole, text, &mut next);
+        if whole.as_bytes() != line || sum.len() != 8 {
+            return None;
+        }
+        self.sum = next;
+        Some(text)
+    }
+
+    /// Forgets what comes after `end`.
+    fn cut(&mut self, end: usize) -> std::io::Result<()> {
+        self.file.set_len(end as u64)?;
+        self.file.seek(SeekFrom::Start(end as u64)).map(|_| ())
+    }
+}
+
+/// Adds a line to `lines` and to the sum; its own sum is that of all before it and of what it says.
+fn push_line(lines: &mut String, text: &str, sum: &mut crc32fast::Hasher) {
+    sum.update(text.as_bytes());
+    lines.push_str(&format!("{text} {:08x}\n", sum.clone().finalize()));
+}
+
+fn parse(line: &str) -> Option<((u32, u32), u64)> {
+    let mut numbers = line.split(' ');
+    let (left, right) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    let count = numbers.next()?.parse().ok()?;
+    numbers.next().is_none().then_some(((left, right), count))
+}
+
+/// All that decides which merges are learned, as `name=value`.
+fn identity(pieces: &dyn Source, settings: &TrainSettings) -> Result<Vec<String>> {
+    let mut forbidden: Vec<_> = settings.forbidden.iter().map(|bytes| bytes.escape_ascii()).collect();
+    forbidden.sort_by_key(|bytes| bytes.to_string());
+    let forbidden: Vec<String> = forbidden.into_iter().map(|bytes| bytes.to_string()).collect();
+    Ok(vec![
+        format!("counts={}", known_by(pieces)?),
+        format!("special_tokens={forbidden:?}"),
+        format!("base={}", settings.base.map_or("none".into(), crate::tokens::fingerprint)),
+        format!("first_id={}", settings.first_id),
+        format!("tie_break={:?}", settings.tie_break),
+        format!("min_frequency={}", settings.min_frequency),
+        format!("max_token_bytes={}", settings.max_token_bytes.map_or("none".into(), |n| n.to_string())),
+        format!("min_piece_count={}", settings.min_piece_count),
+    ])
+}
+
+/// The same for the same pieces and counts in whatever order.
+fn known_by(pieces: &dyn Source) -> Result<String> {
+    let (mut different, mut total, mut sum) = (0u64, 0u64, 0u64);
+    pieces.for_each(&mut |piece, count| {
+        let seed = 0x9E37_79B9;
+        let hash = match piece.len() {
+            ..=PACKED => key::hash(key::pack(piece, 0, piece.len()), seed),
+            _ => key::hash_long(piece, seed),
+        };
+        different += 1;
+        total += count;
+        sum = sum.wrapping_add(key::mix(hash, count ^ 0x7F4A_7C15));
+        Ok(())
+    })?;
+    Ok(format!("{different} different pieces, {total} in all, {sum:016x}"))
+}
+
+fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
+    let (ours, theirs) = match ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs) {
+        Some(found) => found,
+        None if ours.len() == theirs.len() => return None,
+        None => return Some("it was made by another version".into()),
+    };
+    Some(format!("it was made with {theirs}, and not with {ours}"))
+}
+
+/// Makes a new file survive a power cut, where the system lets a folder be flushed.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::{TIES, counts, fast, pieces, settings};
+    use super::super::{Room, train, train_beyond};
+    use super::*;
+    use crate::count::Counts;
+    use crate::split::Splitter;
+    use crate::{Progress, Tokenizer};
+
+    /// A file of its own for each case.
+    fn log_path() -> PathBuf {
+        use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("merganser-merges-{}-{}.log", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        std::env::temp_dir().join(name)
+    }
+
+    fn logged(path: &Path, counts: &Counts, settings: &TrainSettings) -> Result<Merges> {
+        let log = MergeLog::open(path, counts, settings, false, CheckpointEvery::Merges(3))?;
+        train(counts, settings, Some(log), &Progress::new())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn going_on_after_any_merge_changes_nothing(
+            first in pieces(),
+            then in pieces(),
+            tie in 0..3usize,
+            threads in 1..3usize,
+            based: bool,
+            min_frequency in 1..3u64,
+            min_piece_count in 1..3u64,
+            max_token_bytes in proptest::option::of(2..8usize),
+            forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
+        ) {
+            let splitter = Splitter::new("gpt2").unwrap();
+            let learned = fast(&counts(first), &settings(12, TIES[tie])).pairs;
+            let base = Tokenizer::trained(None, &learned, 256, splitter, vec![]).unwrap();
+            let settings = TrainSettings {
+                threads,
+                min_frequency,
+                min_piece_count,
+                max_token_bytes,
+                forbidden: &forbidden,
+                base: based.then_some(&base),
+                first_id: base.next_id() + 5,
+                ..settings(40, TIES[tie])
+            };
+            let counts = counts(then);
+            let whole = fast(&counts, &settings);
+            for stop in 0..=whole.pairs.len() {
+                let path = log_path();
+                let part = logged(&path, &counts, &TrainSettings { merges: stop, ..settings }).unwrap();
+                prop_assert_eq!(&part.pairs[..], &whole.pairs[..stop]);
+                let log = std::fs::read(&path).unwrap();
+                prop_assert_eq!(&logged(&path, &counts, &settings).unwrap(), &whole);
+                if stop % 5 != 0 {
+                    std::fs::remove_file(path).unwrap();
+                    continue;
+                }
+                std::fs::write(&path, log).unwrap();
+                let log = MergeLog::open(&path, &counts, &settings, false, CheckpointEvery::Merges(3)).unwrap();
+                let room = Room { slots: 3 * stop, bits: 4, folder: &std::env::temp_dir() };
+                let beyond = train_beyond(&counts, &settings, Some(log), room, &Progress::new()).unwrap();
+                prop_assert_eq!(&beyond, &whole);
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+
+        #[test]
+        fn a_torn_log_is_good_up_to_where_it_was_torn(pieces in pieces(), cut: prop::sample::Index, flip: bool) {
+            let (path, counts, settings) = (log_path(), counts(pieces), settings(40, TIES[0]));
+            let whole = logged(&path, &counts, &settings).unwrap();
+            let mut text = std::fs::read(&path).unwrap();
+            let header = text.iter().position(|&byte| byte == b'\n').unwrap();
+            let cut = cut.index(text.len());
+            if flip && cut > header {
+                text[cut] ^= 1;
+            } else {
+                text.truncate(cut);
+            }
+            std::fs::write(&path, &text).unwrap();
+            prop_assert_eq!(logged(&path, &counts, &settings).unwrap(), whole.clone());
+            prop_assert_eq!(logged(&path, &counts, &settings).unwrap(), whole);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_log_of_another_training_is_refused_and_says_why() {
+        let (path, ours, rules) = (log_path(), counts([("abab", 3), ("ab", 1)]), settings(2, TIES[0]));
+        let whole = logged(&path, &ours, &rules).unwrap();
+        for (counts, settings, why) in [
+            (counts([("abab", 3), ("ab", 2)]), settings(2, TIES[0]), "2 different pieces, 5 in all"),
+            (counts([("abab", 3), ("ac", 1)]), settings(2, TIES[0]), "2 different pieces, 4 in all"),
+            (counts([("abab", 3), ("ab", 1)]), settings(2, TIES[2]), "tie_break=Bytes"),
+            (
+                counts([("abab", 3), ("ab", 1)]),
+                TrainSettings { min_piece_count: 2, ..settings(2, TIES[0]) },
+                "min_piece_count=2",
+            ),
+        ] {
+            let error = logged(&path, &counts, &settings).unwrap_err();
+            assert!(
+                matches!(&error, Error::OtherCheckpoint { reason, .. } if reason.contains(why)),
+                "{error}"
+            );
+        }
+        assert_eq!(logged(&path, &ours, &rules).unwrap(), whole);
+
+        std::fs::write(&path, "a letter\nto a friend\n").unwrap();
+        let error = logged(&path, &ours, &rules).unwrap_err();
+        assert!(error.to_string().contains("something else"), "{error}");
+        let log = MergeLog::open(&path, &ours, &rules, true, CheckpointEvery::Merges(1)).unwrap();
+        assert_eq!(train(&ours, &rules, Some(log), &Progress::new()).unwrap(), whole);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_log_has_one_writer() {
+        let (path, counts, settings) = (log_path(), counts([("abab", 3)]), settings(2, TIES[0]));
+        let open = || MergeLog::open(&path, &counts, &settings, false, CheckpointEvery::Merges(1));
+        let first = open().unwrap();
+        assert!(matches!(open(), Err(Error::BusyCheckpoint { .. })));
+        drop(first);
+        assert!(open().is_ok());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_stop_leaves_all_merges_so_far_in_the_log() {
+        let pieces: Vec<(String, u64)> =
+            (0..30_000).map(|n: u64| (format!("{:x}", n * n * n), n % 5 + 1)).collect();
+        let (path, counts, settings) = (log_path(), counts(pieces), settings(20_000, TIES[0]));
+        let progress = Progress::new();
+        let every = CheckpointEvery::Time(Duration::from_secs(3600));
+        let log = MergeLog::open(&path, &counts, &settings, false, every).unwrap();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while progress.snapshot().1 < 100 {
+                    std::hint::spin_loop();
+                }
+                progress.cancel();
+            });
+            train(&counts, &settings, Some(log), &progress)
+        });
+        assert!(matches!(outcome, Err(Error::Cancelled)));
+        let noted = MergeLog::open(&path, &counts, &settings, false, every).unwrap().noted;
+        let whole = fast(&counts, &settings);
+        assert!((100..20_000).contains(&noted.pairs.len()), "{}", noted.pairs.len());
+        assert_eq!(noted.pairs[..], whole.pairs[..noted.pairs.len()]);
+        assert_eq!(logged(&path, &counts, &settings).unwrap(), whole);
+        std::fs::remove_file(path).unwrap();
+    }
+}

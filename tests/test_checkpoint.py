@@ -1,0 +1,163 @@
+"""Checkpoints: a training that was stopped goes on to the identical tokenizer."""
+
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kills import VOCAB_SIZE, check_killed_trainings_go_on, command, write_counts
+from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
+from merganser.training import LOG_NAME, TIE_BREAKS
+
+COUNTS = Counts({b"abab": 3, b"abc": 2, b"bcbc": 4, b"cab": 1})
+
+
+def quietly(*args: Any, **settings: Any) -> Tokenizer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MerganserWarning)
+        return merganser.train(*args, **settings)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.sampled_from("aabcé"), min_size=1, max_size=12).map(str.encode),
+        st.integers(1, 9),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from(TIE_BREAKS),
+    st.integers(0, 20),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_smaller_and_larger_trainings_share_a_log(
+    tmp_path_factory: pytest.TempPathFactory,
+    pieces: dict[bytes, int],
+    tie_break: str,
+    merges: int,
+    min_piece_count: int,
+    based: bool,
+) -> None:
+    counts = Counts(pieces, special_tokens=["<s>"])
+    base = quietly(Counts({b"abab": 2}, special_tokens=["<s>"]), 259) if based else None
+    settings = {"tie_break": tie_break, "min_piece_count": min_piece_count, "base": base}
+    engine = Local(work_dir=tmp_path_factory.mktemp("work"), checkpoint_every=2)
+    for size in (260 + merges, 280, 262):
+        logged = quietly(counts, size, engine=engine, **settings)
+        alone = quietly(counts, size, **settings)
+        assert logged == alone
+        assert logged.merge_counts == alone.merge_counts
+        assert logged.training == alone.training
+
+
+def stop_after(merges: int) -> Any:
+    def watch(stage: str, done: int, total: int) -> None:
+        if stage == "merge" and done >= merges:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_what_was_learned_before_ctrl_c_is_not_learned_again(tmp_path: Path) -> None:
+    pieces = {f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)}
+    engine = Local(work_dir=tmp_path / "new" / "folder")
+    with pytest.raises(KeyboardInterrupt):
+        merganser.train(Counts(pieces), 20_000, engine=engine, progress=stop_after(1000))
+    assert (tmp_path / "new" / "folder" / LOG_NAME).read_text().count("\n") > 1000
+    first_told = []
+    resumed = merganser.train(
+        Counts(pieces), 20_000, engine=engine, progress=lambda *state: first_told.append(state)
+    )
+    assert next(done for stage, done, _ in first_told if stage == "merge" and done) >= 1000
+    assert resumed == merganser.train(Counts(pieces), 20_000)
+
+
+def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None:
+    engine = Local(work_dir=tmp_path)
+    merganser.train(COUNTS, 258, engine=engine)
+    others: list[tuple[Counts, dict[str, Any], str]] = [
+        (Counts({b"abab": 3}), {}, "counts=4 different pieces"),
+        (COUNTS, {"tie_break": "bytes"}, "tie_break=Ids"),
+        (COUNTS, {"min_frequency": 2}, "min_frequency=1"),
+        (COUNTS, {"max_token_bytes": 3}, "max_token_bytes=none"),
+        (COUNTS, {"min_piece_count": 2}, "min_piece_count=1"),
+        (COUNTS, {"base": merganser.train(COUNTS, 257)}, "base=none"),
+    ]
+    for counts, settings, why in others:
+        with pytest.raises(CheckpointError, match=f"{why}.*choose another work folder"):
+            merganser.train(counts, 258, engine=engine, **settings)
+    assert merganser.train(COUNTS, 259, engine=engine) == merganser.train(COUNTS, 259)
+    afresh = Local(work_dir=tmp_path, resume=False)
+    by_bytes = merganser.train(COUNTS, 258, tie_break="bytes", engine=afresh)
+    assert by_bytes == merganser.train(COUNTS, 258, tie_break="bytes", engine=engine)
+
+
+def test_the_order_of_pieces_makes_no_other_work(tmp_path: Path) -> None:
+    engine = Local(work_dir=tmp_path)
+    merganser.train(COUNTS, 258, engine=engine)
+    backwards = Counts(dict(reversed(COUNTS.to_dict().items())))
+    assert merganser.train(backwards, 259, engine=engine) == merganser.train(COUNTS, 259)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="choose another"):
+        merganser.train(COUNTS, 258, engine=Local(work_dir=tmp_path / "file" / "work"))
+    with pytest.raises(SettingsError, match="checkpoint_every"):
+        Local(checkpoint_every=0)
+
+
+def test_kills_change_nothing(tmp_path: Path) -> None:
+    check_killed_trainings_go_on(tmp_path, 6, seed=0)
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, tmp_path: Path) -> None:
+    write_counts(tmp_path)
+    log = tmp_path / "work" / LOG_NAME
+    logged = command("out", "--work-dir", "work", "--checkpoint-every", "50")
+    with subprocess.Popen(logged, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 50):
+            time.sleep(0.001)
+        process.send_signal(stop)
+        _, told = process.communicate(timeout=20)
+    assert process.returncode == code
+    lines = [line for line in told.splitlines() if line]  # click ends the line of a ^C
+    assert lines == ["what was done is in work; the same command again goes on there", "stopped"]
+    assert 50 < log.read_text().count("\n") < VOCAB_SIZE - 256
+    assert not (tmp_path / "out").exists()
+    subprocess.run(command("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    counts = Counts.load(tmp_path / "all.counts")
+    assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)
+
+
+def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
+    write_counts(tmp_path)
+    script = (
+        "import resource, signal, sys\n"
+        "from merganser.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = command("out", "--work-dir", "work", "--checkpoint-every", "100")[5:]
+    full = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert full.returncode == 1
+    assert full.stderr.startswith("error: cannot write work/merges.log")
+    assert (tmp_path / "work" / LOG_NAME).stat().st_size > 10_000
+    subprocess.run(command("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    counts = Counts.load(tmp_path / "all.counts")
+    assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)

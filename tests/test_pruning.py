@@ -1,0 +1,125 @@
+"""Pruning: what the certificate calls proven is what training on all pieces makes."""
+
+import itertools
+import warnings
+from typing import Any
+
+import merganser
+import pytest
+from corpora import corpus_text
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser import Counts, Local, MerganserWarning, SettingsError, Tokenizer
+from merganser.training import TIE_BREAKS
+from oracle import train
+
+pieces = st.dictionaries(
+    st.text(st.sampled_from("aabcé "), min_size=1, max_size=12).map(str.encode),
+    st.integers(1, 6),
+    min_size=1,
+    max_size=20,
+)
+
+
+def quietly(*args: Any, **settings: Any) -> Tokenizer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MerganserWarning)
+        return merganser.train(*args, **settings)
+
+
+def shared(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]]) -> int:
+    """How many merges are the same before the first that is not."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
+@given(
+    pieces,
+    st.integers(1, 5),
+    st.sampled_from(TIE_BREAKS),
+    st.integers(1, 4),
+    st.none() | st.integers(1, 6),
+    st.sampled_from([(), ("ab",), ("aa", "bc")]),
+    st.sampled_from([1, 2]),
+)
+def test_proven_is_exactly_what_the_oracle_makes_of_all_pieces(
+    pieces: dict[bytes, int],
+    min_piece_count: int,
+    tie_break: str,
+    min_frequency: int,
+    max_token_bytes: int | None,
+    special_tokens: tuple[str, ...],
+    threads: int,
+) -> None:
+    limits = {"min_frequency": min_frequency, "max_token_bytes": max_token_bytes}
+    tokenizer = quietly(
+        Counts(pieces, special_tokens=special_tokens),
+        256 + 20 + len(special_tokens),
+        tie_break=tie_break,
+        min_piece_count=min_piece_count,
+        engine=Local(threads=threads),
+        **limits,
+    )
+    kept = {piece: count for piece, count in pieces.items() if count >= min_piece_count}
+    assert tokenizer.merges == train(kept, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
+    truth = train(pieces, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
+    facts = tokenizer.training
+    assert facts["proven_merges"] == shared(tokenizer.merges, truth)
+    assert facts["dropped_pieces"] == len(pieces) - len(kept)
+    assert facts["dropped_total"] == sum(pieces.values()) - sum(kept.values())
+
+
+@given(pieces, pieces, st.integers(2, 5), st.sampled_from(TIE_BREAKS))
+def test_a_base_is_where_both_begin(
+    first: dict[bytes, int], then: dict[bytes, int], min_piece_count: int, tie_break: str
+) -> None:
+    base = quietly(Counts(first), 266, tie_break=tie_break)
+    settings = {"tie_break": tie_break, "base": base}
+    pruned = quietly(Counts(then), base.vocab_size + 15, min_piece_count=min_piece_count, **settings)
+    truth = quietly(Counts(then), base.vocab_size + 15, **settings)
+    proven = pruned.training["proven_merges"]
+    assert proven == shared(pruned.merges, truth.merges) - len(base.merges)
+
+
+@pytest.mark.parametrize("name", ["python-stdlib", "tinyshakespeare.txt"])
+@pytest.mark.parametrize("min_piece_count", [2, 10])
+def test_real_text_is_proven_up_to_the_first_difference(name: str, min_piece_count: int) -> None:
+    counts = merganser.count(name if name == "python-stdlib" else [corpus_text(name)])
+    truth = merganser.train(counts, 4000)
+    pruned = quietly(counts, 4000, min_piece_count=min_piece_count)
+    facts = pruned.training
+    assert facts["proven_merges"] == shared(pruned.merges, truth.merges)
+    assert facts["checked_merges"] == facts["proven_merges"] + 1
+    # Rare pieces are 0.6 to 5 % of this text, and the first pairs lie closer together: the orders part early.
+    assert 0 < facts["proven_merges"] < len(pruned.merges)
+    assert truth.training["proven_merges"] == len(truth.merges)
+
+
+def test_the_certificate_does_not_depend_on_threads() -> None:
+    counts = merganser.count("python-stdlib")
+    one, two = (
+        merganser.train(counts, 1000, min_piece_count=3, engine=Local(threads=threads)) for threads in (1, 2)
+    )
+    assert one.training == two.training
+
+
+def test_nobody_has_to_wait_for_a_certificate() -> None:
+    stages = []
+    counts = Counts({b"abab": 3, b"ac": 1})
+    tokenizer = merganser.train(
+        counts, 257, min_piece_count=2, certify=False, progress=lambda stage, *_: stages.append(stage)
+    )
+    assert tokenizer.training["proven_merges"] is None
+    assert tokenizer.training["dropped_pieces"] == 1
+    assert "certify" not in stages
+
+
+def test_pieces_cannot_be_seen_less_than_never() -> None:
+    with pytest.raises(SettingsError, match="min_piece_count must be at least 1"):
+        merganser.train(["abc"], 257, min_piece_count=0)
+
+
+def test_all_pieces_may_be_dropped() -> None:
+    with pytest.warns(MerganserWarning, match="min_piece_count=9"):
+        tokenizer = merganser.train(["abc"], 257, min_piece_count=9)
+    assert tokenizer.vocab_size == 256
+    assert tokenizer.training["proven_merges"] == 0

@@ -28,6 +28,7 @@ from merganser.errors import (
     WriteError,
 )
 from merganser.loading import load
+from merganser.reading import Reading, Skipped
 from merganser.tokenizer import Spans, Tokenizer
 from merganser.tokens import Tokens
 from merganser.training import train
@@ -44,7 +45,9 @@ __all__ = [
     "MerganserError",
     "MerganserWarning",
     "PatternError",
+    "Reading",
     "SettingsError",
+    "Skipped",
     "Spans",
     "StreamDecoder",
     "Tokenizer",

@@ -151,9 +151,10 @@ def test_encoding_goes_on_inside_a_file_of_records(tmp_path: Path, name: str) ->
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_what_python_writes_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_what_python_writes_is_read_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
     folder = tmp_path_factory.mktemp("read")
-    texts = [text.replace("\r", "") for text in texts if text.isprintable() or "\ud800" > max(text)]
     expected = merganser.count([*texts, "end"])
     for name, write in FORMATS.items():
         file = folder / name
@@ -334,7 +335,11 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("name", ["x.txt.zst", "x.jsonl.zst", "x.csv.zst"])
 def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
     """Gigabytes that take no room; on_error="skip" must not take the stop for a damaged file."""
-    line = {"x.txt.zst": b"some words ", "x.jsonl.zst": b'{"text": "some words"}\n', "x.csv.zst": b"some words\n"}[name]
+    line = {
+        "x.txt.zst": b"some words ",
+        "x.jsonl.zst": b'{"text": "some words"}\n',
+        "x.csv.zst": b"some words\n",
+    }[name]
     member = zstd(line * 2_000_000)
     head = zstd(b"text\n") if "csv" in name else b""
     (tmp_path / name).write_bytes(head + member * 200)

@@ -8,8 +8,8 @@
 | an iterable of `Path`       | each of them as above                                                       |
 | an iterable of `str`/`bytes`| documents, pulled `buffer_size` at a time                                   |
 
-A file whose name ends in `.counts` is taken as counts that were saved, not as text. `merganser.reading` says what other
-files hold by their names: JSON, CSV or text, compressed or not.
+A file whose name ends in `.counts` is taken as counts that were saved, not as text. Other files hold JSON,
+CSV or text by their names, compressed or not: `merganser.reading` has the table.
 """
 
 import glob
@@ -44,7 +44,7 @@ class Corpus:
     counts: tuple[Path, ...] = ()
     stdin: bool = False
     documents: Iterable[list[Document]] | None = None
-    reading: Reading = Reading()
+    reading: Reading = field(default_factory=Reading)
     #: What engines had to skip so far.
     skips: Skips = field(default_factory=Skips, compare=False)
 

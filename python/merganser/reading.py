@@ -11,7 +11,8 @@ What a file holds follows from its name, and how it is compressed from its first
 | everything else                    | text                                                                  |
 | each also `.gz .zst .xz .bz2`      | decompressed as it is read                                            |
 
-A `text_key` with dots leads through objects: `a.b` is the key `b` of the object at the key `a`, or the key `a.b`.
+A `text_key` with dots leads through objects: `a.b` is the key `b` of the object at the key `a`, or the key
+`a.b`.
 """
 
 import re
@@ -24,7 +25,17 @@ from merganser.errors import MerganserWarning, SettingsError
 
 OnError = Literal["stop", "skip"]
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -42,8 +53,8 @@ class Reading:
     """How files are read.
 
     text_key: the key of JSON objects, or the column, that holds the text.
-    on_error: "stop" at what cannot be read, or "skip" it: the record, the file, or the rest of a damaged file.
-        What was skipped is counted, and a `MerganserWarning` says what it was.
+    on_error: "stop" at what cannot be read, or "skip" it: the record, the file, or the rest of a damaged
+        file. What was skipped is counted, and a `MerganserWarning` says what it was.
     max_ratio: how many times its size a compressed file may grow to, once it has grown to 64 MB.
     max_size: how large a compressed file may become: bytes, or a string like "500GB".
     max_window: how much memory decompressing one file may take, likewise; `zstd --long=31` needs "2GiB".
@@ -68,7 +79,9 @@ class Reading:
                 max_window=_bytes(self.max_window, "max_window"),
             )
         except (TypeError, OverflowError) as error:
-            raise SettingsError(f"text_key is a string, the limits are whole numbers below 2^64: {error}") from None
+            raise SettingsError(
+                f"text_key is a string, the limits are whole numbers below 2^64: {error}"
+            ) from None
 
 
 @dataclass(frozen=True)

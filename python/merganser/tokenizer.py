@@ -15,10 +15,12 @@ from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
     import tiktoken
+    from typing_extensions import Unpack
 
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
+    from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
 

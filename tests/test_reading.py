@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import merganser
@@ -18,7 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import CorpusError, MerganserWarning, Reading, SettingsError, Skipped
-from merganser.cli import main
+from merganser.cli import main, options
+from merganser.reading import ReadingOptions
 
 DOCUMENTS = [
     "one two\nthree",
@@ -218,7 +220,7 @@ def test_one_unreadable_file_among_a_thousand(tmp_path: Path) -> None:
 def test_the_report_is_short_however_much_was_skipped(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("oops\n" * 5000)
     with pytest.warns(MerganserWarning, match="skipped 5,000 records that could not be read") as warned:
-        counts = merganser.count([tmp_path / "x.jsonl"] * 1, on_error="skip")
+        counts = merganser.count(tmp_path / "x.jsonl", on_error="skip")
     message = str(warned[0].message)
     assert "line 1:" in message
     assert "line 3:" in message
@@ -355,6 +357,11 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
                 break
         assert said == "stopped\n"
         assert time.perf_counter() - start < 0.5
+
+
+def test_functions_and_commands_know_every_setting() -> None:
+    names = tuple(field.name for field in fields(Reading))
+    assert names == tuple(ReadingOptions.__annotations__) == options.FILE_OPTIONS
 
 
 def test_skipped_is_a_value() -> None:

@@ -17,7 +17,7 @@ A `text_key` with dots leads through objects: `a.b` is the key `b` of the object
 
 import re
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from merganser import _core
@@ -58,6 +58,11 @@ class Reading:
     max_ratio: how many times its size a compressed file may grow to, once it has grown to 64 MB.
     max_size: how large a compressed file may become: bytes, or a string like "500GB".
     max_window: how much memory decompressing one file may take, likewise; `zstd --long=31` needs "2GiB".
+
+    `count`, `train` and `encode_corpus` take these by name: `count("x.jsonl.gz", text_key="body")`.
+
+    >>> Reading(text_key="body", max_size="2GB").on_error
+    'stop'
     """
 
     text_key: str = "text"
@@ -142,6 +147,3 @@ def _bytes(size: int | str, what: str) -> int:
     if not match:
         raise SettingsError(f'{what} is a number of bytes or a size like "500GB", not {size!r}')
     return int(float(match[1]) * _UNITS[match[2] or ""])
-
-
-assert [field.name for field in fields(Reading)] == list(ReadingOptions.__annotations__)

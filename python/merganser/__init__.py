@@ -29,6 +29,7 @@ from merganser.errors import (
     WriteError,
 )
 from merganser.loading import load
+from merganser.reading import Reading, Skipped
 from merganser.tokenizer import Spans, Tokenizer
 from merganser.tokens import Tokens
 from merganser.training import train
@@ -46,7 +47,9 @@ __all__ = [
     "MerganserError",
     "MerganserWarning",
     "PatternError",
+    "Reading",
     "SettingsError",
+    "Skipped",
     "Spans",
     "StreamDecoder",
     "Tokenizer",

@@ -8,7 +8,8 @@
 | an iterable of `Path`       | each of them as above                                                       |
 | an iterable of `str`/`bytes`| documents, pulled `buffer_size` at a time                                   |
 
-A file whose name ends in `.counts` is taken as counts that were saved, not as text.
+A file whose name ends in `.counts` is taken as counts that were saved, not as text. Other files hold JSON,
+CSV or text by their names, compressed or not: `merganser.reading` has the table.
 """
 
 import glob
@@ -17,11 +18,12 @@ import sys
 import sysconfig
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
+from merganser.reading import Reading, Skips
 
 Document = str | bytes
 Source = str | os.PathLike[str] | Iterable[os.PathLike[str]] | Iterable[Document]
@@ -42,6 +44,9 @@ class Corpus:
     counts: tuple[Path, ...] = ()
     stdin: bool = False
     documents: Iterable[list[Document]] | None = None
+    reading: Reading = field(default_factory=Reading)
+    #: What engines had to skip so far.
+    skips: Skips = field(default_factory=Skips, compare=False)
 
     @property
     def has_text(self) -> bool:
@@ -55,8 +60,12 @@ class Corpus:
         )
 
 
-def resolve(source: Source, buffer_size: int) -> Corpus:
+def resolve(source: Source, buffer_size: int, reading: Reading | None = None) -> Corpus:
     """Finds the corpus; nothing is read but the first item of an iterable."""
+    return replace(_resolve(source, buffer_size), reading=reading or Reading())
+
+
+def _resolve(source: Source, buffer_size: int) -> Corpus:
     if buffer_size < 1:
         raise SettingsError(f"buffer_size must be at least 1, not {buffer_size}")
     if isinstance(source, str | os.PathLike):
@@ -75,7 +84,7 @@ def resolve(source: Source, buffer_size: int) -> Corpus:
         message = (
             f"{first!r} is taken as a text, but there is a file of that name: for files, pass Path objects"
         )
-        warnings.warn(message, MerganserWarning, stacklevel=3)
+        warnings.warn(message, MerganserWarning, stacklevel=4)
     items = chain([first], items)
     if isinstance(first, os.PathLike):
         return _at([_path(item) for item in items])

@@ -8,12 +8,17 @@ training from the whole. They are kept in files of their own (`save`, `load`: ex
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merganser import _core
 from merganser.corpus import Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.formats import tsv
+from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Counts:
@@ -25,8 +30,10 @@ class Counts:
     True
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_native", "skipped")
     _native: _core.Counts
+    #: What could not be read when these were counted. Files of counts do not keep it.
+    skipped: Skipped
 
     def __init__(
         self,
@@ -39,6 +46,7 @@ class Counts:
         documents: int = 0,
     ) -> None:
         settings = Settings().replaced_by(pattern, special_tokens, separator)
+        self.skipped = Skipped()
         self._native = _core.Counts(
             dict(pieces),
             settings.pattern,
@@ -49,9 +57,10 @@ class Counts:
         )
 
     @classmethod
-    def _of(cls, native: _core.Counts) -> "Counts":
+    def _of(cls, native: _core.Counts, skipped: Skipped = Skipped()) -> "Counts":  # noqa: B008  # never changes
         counts = cls.__new__(cls)
         counts._native = native
+        counts.skipped = skipped
         return counts
 
     @classmethod
@@ -133,7 +142,7 @@ class Counts:
     def __add__(self, other: object) -> "Counts":
         if not isinstance(other, Counts):
             return NotImplemented
-        return Counts._of(self._native.plus(other._native))
+        return Counts._of(self._native.plus(other._native), self.skipped + other.skipped)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -171,6 +180,7 @@ def count(
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
+    **reading: "Unpack[ReadingOptions]",
 ) -> Counts:
     """Counts the pieces of a corpus; see `merganser.corpus` for what a corpus can be.
 
@@ -179,18 +189,21 @@ def count(
     special_tokens: cut out of the text before it is split, and never counted.
     separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
     progress: called with the stage, what is done and the total; an exception in it stops the work.
+    text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
 
     Where the corpus has `.counts` files, the settings that are not given follow theirs.
 
     >>> count(["to be or not to be"]).to_dict()[b" be"]
     2
     """
-    found = resolve(corpus, buffer_size)
+    found = resolve(corpus, buffer_size, Reading(**reading))
     ready = [Counts.load(path) for path in found.counts]
     default = ready[0].settings if ready else Settings()
     settings = default.replaced_by(pattern, special_tokens, separator)
     if found.has_text:
-        total = Counts._of((engine or Local()).count(found, settings, progress))
+        native = (engine or Local()).count(found, settings, progress)
+        total = Counts._of(native, found.skips.skipped)
+        total.skipped.warn()
     else:
         total = empty(settings)
     for part in ready:

@@ -19,10 +19,13 @@ from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError, WriteError
 from merganser.files import written_whole
+from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.settings import Separator, Settings
 from merganser.tokens import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from merganser.tokenizer import Tokenizer
 
 Format = Literal["bin", "npy", "llmc", "megatron"]
@@ -51,6 +54,7 @@ class Start:
     shard: int = 0
     part: int = 0
     offset: int = 0
+    within: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Outcome:
     tokens: Tokens
     #: How many shards were there already.
     found: int
+    #: What could not be read, in this run.
+    skipped: Skipped
 
 
 def encode_corpus(
@@ -76,6 +82,7 @@ def encode_corpus(
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
+    **reading: "Unpack[ReadingOptions]",
 ) -> Outcome:
     """See `Tokenizer.encode_corpus`."""
     settings = TokenSettings(
@@ -89,7 +96,7 @@ def encode_corpus(
     )
     if shard_tokens < 1:
         raise SettingsError(f"shard_tokens must be at least 1, not {shard_tokens}")
-    corpus = resolve(source, buffer_size)
+    corpus = resolve(source, buffer_size, Reading(**reading))
     if corpus.counts:
         raise CorpusError(f"{corpus.counts[0]} holds counts and no text that could be encoded")
     facts = {
@@ -97,6 +104,7 @@ def encode_corpus(
         "tokenizer": _core.fingerprint(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         **asdict(settings),
+        "text_key": corpus.reading.text_key,
         "corpus": _corpus_facts(corpus),
     }
     folder = Path(out)
@@ -135,7 +143,9 @@ def encode_corpus(
             "invalid_bytes": sum(shard.invalid_bytes or 0 for shard in shards),
         }
         _write_facts(folder, {**facts, "complete": True, **totals})
-    return Outcome(Tokens.open(folder), found)
+    skipped = corpus.skips.skipped
+    skipped.warn()
+    return Outcome(Tokens.open(folder), found, skipped)
 
 
 def _begin(folder: Path, facts: dict[str, Any], overwrite: bool) -> Start | None:

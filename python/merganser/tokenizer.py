@@ -15,10 +15,12 @@ from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
     import tiktoken
+    from typing_extensions import Unpack
 
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
+    from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
 
@@ -143,6 +145,7 @@ class Tokenizer(_core.Tokenizer):
         engine: "Local | None" = None,
         progress: "ProgressCallback | None" = None,
         buffer_size: int = 8192,
+        **reading: "Unpack[ReadingOptions]",
     ) -> "Tokens":
         """Encodes a corpus of any size and writes the ids to the folder `out`; see `merganser.corpus` for
         what a corpus can be, and `merganser.Tokens` for what comes of it.
@@ -157,6 +160,7 @@ class Tokenizer(_core.Tokenizer):
             are encoded as the text they are.
         shard_tokens: a file ends with the document that brings it to so many tokens.
         overwrite: empties the folder of tokens first.
+        text_key, on_error, max_ratio, max_size, max_window: see `merganser.Reading`.
 
         A run that was interrupted goes on at the last finished shard when it is started again in the same
         way, and the files come out the same. A folder that was made of anything else is refused.
@@ -178,6 +182,7 @@ class Tokenizer(_core.Tokenizer):
             engine=engine,
             progress=progress,
             buffer_size=buffer_size,
+            **reading,
         ).tokens
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":

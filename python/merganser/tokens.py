@@ -255,12 +255,14 @@ def _read_sidecar(file: Path) -> Shard:
     facts = _read_json(file)
     numbers = [facts.get(name) for name in ("tokens", "documents", "bytes", "invalid_bytes")]
     place = facts.get("next")
+    if isinstance(place, dict):
+        numbers += [place.get(name) for name in ("part", "offset", "within")]
     right = (
         facts.get("format") in ("bin", "npy", "llmc", "megatron")
         and facts.get("dtype") in ("uint16", "uint32", "int32")
         and isinstance(facts.get("crc32"), str)
         and isinstance(place, dict)
-        and all(type(n) is int and n >= 0 for n in (*numbers, place.get("part"), place.get("offset")))
+        and all(type(n) is int and n >= 0 for n in numbers)
     )
     if not right:
         raise TokensError(f"{file} is damaged: it lacks something; encode the corpus again")

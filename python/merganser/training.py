@@ -7,15 +7,19 @@ and when it is stopped. Started again in the same way it goes on from there, to 
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from merganser import _core
 from merganser.corpus import Source
 from merganser.counts import Counts, count, empty
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError, WriteError
+from merganser.reading import ReadingOptions
 from merganser.settings import Separator, Settings
 from merganser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 TieBreak = Literal["ids", "huggingface", "bytes"]
 TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes")
@@ -40,6 +44,7 @@ def train(
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
     separator: Separator = ...,
+    **reading: "Unpack[ReadingOptions]",
 ) -> Tokenizer:
     """Learns a vocabulary of `vocab_size` tokens: the 256 bytes, the merges and the special tokens.
 
@@ -61,6 +66,7 @@ def train(
     buffer_size: how many documents of an iterable are handed over at a time.
     progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is
         not known); an exception in it stops the work.
+    text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
 
     Where the pairs run out first, the tokenizer is smaller, and a `MerganserWarning` says so.
 
@@ -86,6 +92,7 @@ def train(
             engine=engine,
             progress=progress,
             buffer_size=buffer_size,
+            **reading,
         )
     if len(counts) == 0:
         raise CorpusError(
@@ -128,6 +135,8 @@ def train(
         "different_pieces": len(counts),
         "pieces": counts.total,
         "invalid_bytes": counts.invalid_bytes,
+        "skipped_records": counts.skipped.records,
+        "skipped_files": counts.skipped.files,
     }
     tokenizer = Tokenizer._of(model, merge_counts, training)
     if len(seen) < merges:

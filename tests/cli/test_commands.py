@@ -119,6 +119,7 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
         "format": "bin",
         "dtype": "uint16",
         "found": 0,
+        "skipped": {"records": 0, "files": 0, "first": []},
     }
     again = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", *options)
     assert again.stdout == f"nothing to do: {3 * size:,} tokens are in tokens already\n"

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use merganser_core::Progress;
+use merganser_core::corpus::Reading;
 use merganser_core::count::{Counter, Settings};
 use merganser_core::split::Splitter;
 use merganser_core::train::{TieBreak, TrainSettings, train};
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = Instant::now();
     let mut counter = Counter::new(settings, threads);
-    counter.add_files(&paths, &progress)?;
+    counter.add_files(&paths, &Reading::default(), &progress)?;
     let split = start.elapsed();
     let counts = counter.finish(&progress)?;
     let counted = start.elapsed();

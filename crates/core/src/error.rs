@@ -9,51 +9,133 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     // ── corpus ──────────────────────────────────────────────────────────────
     /// A file could not be opened or read.
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// Compressed data that cannot be decompressed; `offset` is in what came out before.
+    Damaged {
+        path: PathBuf,
+        offset: u64,
+        reason: String,
+    },
+    /// Compressed data that grows beyond the ratio, beyond the size, or that asks for too much memory.
+    Bomb {
+        path: PathBuf,
+        max_ratio: u64,
+    },
+    TooLarge {
+        path: PathBuf,
+        max_size: u64,
+    },
+    WideWindow {
+        path: PathBuf,
+        max_window: u64,
+    },
+    /// One record is not what it should be.
+    BadRecord {
+        path: PathBuf,
+        line: u64,
+        reason: String,
+    },
+    /// It cannot be told where records end.
+    BrokenFile {
+        path: PathBuf,
+        line: u64,
+        reason: String,
+    },
+    /// A file with columns does not have the one with the text.
+    NoColumn {
+        path: PathBuf,
+        column: String,
+        columns: Vec<String>,
+    },
     /// A file could not be written.
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     /// There was no text in the corpus.
     EmptyCorpus,
     /// Work was to go on at a place that the corpus does not reach.
     CorpusEndsEarly,
     /// One document, or one piece, is longer than this version can address.
-    TooLong { what: &'static str, bytes: u64 },
+    TooLong {
+        what: &'static str,
+        bytes: u64,
+    },
 
     // ── split ───────────────────────────────────────────────────────────────
     /// A bare word that is not the name of a preset.
-    UnknownPreset { name: String },
+    UnknownPreset {
+        name: String,
+    },
     /// The pattern is not a regular expression that can split text.
-    BadPattern { pattern: String, reason: String },
+    BadPattern {
+        pattern: String,
+        reason: String,
+    },
     /// The pattern went over the same text again and again.
-    StepLimit { pattern: String, at: usize },
+    StepLimit {
+        pattern: String,
+        at: usize,
+    },
     /// The pattern matched the empty string.
-    EmptyMatch { pattern: String, at: usize },
+    EmptyMatch {
+        pattern: String,
+        at: usize,
+    },
 
     // ── settings ────────────────────────────────────────────────────────────
     /// A special token is empty or given twice.
-    BadSpecial { token: String, reason: &'static str },
+    BadSpecial {
+        token: String,
+        reason: &'static str,
+    },
     /// A setting that cannot be honoured.
-    BadSetting { reason: String },
+    BadSetting {
+        reason: String,
+    },
     /// The vocabulary has no room for the bytes and the special tokens.
-    VocabTooSmall { asked: usize, least: usize },
+    VocabTooSmall {
+        asked: usize,
+        least: usize,
+    },
 
     // ── counts ──────────────────────────────────────────────────────────────
     /// Counts made with other settings were added or trained with.
-    UnlikeCounts { what: &'static str, ours: String, theirs: String },
+    UnlikeCounts {
+        what: &'static str,
+        ours: String,
+        theirs: String,
+    },
     /// A count or a sum of counts does not fit in 64 bits.
     CountOverflow,
     /// Not a counts file, or a damaged one.
-    BadCountsFile { path: PathBuf, reason: String },
+    BadCountsFile {
+        path: PathBuf,
+        reason: String,
+    },
 
     // ── tokenizer ───────────────────────────────────────────────────────────
     /// Tokens, merges or ids that do not make a tokenizer.
-    BadTokenizer { reason: String },
+    BadTokenizer {
+        reason: String,
+    },
     /// A special token stands in text where none is allowed.
-    SpecialInText { token: String, at: usize },
+    SpecialInText {
+        token: String,
+        at: usize,
+    },
     /// An id that the tokenizer does not have.
-    UnknownId { id: u32, at: usize },
+    UnknownId {
+        id: u32,
+        at: usize,
+    },
     /// The decoded bytes are not text.
-    NotUtf8 { at: usize },
+    NotUtf8 {
+        at: usize,
+    },
 
     // ── checkpoints ─────────────────────────────────────────────────────────
     /// The log of merges in a work folder is that of another training.
@@ -63,9 +145,14 @@ pub enum Error {
 
     // ── token files ─────────────────────────────────────────────────────────
     /// A format has no room for the number of tokens.
-    TooManyTokens { what: &'static str, tokens: u64 },
+    TooManyTokens {
+        what: &'static str,
+        tokens: u64,
+    },
     /// Somebody else writes to the same folder.
-    BusyFolder { path: PathBuf },
+    BusyFolder {
+        path: PathBuf,
+    },
 
     // ── the work itself ─────────────────────────────────────────────────────
     /// The work was asked to stop.
@@ -76,6 +163,45 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Damaged { path, offset, reason } => write!(
+                f,
+                "{} is damaged behind byte {offset} of its text: {reason}; get it again, \
+                 or go without the rest of it: on_error=\"skip\" (--on-error skip)",
+                path.display()
+            ),
+            Error::Bomb { path, max_ratio } => write!(
+                f,
+                "{} grows to more than {max_ratio} times its size, as an attack would; \
+                 if it is meant to, raise max_ratio (--max-ratio)",
+                path.display()
+            ),
+            Error::TooLarge { path, max_size } => write!(
+                f,
+                "{} grows to more than {max_size} bytes; if it is meant to, raise max_size (--max-size)",
+                path.display()
+            ),
+            Error::WideWindow { path, max_window } => write!(
+                f,
+                "{} needs more than {max_window} bytes of memory to be decompressed; raise max_window (--max-window)",
+                path.display()
+            ),
+            Error::BadRecord { path, line, reason } => write!(
+                f,
+                "{}, line {line}: {reason}; mend it, or go without such records: on_error=\"skip\" (--on-error skip)",
+                path.display()
+            ),
+            Error::BrokenFile { path, line, reason } => write!(
+                f,
+                "{}, line {line}: {reason}; mend it, or go without the rest of the file: \
+                 on_error=\"skip\" (--on-error skip)",
+                path.display()
+            ),
+            Error::NoColumn { path, column, columns } => write!(
+                f,
+                "{} has no column {column:?}, only {}; name the one that holds the text with text_key (--text-key)",
+                path.display(),
+                columns.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+            ),
             Error::Write { path, source } => write!(
                 f,
                 "cannot write {}: {source}; nothing was left half-written, free some space or choose another place",

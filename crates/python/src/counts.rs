@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
 use crate::errors::raise;
 use crate::interrupt::{run, run_interruptible};
+use crate::reading::{Reading, skipped};
 use crate::stream::run_on_stream;
 use crate::text::{borrow_document, splitter};
 
@@ -170,18 +171,29 @@ impl Counter {
         self.with_counter(py, |counter, progress| counter.add_documents(&texts, progress))
     }
 
-    fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<()> {
-        self.with_counter(py, |counter, progress| counter.add_files(&paths, progress))
+    fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
+        self.with_counter(py, |counter, progress| counter.add_files(&paths, &reading.0, progress))
     }
 
-    /// A stream, as an iterator of `bytes`; `name` is for messages.
-    fn add_stream(&self, py: Python<'_>, chunks: &Bound<'_, PyIterator>, name: PathBuf) -> PyResult<()> {
+    /// A stream, as an iterator of `bytes`; its name says what it holds.
+    fn add_stream(
+        &self,
+        py: Python<'_>,
+        chunks: &Bound<'_, PyIterator>,
+        name: PathBuf,
+        reading: &Reading,
+    ) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));
         run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            counter.add_reader(stream, &name, progress)
+            counter.add_reader(stream, &name, &reading.0, progress)
         })
+    }
+
+    /// Records, files, and what was wrong with the first of them.
+    fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
+        Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {

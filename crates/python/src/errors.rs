@@ -18,6 +18,8 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
     let class = match &error {
         Cancelled => return PyKeyboardInterrupt::new_err(()),
         Read { .. } | EmptyCorpus | TooLong { .. } => "CorpusError",
+        Damaged { .. } | Bomb { .. } | TooLarge { .. } | WideWindow { .. } => "CorpusError",
+        BadRecord { .. } | BrokenFile { .. } | NoColumn { .. } => "CorpusError",
         Write { .. } => "WriteError",
         UnknownPreset { .. } | BadPattern { .. } | StepLimit { .. } | EmptyMatch { .. } => "PatternError",
         BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } | TooManyTokens { .. } => {

@@ -7,6 +7,7 @@ mod errors;
 mod ids;
 mod interrupt;
 mod layout;
+mod reading;
 mod stream;
 mod string;
 mod text;
@@ -25,6 +26,8 @@ mod _core {
     use super::decode::StreamDecoder;
     #[pymodule_export]
     use super::interrupt::panic_for_test;
+    #[pymodule_export]
+    use super::reading::Reading;
     #[pymodule_export]
     use super::text::{preset_names, split, split_length};
     #[pymodule_export]

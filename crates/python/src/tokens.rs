@@ -10,6 +10,7 @@ use pyo3::types::{PyIterator, PyList};
 
 use crate::errors::raise;
 use crate::interrupt::{run, run_interruptible};
+use crate::reading::{Reading, skipped};
 use crate::stream::run_on_stream;
 use crate::text::borrow_document;
 use crate::tokenizer::Tokenizer;
@@ -77,10 +78,11 @@ impl TokenWriter {
         Ok(TokenWriter { writer: Mutex::new(Some(writer)), progress: Progress::new(), callback: progress })
     }
 
-    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`.
-    fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64) -> PyResult<()> {
+    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`; where a
+    /// record is there, `within` bytes into its text.
+    fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64, within: u64) -> PyResult<()> {
         let mut guard = self.lock(py)?;
-        guard.as_mut().ok_or_else(|| unusable(py))?.start_at(shard, Place { part, offset });
+        guard.as_mut().ok_or_else(|| unusable(py))?.start_at(shard, Place { part, offset, within });
         Ok(())
     }
 
@@ -92,18 +94,29 @@ impl TokenWriter {
         self.with_writer(py, |writer, progress| writer.add_documents(&texts, progress))
     }
 
-    fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<()> {
-        self.with_writer(py, |writer, progress| writer.add_files(&paths, progress))
+    fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
+        self.with_writer(py, |writer, progress| writer.add_files(&paths, &reading.0, progress))
     }
 
-    /// A stream, as an iterator of `bytes`; `name` is for messages.
-    fn add_stream(&self, py: Python<'_>, chunks: &Bound<'_, PyIterator>, name: PathBuf) -> PyResult<()> {
+    /// A stream, as an iterator of `bytes`; its name says what it holds.
+    fn add_stream(
+        &self,
+        py: Python<'_>,
+        chunks: &Bound<'_, PyIterator>,
+        name: PathBuf,
+        reading: &Reading,
+    ) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         let writer = guard.as_mut().ok_or_else(|| unusable(py))?;
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));
         run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            writer.add_reader(stream, &name, progress)
+            writer.add_reader(stream, &name, &reading.0, progress)
         })
+    }
+
+    /// Records, files, and what was wrong with the first of them.
+    fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
+        Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
     }
 
     /// Takes away what is not finished and gives the folder free, now and not when Python gets around to it.

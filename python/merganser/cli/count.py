@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from merganser.cli import options, progress, show
     "--out", type=click.Path(path_type=Path), required=True, help="The file for the counts: name it .counts."
 )
 @options.reading
+@options.files
 @options.threads
 @options.as_json
 def command(
@@ -24,6 +26,7 @@ def command(
     separator: str | None,
     threads: int | None,
     as_json: bool,
+    **files: Any,
 ) -> None:
     """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
 
@@ -38,7 +41,7 @@ def command(
     start = time.perf_counter()
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
-        counts = count(corpus, **settings, engine=Local(threads=threads), progress=draw)
+        counts = count(corpus, **settings, **files, engine=Local(threads=threads), progress=draw)
     counts.save(out)
     seconds = time.perf_counter() - start
     if as_json:
@@ -49,6 +52,7 @@ def command(
                 "pieces": counts.total,
                 "documents": counts.documents,
                 "invalid_bytes": counts.invalid_bytes,
+                "skipped": counts.skipped.as_dict(),
                 "seconds": seconds,
             }
         )

@@ -10,7 +10,10 @@ import click
 from merganser.cli import options, progress, show
 
 #: Options that decide how files are written, and mean nothing without --out.
-_ON_DISK = ("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "overwrite")
+_ON_DISK = (
+    *("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "overwrite"),
+    *options.FILE_OPTIONS,
+)
 
 
 @click.command()
@@ -50,6 +53,7 @@ _ON_DISK = ("format", "dtype", "prepend", "append", "separator", "shard_tokens",
     show_default=True,
     help="A file ends with the document that brings it to so many tokens.",
 )
+@options.files
 @options.threads
 @click.option("--overwrite", is_flag=True, help="Empty the folder of tokens first.")
 @options.as_json
@@ -144,6 +148,7 @@ def _corpus(
                 **{name: facts[name] for name in names},
                 "dtype": tokens.shards[0].dtype,
                 "found": outcome.found,
+                "skipped": outcome.skipped.as_dict(),
                 "seconds": seconds,
             }
         )

@@ -41,6 +41,47 @@ def work_dir(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def files(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that decide how files are read: the names of `merganser.Reading`."""
+    for option in (
+        click.option(
+            "--max-window",
+            default="128MiB",
+            show_default=True,
+            help="How much memory decompressing one file may take.",
+        ),
+        click.option(
+            "--max-size", default="1TB", show_default=True, help="How large a compressed file may become."
+        ),
+        click.option(
+            "--max-ratio",
+            type=click.IntRange(1),
+            default=1000,
+            show_default=True,
+            help="How many times its size a compressed file may grow to.",
+        ),
+        click.option(
+            "--on-error",
+            type=click.Choice(["stop", "skip"]),
+            default="stop",
+            show_default=True,
+            help="What to do about records and files that cannot be read.",
+        ),
+        click.option(
+            "--text-key",
+            default="text",
+            show_default=True,
+            help="The key of JSON objects, or the column, that holds the text.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+#: What `files` adds.
+FILE_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window")
+
+
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that decide which pieces a corpus has."""
     for option in (

@@ -16,6 +16,7 @@ from merganser.cli import options, progress, show
     "--vocab-size", type=int, required=True, help="How many tokens: bytes, merges and special tokens."
 )
 @options.reading
+@options.files
 @click.option(
     "--tie-break",
     type=click.Choice(["ids", "huggingface", "bytes"]),

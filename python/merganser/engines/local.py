@@ -81,7 +81,7 @@ class Local:
         try:
             start = begin()
             if start is not None:
-                writer.start_at(start.shard, start.part, start.offset)
+                writer.start_at(start.shard, start.part, start.offset, start.within)
                 _feed(writer, corpus.after(start.part))
                 writer.finish()
         finally:
@@ -89,12 +89,14 @@ class Local:
 
 
 def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
+    reading = corpus.reading._native()
     if corpus.files:
-        worker.add_files(list(corpus.files))
+        worker.add_files(list(corpus.files), reading)
     if corpus.stdin:
-        worker.add_stream(_stdin(), Path(STDIN))
+        worker.add_stream(_stdin(), Path(STDIN), reading)
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
+    corpus.skips.add(*worker.skipped())
 
 
 def _stdin() -> Iterator[bytes]:

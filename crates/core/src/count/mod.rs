@@ -11,11 +11,13 @@ mod tests;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub use self::counts::Counts;
 use self::table::Table;
-use crate::corpus::{Block, Blocks, Boundary, Cutters, Documents, Files, Place};
+use crate::corpus::{
+    Block, Boundary, Cutters, Documents, Files, Place, Reading, Skipped, Skips, Stream, Terms,
+};
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage};
@@ -81,6 +83,7 @@ pub struct Counter {
     cutters: Cutters,
     workers: Vec<Mutex<Worker>>,
     team: Team,
+    skips: Arc<Skips>,
 }
 
 impl Counter {
@@ -92,38 +95,51 @@ impl Counter {
             workers: (0..team.size()).map(|_| Mutex::default()).collect(),
             settings,
             team,
+            skips: Arc::default(),
         }
     }
 
     /// Each slice is a document of its own.
     pub fn add_documents(&mut self, documents: &[&[u8]], progress: &Progress) -> Result<()> {
-        let mut documents = Documents::new(documents, Place::default());
+        let mut documents = Documents::new(documents, Place::default(), progress);
         self.count(progress, move |block, splitter, cutters| documents.next(block, splitter, cutters))
     }
 
-    /// Each file is a document of its own, or several where the separator stands in it.
-    pub fn add_files(&mut self, paths: &[PathBuf], progress: &Progress) -> Result<()> {
+    /// Each text file is a document of its own, or several where the separator stands in it; so is each record.
+    pub fn add_files(&mut self, paths: &[PathBuf], reading: &Reading, progress: &Progress) -> Result<()> {
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |data| data.len()));
         progress.begin(Stage::Count, sizes.sum());
-        let mut files = Files::new(paths, Place::default());
+        let terms = Terms { reading, skips: &self.skips, progress };
+        let mut files = Files::new(paths, Place::default(), terms);
         self.count(progress, move |block, splitter, cutters| files.next(block, splitter, cutters))
     }
 
-    /// A stream such as standard input; `path` is for messages.
-    pub fn add_reader(&mut self, reader: impl Read + Send, path: &Path, progress: &Progress) -> Result<()> {
-        let mut blocks = Blocks::new(reader, path, Place::default());
-        self.count(progress, move |block, splitter, cutters| blocks.next(block, splitter, cutters))
+    /// A stream such as standard input; its name says what it holds.
+    pub fn add_reader(
+        &mut self,
+        reader: impl Read + Send,
+        name: &Path,
+        reading: &Reading,
+        progress: &Progress,
+    ) -> Result<()> {
+        let terms = Terms { reading, skips: &self.skips, progress };
+        begin(progress);
+        let mut stream = Stream::new(reader, name, Place::default(), terms)?;
+        self.count(progress, move |block, splitter, cutters| stream.next(block, splitter, cutters))
+    }
+
+    /// What could not be read and was left out.
+    pub fn skipped(&self) -> Skipped {
+        self.skips.skipped()
     }
 
     /// Takes blocks from `next` until it says false, on all threads.
     fn count(
-        &mut self,
+        &self,
         progress: &Progress,
         next: impl FnMut(&mut Block, &Splitter, &Cutters) -> Result<bool> + Send,
     ) -> Result<()> {
-        if progress.snapshot().0 != Stage::Count {
-            progress.begin(Stage::Count, 0);
-        }
+        begin(progress);
         let (splitter, cutters) = (&self.settings.splitter, &self.cutters);
         let next = Mutex::new(next);
         let failure = Mutex::new(None);
@@ -139,7 +155,6 @@ impl Counter {
                 if !more {
                     return Ok(());
                 }
-                progress.advance(worker.block.text.len() as u64);
                 worker.count_block(splitter, cutters)?;
             }
         };
@@ -172,6 +187,13 @@ impl Counter {
     }
 }
 
+/// Begins to count, unless that was begun already with a known total.
+fn begin(progress: &Progress) {
+    if progress.snapshot().0 != Stage::Count {
+        progress.begin(Stage::Count, 0);
+    }
+}
+
 /// What one thread counts into.
 #[derive(Default)]
 #[repr(align(128))] // so that threads do not write to the same cache line
@@ -186,13 +208,16 @@ struct Worker {
 
 impl Worker {
     fn count_block(&mut self, splitter: &Splitter, cutters: &Cutters) -> Result<()> {
-        let block = std::mem::take(&mut self.block);
-        let mut fresh = block.starts_document;
-        if let Some(ends) = &block.ends {
-            self.table.count(&block.text, ends);
-            self.documents += fresh as u64;
-        } else {
-            cutters.for_each_stretch(&block.text, |stretch, behind| {
+        let mut block = std::mem::take(&mut self.block);
+        block.decode()?;
+        for part in block.parts() {
+            let mut fresh = part.starts_document;
+            if let Some(ends) = &block.ends {
+                self.table.count(part.text, ends);
+                self.documents += fresh as u64;
+                continue;
+            }
+            cutters.for_each_stretch(part.text, |stretch, behind| {
                 let something = !stretch.is_empty() || behind == Boundary::Special;
                 self.documents += (fresh && something) as u64;
                 fresh = behind == Boundary::Separator || (fresh && !something);

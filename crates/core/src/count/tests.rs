@@ -107,11 +107,11 @@ proptest! {
         for (path, document) in paths.iter().zip(&documents) {
             fs::write(path, document).unwrap();
             let mut counter = Counter::new(settings.clone(), 2);
-            counter.add_reader(&document[..], Path::new("-"), &Progress::new()).unwrap();
+            counter.add_reader(&document[..], Path::new("-"), &Reading::default(), &Progress::new()).unwrap();
             sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
         }
         let mut counter = Counter::new(settings.clone(), 2);
-        counter.add_files(&paths, &Progress::new()).unwrap();
+        counter.add_files(&paths, &Reading::default(), &Progress::new()).unwrap();
         let counts = counter.finish(&Progress::new()).unwrap();
         prop_assert_eq!(as_map(&counts), as_map(&sum));
         prop_assert_eq!(counts.documents, sum.documents);
@@ -195,7 +195,8 @@ fn special_tokens_must_be_there_and_differ() {
 #[test]
 fn a_missing_file_is_named() {
     let mut counter = Counter::new(settings("gpt2", &[]), 2);
-    let error = counter.add_files(&["/no/such/file.txt".into()], &Progress::new()).unwrap_err();
+    let error =
+        counter.add_files(&["/no/such/file.txt".into()], &Reading::default(), &Progress::new()).unwrap_err();
     assert!(error.to_string().contains("/no/such/file.txt"), "{error}");
 }
 

@@ -35,7 +35,9 @@ use sha2::{Digest, Sha256};
 pub use self::formats::{Format, Width};
 use self::shard::{Shard, Tally};
 pub use crate::corpus::Place;
-use crate::corpus::{BLOCK, Block, Blocks, Boundary, Cutters, Documents, Files};
+use crate::corpus::{
+    BLOCK, Block, Boundary, Cutters, Documents, Files, Reading, Skipped, Skips, Stream, Terms,
+};
 use crate::split::Splitter;
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
@@ -73,6 +75,7 @@ pub struct Writer {
     team: Team,
     /// Where what is added next begins.
     place: Place,
+    skips: Arc<Skips>,
     output: Output,
 }
 
@@ -113,6 +116,7 @@ impl Writer {
             workers: (0..team.size()).map(|_| Mutex::default()).collect(),
             team,
             place: Place::default(),
+            skips: Arc::default(),
             output: Output {
                 lock: Arc::new(lock(folder, progress)?),
                 folder: folder.into(),
@@ -138,37 +142,50 @@ impl Writer {
 
     /// Each slice is a document of its own, or several where the separator stands in it.
     pub fn add_documents(&mut self, documents: &[&[u8]], progress: &Progress) -> Result<()> {
-        let mut source = Documents::new(documents, self.place);
+        let mut source = Documents::new(documents, self.place, progress);
         let encoded =
             self.encode(progress, move |block, splitter, cutters| source.next(block, splitter, cutters));
         self.skip_parts(documents.len());
         encoded
     }
 
-    /// Each file is a document of its own, or several where the separator stands in it.
-    pub fn add_files(&mut self, paths: &[PathBuf], progress: &Progress) -> Result<()> {
+    /// Each text file is a document of its own, or several where the separator stands in it; so is each record.
+    pub fn add_files(&mut self, paths: &[PathBuf], reading: &Reading, progress: &Progress) -> Result<()> {
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |data| data.len()));
         progress.begin(Stage::Encode, sizes.sum());
-        progress.advance(self.place.offset);
-        let mut source = Files::new(paths, self.place);
+        let skips = Arc::clone(&self.skips);
+        let mut source = Files::new(paths, self.place, Terms { reading, skips: &skips, progress });
         let encoded =
             self.encode(progress, move |block, splitter, cutters| source.next(block, splitter, cutters));
         self.skip_parts(paths.len());
         encoded
     }
 
-    /// A stream such as standard input; `path` is for messages.
-    pub fn add_reader(&mut self, reader: impl Read + Send, path: &Path, progress: &Progress) -> Result<()> {
-        let mut source = Blocks::skipping(reader, path, self.place)?;
+    /// A stream such as standard input; its name says what it holds.
+    pub fn add_reader(
+        &mut self,
+        reader: impl Read + Send,
+        name: &Path,
+        reading: &Reading,
+        progress: &Progress,
+    ) -> Result<()> {
+        let skips = Arc::clone(&self.skips);
+        begin(progress);
+        let mut source = Stream::new(reader, name, self.place, Terms { reading, skips: &skips, progress })?;
         let encoded =
             self.encode(progress, move |block, splitter, cutters| source.next(block, splitter, cutters));
         self.skip_parts(1);
         encoded
     }
 
+    /// What could not be read and was left out.
+    pub fn skipped(&self) -> Skipped {
+        self.skips.skipped()
+    }
+
     fn skip_parts(&mut self, parts: usize) {
         if parts > 0 {
-            self.place = Place { part: self.place.part + parts as u64, offset: 0 };
+            self.place = Place { part: self.place.part + parts as u64, ..Place::default() };
         }
     }
 
@@ -178,9 +195,7 @@ impl Writer {
         progress: &Progress,
         next: impl FnMut(&mut Block, &Splitter, &Cutters) -> Result<bool> + Send,
     ) -> Result<()> {
-        if progress.snapshot().0 != Stage::Encode {
-            progress.begin(Stage::Encode, 0);
-        }
+        begin(progress);
         let Writer { tokenizer, cutters, allowed_ids, prepend, workers, team, output, .. } = self;
         let (splitter, append) = (tokenizer.splitter(), output.append);
         let narrow = output.width == Width::Two;
@@ -204,7 +219,6 @@ impl Writer {
                 if narrow {
                     worker.encoded.narrow();
                 }
-                progress.advance(worker.batch[..worker.filled].iter().map(|b| b.text.len() as u64).sum());
                 in_order.deliver(number, &mut worker.encoded, &stopped, progress)?;
             }
             progress.check()
@@ -225,6 +239,13 @@ impl Writer {
         }
         self.output.await_flush(progress)?;
         if self.output.number == 0 { Err(Error::EmptyCorpus) } else { Ok(()) }
+    }
+}
+
+/// Begins to encode, unless that was begun already with a known total.
+fn begin(progress: &Progress) {
+    if progress.snapshot().0 != Stage::Encode {
+        progress.begin(Stage::Encode, 0);
     }
 }
 
@@ -292,7 +313,7 @@ impl Worker {
             if !next(block)? {
                 break;
             }
-            size += block.text.len();
+            size += block.size();
             self.filled += 1;
         }
         Ok(self.filled > 0)
@@ -307,13 +328,18 @@ impl Worker {
         append: Option<u32>,
         progress: &Progress,
     ) -> Result<()> {
-        let batch = &self.batch[..self.filled];
+        let batch = &mut self.batch[..self.filled];
         let encoded = &mut self.encoded;
         encoded.begin(&batch[0]);
-        for Block { text, place, starts_document, ends } in batch {
+        for block in &mut *batch {
+            block.decode()?;
+        }
+        for (part, ends) in batch.iter().flat_map(|block| block.parts().map(move |part| (part, &block.ends)))
+        {
             progress.check()?;
-            if *starts_document {
-                encoded.end_document(append, *place);
+            let text = part.text;
+            if part.starts_document {
+                encoded.end_document(append, part.place);
             }
             if let Some(ends) = ends {
                 encoded.begin_document(prepend);
@@ -327,8 +353,7 @@ impl Worker {
                 encoded.text(&text[from..found.start], tokenizer, prepend)?;
                 match found.kind {
                     Boundary::Separator => {
-                        let behind = Place { offset: place.offset + found.end as u64, ..*place };
-                        encoded.end_document(append, behind);
+                        encoded.end_document(append, part.behind(found.end));
                     }
                     _ => {
                         encoded.begin_document(prepend);
@@ -340,6 +365,9 @@ impl Worker {
                 progress.check()?;
             }
             encoded.text(&text[from..], tokenizer, prepend)?;
+            if let Some(next) = part.ends_document {
+                encoded.end_document(append, next);
+            }
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Shard {
         let facts = format!(
             concat!(
                 "{{\"format\": \"{}\", \"dtype\": \"{}\", \"tokens\": {}, \"documents\": {}, \"bytes\": {}, ",
-                "\"invalid_bytes\": {}, \"crc32\": \"{:08x}\", \"next\": {{\"part\": {}, \"offset\": {}}}}}\n"
+                "\"invalid_bytes\": {}, \"crc32\": \"{:08x}\", \"next\": {{\"part\": {}, \"offset\": {}, \"within\": {}}}}}\n"
             ),
             format.name(),
             format.dtype(width),
@@ -124,7 +124,8 @@ impl Shard {
             tally.invalid_bytes,
             crc32.finalize(),
             next.part,
-            next.offset
+            next.offset,
+            next.within
         );
         let mut sidecar = Temporary::create(folder.join(format!("{name}.json")))?;
         sidecar.write(facts.as_bytes())?;

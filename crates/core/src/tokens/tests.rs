@@ -122,7 +122,7 @@ fn next_place(folder: &Path, shard: u64) -> Place {
         let behind = facts.split_once(&format!("\"{name}\": ")).unwrap().1;
         behind[..behind.find(|c: char| !c.is_ascii_digit()).unwrap()].parse().unwrap()
     };
-    Place { part: number("part"), offset: number("offset") }
+    Place { part: number("part"), offset: number("offset"), within: number("within") }
 }
 
 fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
@@ -237,10 +237,10 @@ proptest! {
                     writer.start_at(first, place);
                     if stream {
                         for part in &parts[after..] {
-                            writer.add_reader(&part[..], Path::new("-"), &progress).unwrap();
+                            writer.add_reader(&part[..], Path::new("-"), &Reading::default(), &progress).unwrap();
                         }
                     } else {
-                        writer.add_files(&paths[after..], &progress).unwrap();
+                        writer.add_files(&paths[after..], &Reading::default(), &progress).unwrap();
                         let sizes = parts[after..].iter().map(|part| part.len() as u64);
                         prop_assert_eq!(progress.snapshot(), (Stage::Encode, sizes.clone().sum(), sizes.sum()));
                     }
@@ -304,13 +304,16 @@ fn numbers_that_a_format_cannot_hold_are_refused() {
 fn a_corpus_that_ends_before_the_place_is_refused() {
     let folder = temporary_folder();
     let tokenizer = tokenizer("gpt2", 1000);
-    let place = Place { part: 0, offset: 4 };
+    let place = Place { offset: 4, ..Place::default() };
     let short = write(&tokenizer, &[b"abc".to_vec()], settings(10, 1), &folder, 1, place);
     assert!(matches!(short, Err(Error::CorpusEndsEarly)));
     let progress = Progress::new();
     let mut writer = Writer::new(tokenizer, settings(10, 1), &folder, &progress).unwrap();
     writer.start_at(1, place);
-    assert!(matches!(writer.add_reader(&b"abc"[..], Path::new("-"), &progress), Err(Error::CorpusEndsEarly)));
+    assert!(matches!(
+        writer.add_reader(&b"abc"[..], Path::new("-"), &Reading::default(), &progress),
+        Err(Error::CorpusEndsEarly)
+    ));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -326,7 +329,7 @@ fn an_empty_corpus_and_a_failure_leave_nothing_behind() {
     let progress = Progress::new();
     let mut writer = Writer::new(tokenizer, settings(30, 2), &folder, &progress).unwrap();
     writer.add_documents(&[&[b'x'; 40], &[b'y'; 20]], &progress).unwrap();
-    let error = writer.add_files(&["/no/such/file".into()], &progress).unwrap_err();
+    let error = writer.add_files(&["/no/such/file".into()], &Reading::default(), &progress).unwrap_err();
     assert!(error.to_string().contains("/no/such/file"));
     writer.output.await_flush(&progress).unwrap();
     drop(writer);

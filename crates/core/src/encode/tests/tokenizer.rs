@@ -195,7 +195,7 @@ fn specials_in_text_follow_the_policy() {
         tokenizer.encode("no specials", &Options::SAFE).unwrap(),
         tokenizer.encode_ordinary("no specials").unwrap()
     );
-    assert_eq!(tokenizer.encode("", &Options::SAFE).unwrap(), []);
+    assert!(tokenizer.encode("", &Options::SAFE).unwrap().is_empty());
     assert_eq!(
         tokenizer.encode("<|c|><|c|>", &Options { allowed: Allowed::All, ..Options::ORDINARY }).unwrap(),
         [259, 259]

@@ -1,0 +1,298 @@
+//! Input: the bytes of a file or stream, decompressed where they are compressed.
+//!
+//! Compression is recognised by the first bytes, whatever the name; a name that promises it is held to that.
+//! All members of a file are read, in bounded memory. A file that grows beyond reason is refused: caps on
+//! the ratio and on the size, and on the window that a file may ask to be kept in memory.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::{Format, Place, Terms};
+use crate::{Error, Result};
+
+/// The ratio is judged once so much has come out: a short file of one letter is no attack.
+const JUDGED: u64 = if cfg!(test) { 1 << 20 } else { 64_000_000 };
+
+/// Enough of a file to recognise its compression.
+const HEAD: usize = 10;
+
+/// Needed beside the window to decompress xz.
+const XZ_OVERHEAD: u64 = 1 << 20;
+
+/// The text of one file or stream, on the caller's terms: counted, capped, and ended early where it is damaged
+/// and the rest is to be skipped.
+pub struct Input<'a> {
+    reader: Box<dyn Read + Send + 'a>,
+    path: Arc<Path>,
+    place: Place,
+    terms: Terms<'a>,
+    cut_short: bool,
+}
+
+impl<'a> Input<'a> {
+    /// A file, from `place.offset` on where it is text, else from its beginning.
+    pub fn of_file(path: &Path, place: Place, terms: Terms<'a>) -> Result<Input<'a>> {
+        let cannot_read = |source| Error::Read { path: path.into(), source };
+        let mut file = File::open(path).map_err(cannot_read)?;
+        if Format::of_name(path) == Format::Text
+            && place.offset > 0
+            && is_plain(&mut file).map_err(cannot_read)?
+        {
+            file.seek(SeekFrom::Start(place.offset)).map_err(cannot_read)?;
+            terms.progress.advance(place.offset);
+            let path: Arc<Path> = path.into();
+            let reader = Box::new(Tap::new(file, &path, terms));
+            return Ok(Input { reader, path, place, terms, cut_short: false });
+        }
+        Input::of_stream(file, path, place, terms)
+    }
+
+    /// The same for a stream that is at its beginning.
+    pub fn of_stream(
+        reader: impl Read + Send + 'a,
+        path: &Path,
+        place: Place,
+        terms: Terms<'a>,
+    ) -> Result<Input<'a>> {
+        let path: Arc<Path> = path.into();
+        let mut tap = Tap::new(reader, &path, terms);
+        let taken = Arc::clone(&tap.taken);
+        let mut head = Vec::with_capacity(HEAD);
+        let read = (&mut tap).take(HEAD as u64).read_to_end(&mut head);
+        read.map_err(|error| read_error(&path, error))?;
+        let found = Compression::of_bytes(&head);
+        if found.is_none()
+            && let Some(promised) = Compression::of_name(&path)
+        {
+            let reason = format!("it does not begin as {} does", promised.name());
+            return Err(Error::Damaged { path: path.to_path_buf(), offset: 0, reason });
+        }
+        let whole = Cursor::new(head).chain(tap);
+        let reader: Box<dyn Read + Send + 'a> = match found {
+            None => Box::new(whole),
+            Some(compression) => {
+                let reader = compression.decompress(whole, terms.reading.max_window);
+                let reader = reader.map_err(|error| read_error(&path, error))?;
+                Box::new(Capped { reader, path: Arc::clone(&path), taken, given: 0, terms })
+            }
+        };
+        let start = Place { offset: 0, within: 0, ..place };
+        let mut input = Input { reader, path, place: start, terms, cut_short: false };
+        if Format::of_name(&input.path) == Format::Text {
+            input.pass_over(place.offset, |_| ())?;
+        }
+        Ok(input)
+    }
+
+    /// Whether the rest was skipped.
+    pub fn cut_short(&self) -> bool {
+        self.cut_short
+    }
+
+    /// Reads no more of it.
+    pub fn end(&mut self) {
+        self.cut_short = true;
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads so many bytes and throws them away, after `visit` has seen them.
+    pub fn pass_over(&mut self, bytes: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
+        let end = self.place.offset + bytes;
+        let mut buffer = vec![0; (1 << 16).min(bytes as usize)];
+        while self.place.offset < end {
+            let most = buffer.len().min((end - self.place.offset) as usize);
+            match self.read(&mut buffer[..most]) {
+                Ok(0) => return Err(Error::CorpusEndsEarly),
+                Ok(read) => visit(&buffer[..read]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_error(&self.path, error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cut_short {
+            return Ok(0);
+        }
+        match self.reader.read(buffer) {
+            Ok(read) => {
+                self.place.offset += read as u64;
+                Ok(read)
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let error = read_error(&self.path, error);
+                self.terms.skip_or_fail(error, self.place).map_err(io::Error::other)?;
+                self.cut_short = true;
+                Ok(0)
+            }
+        }
+    }
+}
+
+/// Errors of ours travel through readers inside of theirs.
+pub fn read_error(path: &Path, error: io::Error) -> Error {
+    error.downcast().unwrap_or_else(|source| Error::Read { path: path.into(), source })
+}
+
+/// Whether this is a file that can be read from anywhere, and not compressed. It is at its beginning afterwards.
+fn is_plain(file: &mut File) -> io::Result<bool> {
+    if !file.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(Compression::of_bytes(&head).is_none())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compression {
+    Gzip,
+    Zstandard,
+    Xz,
+    Bzip2,
+}
+
+impl Compression {
+    fn of_name(path: &Path) -> Option<Compression> {
+        match path.extension()?.to_string_lossy().to_lowercase().as_str() {
+            "gz" => Some(Compression::Gzip),
+            "zst" | "zstd" => Some(Compression::Zstandard),
+            "xz" => Some(Compression::Xz),
+            "bz2" => Some(Compression::Bzip2),
+            _ => None,
+        }
+    }
+
+    fn of_bytes(head: &[u8]) -> Option<Compression> {
+        match head {
+            [0x1F, 0x8B, 8, ..] => Some(Compression::Gzip),
+            // A frame, or one of the sixteen kinds that are to be skipped.
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
+                Some(Compression::Zstandard)
+            }
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+            // Digits of pi where a block follows, of its square root where none does.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
+                Some(Compression::Bzip2)
+            }
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstandard => "Zstandard",
+            Compression::Xz => "xz",
+            Compression::Bzip2 => "bzip2",
+        }
+    }
+
+    fn decompress<'a>(
+        self,
+        reader: impl Read + Send + 'a,
+        max_window: u64,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
+        let reader = BufReader::with_capacity(1 << 17, reader);
+        Ok(match self {
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+            Compression::Zstandard => {
+                let mut decoder = zstd::Decoder::with_buffer(reader)?;
+                decoder.window_log_max(max_window.max(1).ilog2().clamp(10, 31))?;
+                Box::new(decoder)
+            }
+            Compression::Xz => {
+                let memory = max_window.saturating_add(XZ_OVERHEAD);
+                let stream =
+                    liblzma::stream::Stream::new_stream_decoder(memory, liblzma::stream::CONCATENATED)?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+            }
+            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
+        })
+    }
+}
+
+/// What a file or stream gives, before anything else sees it: counted, and stopped on request.
+struct Tap<'a, R> {
+    reader: R,
+    path: Arc<Path>,
+    taken: Arc<AtomicU64>,
+    terms: Terms<'a>,
+}
+
+impl<'a, R> Tap<'a, R> {
+    fn new(reader: R, path: &Arc<Path>, terms: Terms<'a>) -> Tap<'a, R> {
+        Tap { reader, path: Arc::clone(path), taken: Arc::default(), terms }
+    }
+}
+
+impl<R: Read> Read for Tap<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.terms.progress.check().map_err(io::Error::other)?;
+        match self.reader.read(buffer) {
+            Ok(read) => {
+                self.taken.fetch_add(read as u64, Relaxed);
+                self.terms.progress.advance(read as u64);
+                Ok(read)
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+            // Made ours here, so that it is not taken for damage to what is compressed.
+            Err(source) => Err(io::Error::other(Error::Read { path: self.path.to_path_buf(), source })),
+        }
+    }
+}
+
+/// Decompressed text, up to the caps.
+struct Capped<'a> {
+    reader: Box<dyn Read + Send + 'a>,
+    path: Arc<Path>,
+    /// Compressed bytes.
+    taken: Arc<AtomicU64>,
+    /// Decompressed bytes.
+    given: u64,
+    terms: Terms<'a>,
+}
+
+impl Read for Capped<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer).map_err(|error| self.damage(error))?;
+        self.given += read as u64;
+        let path = || self.path.to_path_buf();
+        let (max_size, max_ratio) = (self.terms.reading.max_size, self.terms.reading.max_ratio);
+        if self.given > max_size {
+            return Err(io::Error::other(Error::TooLarge { path: path(), max_size }));
+        }
+        if self.given > JUDGED && self.given / max_ratio > self.taken.load(Relaxed) {
+            return Err(io::Error::other(Error::Bomb { path: path(), max_ratio }));
+        }
+        Ok(read)
+    }
+}
+
+impl Capped<'_> {
+    fn damage(&self, error: io::Error) -> io::Error {
+        let ours = error.get_ref().is_some_and(|error| error.is::<Error>());
+        if ours || error.kind() == ErrorKind::Interrupted {
+            return error;
+        }
+        let (path, reason) = (self.path.to_path_buf(), error.to_string());
+        // Both libraries that have windows say it in words like these.
+        io::Error::other(if reason.contains("memory") {
+            Error::WideWindow { path, max_window: self.terms.reading.max_window }
+        } else {
+            Error::Damaged { path, offset: self.given, reason }
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Reading: what the caller decides about it, and what was left out.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::Place;
+use crate::{Error, Progress, Result};
+
+/// How many of the skipped are described; of the others there is only the number.
+const DESCRIBED: usize = 10;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), a column of CSV.
+    pub text_key: String,
+    pub on_error: OnError,
+    /// A compressed file may not become larger than this many times its size.
+    pub max_ratio: u64,
+    /// Nor than so many bytes.
+    pub max_size: u64,
+    /// How far back compressed data may refer, which is the memory that decompression takes.
+    pub max_window: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Reading {
+        Reading {
+            text_key: "text".into(),
+            on_error: OnError::Stop,
+            max_ratio: 1000,
+            max_size: 1_000_000_000_000,
+            max_window: 1 << 27,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    Stop,
+    /// Leave out the record, or the file from the damage on, and go on.
+    Skip,
+}
+
+/// What was left out because it could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    pub records: u64,
+    /// Files, or the rest of them.
+    pub files: u64,
+    /// What was wrong with the first of them, in the order of the corpus.
+    pub first: Vec<String>,
+}
+
+/// Takes note of what is skipped, on all threads.
+#[derive(Debug, Default)]
+pub struct Skips(Mutex<(Skipped, Vec<Place>)>);
+
+impl Skips {
+    pub fn skipped(&self) -> Skipped {
+        self.0.lock().unwrap().0.clone()
+    }
+
+    fn note(&self, error: &Error, place: Place) {
+        let (skipped, places) = &mut *self.0.lock().unwrap();
+        match error {
+            Error::BadRecord { .. } => skipped.records += 1,
+            _ => skipped.files += 1,
+        }
+        let at = places.partition_point(|&other| other <= place);
+        if at < DESCRIBED {
+            places.insert(at, place);
+            places.truncate(DESCRIBED);
+            skipped.first.insert(at, error.to_string());
+            skipped.first.truncate(DESCRIBED);
+        }
+    }
+}
+
+/// What goes along with everything that is read.
+#[derive(Clone, Copy)]
+pub struct Terms<'a> {
+    pub reading: &'a Reading,
+    pub skips: &'a Arc<Skips>,
+    pub progress: &'a Progress,
+}
+
+impl Terms<'_> {
+    pub fn skip_or_fail(&self, error: Error, place: Place) -> Result<()> {
+        skip_or_fail(self.reading.on_error, self.skips, error, place)
+    }
+}
+
+/// An error, or a note of it where the caller wants to go on without what is at `place`.
+pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, place: Place) -> Result<()> {
+    let by_request = matches!(error, Error::Cancelled | Error::CorpusEndsEarly);
+    if on_error == OnError::Stop || by_request {
+        return Err(error);
+    }
+    skips.note(&error, place);
+    Ok(())
+}
+
+/// What is in a file, as its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    /// A JSON value on each line.
+    Lines,
+    /// A JSON array, or JSON values one after the other.
+    Json,
+    /// A header and records, with this byte between fields.
+    Csv(u8),
+}
+
+impl Format {
+    pub fn of_name(path: &Path) -> Format {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let plain =
+            [".gz", ".zst", ".zstd", ".xz", ".bz2"].iter().find_map(|suffix| name.strip_suffix(suffix));
+        match plain.unwrap_or(&name).rsplit_once('.') {
+            Some((_, "jsonl" | "ndjson")) => Format::Lines,
+            Some((_, "json")) => Format::Json,
+            Some((_, "csv")) => Format::Csv(b','),
+            Some((_, "tsv")) => Format::Csv(b'\t'),
+            _ => Format::Text,
+        }
+    }
+}

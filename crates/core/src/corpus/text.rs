@@ -1,0 +1,115 @@
+//! Text: blocks of a file that is one document, or several where a separator stands in it.
+//!
+//! A block ends where a cut cannot change the pieces: at a special token or separator, or at a *safe cut* of the
+//! split pattern (see `split`). Where neither is in sight, the reader splits that stretch itself (patterns that
+//! only look ahead), or reads on until the document ends (patterns that look behind, and single pieces that long).
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::cutters::{Cut, Cutters};
+use super::input::read_error;
+use super::{BLOCK, Block, Place};
+use crate::Result;
+use crate::split::{Scratch, Splitter};
+
+/// How far back from its end a block is searched for a safe cut.
+const REACH: usize = if cfg!(test) { 16 } else { 1 << 16 };
+
+/// The blocks of one stream.
+pub struct Blocks<R> {
+    reader: R,
+    /// For messages.
+    path: PathBuf,
+    /// Text that was read but lies behind the last cut.
+    carry: Vec<u8>,
+    place: Place,
+    starts_document: bool,
+    at_end: bool,
+}
+
+impl<R: Read> Blocks<R> {
+    /// What `reader` gives begins at `place`, where a document begins.
+    pub fn new(reader: R, path: &Path, place: Place) -> Blocks<R> {
+        Blocks { reader, path: path.into(), carry: Vec::new(), place, starts_document: true, at_end: false }
+    }
+
+    /// Fills `block` with the next text; false at the end.
+    pub fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
+        block.text.clear();
+        block.text.append(&mut self.carry);
+        block.ends = None;
+        block.records = None;
+        block.place = self.place;
+        block.starts_document = self.starts_document;
+        let mut size = BLOCK;
+        while !self.at_end {
+            let missing = size.saturating_sub(block.text.len()) as u64;
+            let read = (&mut self.reader).take(missing).read_to_end(&mut block.text);
+            let read = read.map_err(|error| read_error(&self.path, error))?;
+            self.at_end = (read as u64) < missing;
+            if self.at_end {
+                break;
+            }
+            let (cut, ends) = match last_cut(&block.text, splitter, cutters) {
+                Some(cut) => (cut, None),
+                None => split_beginning(&block.text, splitter, cutters)?,
+            };
+            if cut.at > 0 {
+                self.carry.extend_from_slice(&block.text[cut.at..]);
+                block.text.truncate(cut.at);
+                block.ends = ends;
+                self.starts_document = cut.ends_document;
+                self.place.offset += cut.at as u64;
+                block.next = self.place;
+                return Ok(true);
+            }
+            size = 2 * block.text.len();
+        }
+        self.place.offset += block.text.len() as u64;
+        block.next = self.place;
+        Ok(!block.text.is_empty())
+    }
+}
+
+/// The last place where the text so far can be cut without changing a piece, whatever follows: at a safe cut
+/// of the pattern, behind a byte that is not valid UTF-8, or behind a special token or separator.
+fn last_cut(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Option<Cut> {
+    // A cutter or a character may have begun in the last bytes; only what lies before them is settled.
+    let settled = text.len().saturating_sub(cutters.longest().max(4));
+    let start = settled.saturating_sub(REACH);
+    // The window may begin inside a character, whose bytes then look invalid.
+    let trusted = if start == 0 { 0 } else { start + 3 };
+    let (mut valid, mut valid_start, mut behind_invalid, mut at) = ("", start, None, start);
+    for chunk in text[start..settled].utf8_chunks() {
+        (valid, valid_start) = (chunk.valid(), at);
+        at += chunk.valid().len() + chunk.invalid().len();
+        if at < settled && at - chunk.invalid().len() >= trusted {
+            behind_invalid = Some(Cut { at, ends_document: false });
+        }
+    }
+    while let Some(cut) = splitter.last_cut(valid) {
+        if !cutters.cover(text, valid_start + cut) {
+            return Some(Cut { at: valid_start + cut, ends_document: false });
+        }
+        valid = &valid[..cut];
+    }
+    behind_invalid.or_else(|| cutters.last_end(text, settled))
+}
+
+/// Splits a document that is longer than a block and has no safe cut, as far as it can be known.
+fn split_beginning(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Result<(Cut, Option<Vec<u32>>)> {
+    let settled = text.len().saturating_sub(cutters.longest().max(4)).min(cutters.first_start(text));
+    let nothing = Cut { at: 0, ends_document: false };
+    let Some(text) = first_valid(&text[..settled]) else { return Ok((nothing, None)) };
+    let mut ends = Vec::new();
+    match splitter.split_beginning(text, &mut Scratch::default(), &mut ends) {
+        Some(end) => Ok((Cut { at: end?, ends_document: false }, Some(ends))),
+        None => Ok((nothing, None)),
+    }
+}
+
+/// The text up to the first byte that is not part of valid UTF-8; none where it begins with one.
+fn first_valid(bytes: &[u8]) -> Option<&str> {
+    bytes.utf8_chunks().next().map(|chunk| chunk.valid()).filter(|valid| !valid.is_empty())
+}

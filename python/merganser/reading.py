@@ -1,0 +1,149 @@
+"""Reading: how the files of a corpus are read, and what had to be skipped.
+
+What a file holds follows from its name, and how it is compressed from its first bytes:
+
+| name                               | documents                                                             |
+|------------------------------------|-----------------------------------------------------------------------|
+| `.jsonl`, `.ndjson`                | one JSON value a line: an object with the text at `text_key`, or a    |
+|                                    | string                                                                |
+| `.json`                            | the same in one array, or one value after the other                   |
+| `.csv`, `.tsv`                     | a header line and records; the text is in the column `text_key`       |
+| everything else                    | text                                                                  |
+| each also `.gz .zst .xz .bz2`      | decompressed as it is read                                            |
+
+A `text_key` with dots leads through objects: `a.b` is the key `b` of the object at the key `a`, or the key
+`a.b`.
+"""
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from merganser import _core
+from merganser.errors import MerganserWarning, SettingsError
+
+OnError = Literal["stop", "skip"]
+
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The settings of `Reading`, as `count`, `train` and `encode_corpus` take them by name."""
+
+    text_key: str
+    on_error: OnError
+    max_ratio: int
+    max_size: int | str
+    max_window: int | str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read.
+
+    text_key: the key of JSON objects, or the column, that holds the text.
+    on_error: "stop" at what cannot be read, or "skip" it: the record, the file, or the rest of a damaged
+        file. What was skipped is counted, and a `MerganserWarning` says what it was.
+    max_ratio: how many times its size a compressed file may grow to, once it has grown to 64 MB.
+    max_size: how large a compressed file may become: bytes, or a string like "500GB".
+    max_window: how much memory decompressing one file may take, likewise; `zstd --long=31` needs "2GiB".
+
+    `count`, `train` and `encode_corpus` take these by name: `count("x.jsonl.gz", text_key="body")`.
+
+    >>> Reading(text_key="body", max_size="2GB").on_error
+    'stop'
+    """
+
+    text_key: str = "text"
+    on_error: OnError = "stop"
+    max_ratio: int = 1000
+    max_size: int | str = "1TB"
+    max_window: int | str = "128MiB"
+
+    def __post_init__(self) -> None:
+        self._native()
+
+    def _native(self) -> _core.Reading:
+        try:
+            return _core.Reading(
+                text_key=self.text_key,
+                on_error=self.on_error,
+                max_ratio=self.max_ratio,
+                max_size=_bytes(self.max_size, "max_size"),
+                max_window=_bytes(self.max_window, "max_window"),
+            )
+        except (TypeError, OverflowError) as error:
+            raise SettingsError(
+                f"text_key is a string, the limits are whole numbers below 2^64: {error}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What could not be read and was left out, because `on_error="skip"` asked for that."""
+
+    records: int = 0
+    #: Files, or the rest of damaged ones.
+    files: int = 0
+    #: What was wrong with the first of them.
+    first: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.files)
+
+    def __add__(self, other: "Skipped") -> "Skipped":
+        first = (self.first + other.first)[:10]
+        return Skipped(self.records + other.records, self.files + other.files, first)
+
+    def as_dict(self) -> dict[str, object]:
+        return {"records": self.records, "files": self.files, "first": list(self.first)}
+
+    def warn(self) -> None:
+        """A warning that says what was skipped, where something was."""
+        if not self:
+            return
+        amounts = [
+            f"{number:,} {noun}{'s' if number > 1 else ''}"
+            for number, noun in ((self.records, "record"), (self.files, "file"))
+            if number
+        ]
+        # The advice on how to skip is for those who did not.
+        shown = [re.sub(r"; [^;]*on_error=.*", "", message) for message in self.first[:3]]
+        more = "" if len(shown) == self.records + self.files else "; …"
+        message = f"skipped {' and '.join(amounts)} that could not be read: {'; '.join(shown)}{more}"
+        warnings.warn(message, MerganserWarning, stacklevel=3)
+
+
+class Skips:
+    """Gathers what is skipped while a corpus is read."""
+
+    def __init__(self) -> None:
+        self.skipped = Skipped()
+
+    def add(self, records: int, files: int, first: list[str]) -> None:
+        self.skipped = self.skipped + Skipped(records, files, tuple(first))
+
+
+def _bytes(size: int | str, what: str) -> int:
+    """A number of bytes.
+
+    >>> _bytes("1.5GB", "max_size"), _bytes("2 KiB", "max_size"), _bytes(7, "max_size")
+    (1500000000, 2048, 7)
+    """
+    if not isinstance(size, str):
+        return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", size.lower())
+    if not match:
+        raise SettingsError(f'{what} is a number of bytes or a size like "500GB", not {size!r}')
+    return int(float(match[1]) * _UNITS[match[2] or ""])

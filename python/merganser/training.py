@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from merganser import _core
@@ -44,6 +45,7 @@ def train(
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
+    engine: threads, memory and where to keep work, `Local(...)`.
     progress: called with the stage ("count", "merge"), what is done and the total (0 where it is not known);
         an exception in it stops the work.
 
@@ -68,7 +70,7 @@ def train(
             pattern=pattern,
             special_tokens=special_tokens,
             separator=separator,
-            engine=engine,
+            engine=replace(engine, keep_work=True),
             progress=progress,
             buffer_size=buffer_size,
         )
@@ -109,6 +111,8 @@ def train(
         "invalid_bytes": counts.invalid_bytes,
     }
     tokenizer = Tokenizer._of(model, merge_counts, training)
+    if not engine.keep_work:
+        engine.clean()
     if len(seen) < merges:
         _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes)
     return tokenizer

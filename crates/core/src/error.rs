@@ -44,6 +44,8 @@ pub enum Error {
     CountOverflow,
     /// Not a counts file, or a damaged one.
     BadCountsFile { path: PathBuf, reason: String },
+    /// A file that counting has put on disk is no longer what it was.
+    BadRun { path: PathBuf, reason: String },
 
     // ── tokenizer ───────────────────────────────────────────────────────────
     /// Tokens, merges or ids that do not make a tokenizer.
@@ -120,6 +122,12 @@ impl fmt::Display for Error {
             Error::BadCountsFile { path, reason } => {
                 write!(f, "{} is not a usable counts file: {reason}; count the corpus again", path.display())
             }
+            Error::BadRun { path, reason } => write!(
+                f,
+                "{}, which holds what was counted before, is damaged: {reason}; start afresh with --no-resume \
+                 (resume=False)",
+                path.display()
+            ),
             Error::BadTokenizer { reason } => write!(f, "not a valid tokenizer: {reason}"),
             Error::SpecialInText { token, at } => write!(
                 f,

@@ -23,7 +23,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } | TooManyTokens { .. } => {
             "SettingsError"
         }
-        UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } => "CountsError",
+        UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } | BadRun { .. } => "CountsError",
         BadTokenizer { .. } => "TokenizerError",
         CorpusEndsEarly | BusyFolder { .. } => "TokensError",
         SpecialInText { .. } => "EncodeError",

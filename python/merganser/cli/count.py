@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ from merganser.cli import options, progress, show
     "--out", type=click.Path(path_type=Path), required=True, help="The file for the counts: name it .counts."
 )
 @options.reading
-@options.threads
+@options.working
 @options.as_json
 def command(
     corpus: tuple[Path, ...],
@@ -22,12 +23,15 @@ def command(
     pattern: str | None,
     special: tuple[str, ...],
     separator: str | None,
-    threads: int | None,
+    work_dir: Path | None,
     as_json: bool,
+    **engine: Any,
 ) -> None:
     """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
 
-    Example: merganser count 'texts/*.txt' --out texts.counts
+    The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
+
+    Example: merganser count 'texts/*.txt' --out texts.counts --memory 2GB
     """
     from merganser import Local, count
 
@@ -38,8 +42,8 @@ def command(
     start = time.perf_counter()
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
-        counts = count(corpus, **settings, engine=Local(threads=threads), progress=draw)
-    counts.save(out)
+        local = Local(**engine, work_dir=work_dir or out.with_name(f"{out.name}.work"))
+        counts = count(corpus, **settings, out=out, engine=local, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
         show.as_json(

@@ -27,7 +27,7 @@ from merganser.cli import options, progress, show
 )
 @click.option("--max-token-bytes", type=int, help="The longest token that may be made.")
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
-@options.threads
+@options.working
 @options.out_folder
 @options.as_json
 def command(
@@ -37,6 +37,10 @@ def command(
     special: tuple[str, ...],
     separator: str | None,
     threads: int | None,
+    memory: str | None,
+    work_dir: Path | None,
+    resume: bool,
+    checkpoint_every: float,
     base: Path | None,
     out: Path,
     as_json: bool,
@@ -52,6 +56,8 @@ def command(
     stages: dict[str, float] = {}
     start = time.perf_counter()
     going_on = load(base) if base else None
+    # Kept until the tokenizer is on disk.
+    engine = Local(threads, memory, work_dir or out / "work", resume, checkpoint_every, keep_work=True)
     with progress.drawn() as draw:
 
         def watch(stage: str, done: int, total: int) -> None:
@@ -64,7 +70,7 @@ def command(
             vocab_size,
             **options.reading_settings(pattern, special, separator),
             base=going_on,
-            engine=Local(threads=threads),
+            engine=engine,
             progress=watch,
             **rules,
         )
@@ -72,6 +78,7 @@ def command(
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE_NAME
     tokenizer.save(path)
+    engine.clean()
 
     counted = stages.get("merge", merged)
     seconds = {"count": counted - start, "merge": merged - counted, "save": time.perf_counter() - merged}

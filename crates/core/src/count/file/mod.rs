@@ -87,7 +87,7 @@ impl Counts {
         let mut reader = Reader::open(path)?;
         let mut counts = Counts::empty(reader.settings()?);
         while reader.advance()? {
-            if counts.len() as u64 % LOOK == 0 {
+            if (counts.len() as u64).is_multiple_of(LOOK) {
                 progress.check()?;
             }
             counts.push(reader.piece(), reader.count());

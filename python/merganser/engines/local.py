@@ -84,7 +84,7 @@ class Local:
     def count_to(
         self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
-        """Counts the text of `corpus` into a file and adds its counts; they are never in memory as a whole."""
+        """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
         with self._counting(corpus, settings, progress) as (counter, folder):
             others = list(corpus.counts)
             if counter:

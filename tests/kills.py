@@ -39,7 +39,7 @@ def check_killed_trainings_go_on(folder: Path, kills: int, seed: int) -> None:
     hits = 0
     while hits < kills:
         process = subprocess.Popen(
-            command("out", "--work-dir", "work", "--checkpoint-every", "100"),
+            command("out", "--work-dir", "work", "--checkpoint-every", "0.001"),
             cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

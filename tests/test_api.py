@@ -14,6 +14,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "CorpusError",
         "Counts",
         "CountsError",
+        "CountsFile",
         "DecodeError",
         "EncodeError",
         "FormatError",

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kills import VOCAB_SIZE, check_killed_trainings_go_on, command, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
-from merganser.training import LOG_NAME, TIE_BREAKS
+from merganser.training import TIE_BREAKS
+from merganser.work import MERGES
 
 COUNTS = Counts({b"abab": 3, b"abc": 2, b"bcbc": 4, b"cab": 1})
 
@@ -48,7 +49,7 @@ def test_smaller_and_larger_trainings_share_a_log(
     counts = Counts(pieces, special_tokens=["<s>"])
     base = quietly(Counts({b"abab": 2}, special_tokens=["<s>"]), 259) if based else None
     settings = {"tie_break": tie_break, "min_piece_count": min_piece_count, "base": base}
-    engine = Local(work_dir=tmp_path_factory.mktemp("work"), checkpoint_every=2)
+    engine = Local(work_dir=tmp_path_factory.mktemp("work"), checkpoint_every=1e-6, keep_work=True)
     for size in (260 + merges, 280, 262):
         logged = quietly(counts, size, engine=engine, **settings)
         alone = quietly(counts, size, **settings)
@@ -70,7 +71,7 @@ def test_what_was_learned_before_ctrl_c_is_not_learned_again(tmp_path: Path) -> 
     engine = Local(work_dir=tmp_path / "new" / "folder")
     with pytest.raises(KeyboardInterrupt):
         merganser.train(Counts(pieces), 20_000, engine=engine, progress=stop_after(1000))
-    assert (tmp_path / "new" / "folder" / LOG_NAME).read_text().count("\n") > 1000
+    assert (tmp_path / "new" / "folder" / MERGES).read_text().count("\n") > 1000
     first_told = []
     resumed = merganser.train(
         Counts(pieces), 20_000, engine=engine, progress=lambda *state: first_told.append(state)
@@ -80,7 +81,7 @@ def test_what_was_learned_before_ctrl_c_is_not_learned_again(tmp_path: Path) -> 
 
 
 def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None:
-    engine = Local(work_dir=tmp_path)
+    engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     others: list[tuple[Counts, dict[str, Any], str]] = [
         (Counts({b"abab": 3}), {}, "counts=4 different pieces"),
@@ -100,7 +101,7 @@ def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None
 
 
 def test_the_order_of_pieces_makes_no_other_work(tmp_path: Path) -> None:
-    engine = Local(work_dir=tmp_path)
+    engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     backwards = Counts(dict(reversed(COUNTS.to_dict().items())))
     assert merganser.train(backwards, 259, engine=engine) == merganser.train(COUNTS, 259)
@@ -109,7 +110,7 @@ def test_the_order_of_pieces_makes_no_other_work(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match="choose another"):
-        merganser.train(COUNTS, 258, engine=Local(work_dir=tmp_path / "file" / "work"))
+        merganser.train(COUNTS, 258, engine=Local(work_dir=tmp_path / "file" / "work", checkpoint_every=1e-6))
     with pytest.raises(SettingsError, match="checkpoint_every"):
         Local(checkpoint_every=0)
 
@@ -121,8 +122,8 @@ def test_kills_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, tmp_path: Path) -> None:
     write_counts(tmp_path)
-    log = tmp_path / "work" / LOG_NAME
-    logged = command("out", "--work-dir", "work", "--checkpoint-every", "50")
+    log = tmp_path / "work" / MERGES
+    logged = command("out", "--work-dir", "work", "--checkpoint-every", "0.001")
     with subprocess.Popen(logged, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 50):
             time.sleep(0.001)
@@ -147,7 +148,7 @@ def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    arguments = command("out", "--work-dir", "work", "--checkpoint-every", "100")[5:]
+    arguments = command("out", "--work-dir", "work", "--checkpoint-every", "0.001")[5:]
     full = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, *arguments],
         cwd=tmp_path,
@@ -157,7 +158,7 @@ def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
     )
     assert full.returncode == 1
     assert full.stderr.startswith("error: cannot write work/merges.log")
-    assert (tmp_path / "work" / LOG_NAME).stat().st_size > 10_000
+    assert (tmp_path / "work" / MERGES).stat().st_size > 10_000
     subprocess.run(command("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
     counts = Counts.load(tmp_path / "all.counts")
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)

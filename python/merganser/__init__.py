@@ -10,6 +10,7 @@
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts, count
+from merganser.counts_file import CountsFile
 from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
 from merganser.errors import (
@@ -39,6 +40,7 @@ __all__ = [
     "CorpusError",
     "Counts",
     "CountsError",
+    "CountsFile",
     "DecodeError",
     "EncodeError",
     "FormatError",

@@ -7,12 +7,15 @@ training from the whole. They are kept in files of their own (`save`, `load`: ex
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from merganser import _core
 from merganser.corpus import Source, resolve
+from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
+from merganser.errors import SettingsError
 from merganser.formats import tsv
 from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
@@ -171,23 +174,53 @@ def _unpickle(
     return Counts._of(_core.Counts(pieces, pattern, special_tokens, separator, invalid_bytes, documents))
 
 
+@overload
 def count(
     corpus: Source,
     *,
     pattern: str | None = None,
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
+    out: None = None,
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
     **reading: "Unpack[ReadingOptions]",
-) -> Counts:
+) -> Counts: ...
+@overload
+def count(
+    corpus: Source,
+    *,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
+    separator: Separator = ...,
+    out: str | os.PathLike[str],
+    engine: Local | None = None,
+    progress: ProgressCallback | None = None,
+    buffer_size: int = 8192,
+    **reading: "Unpack[ReadingOptions]",
+) -> CountsFile: ...
+def count(
+    corpus: Source,
+    *,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
+    separator: Separator = ...,
+    out: str | os.PathLike[str] | None = None,
+    engine: Local | None = None,
+    progress: ProgressCallback | None = None,
+    buffer_size: int = 8192,
+    **reading: "Unpack[ReadingOptions]",
+) -> Counts | CountsFile:
     """Counts the pieces of a corpus; see `merganser.corpus` for what a corpus can be.
 
     pattern: a preset ("gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace") or a regular
         expression; "gpt4" if not given.
     special_tokens: cut out of the text before it is split, and never counted.
     separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
+    out: a `.counts` file to write. Then the counts are never in memory as a whole, however many they are, and
+        what comes back is the file.
+    engine: threads, memory and where to keep work, `Local(...)`.
     progress: called with the stage, what is done and the total; an exception in it stops the work.
     text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
 
@@ -197,17 +230,23 @@ def count(
     2
     """
     found = resolve(corpus, buffer_size, Reading(**reading))
-    ready = [Counts.load(path) for path in found.counts]
-    default = ready[0].settings if ready else Settings()
+    engine = engine or Local()
+    default = CountsFile.open(found.counts[0]).settings if found.counts else Settings()
     settings = default.replaced_by(pattern, special_tokens, separator)
+    if out is not None:
+        target = Path(out)
+        if target.suffix != ".counts":
+            raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
+        file = engine.count_to(found, settings, target, progress)
+        found.skips.skipped.warn()
+        return replace(file, skipped=found.skips.skipped)
     if found.has_text:
-        native = (engine or Local()).count(found, settings, progress)
-        total = Counts._of(native, found.skips.skipped)
+        total = Counts._of(engine.count(found, settings, progress), found.skips.skipped)
         total.skipped.warn()
     else:
         total = empty(settings)
-    for part in ready:
-        total = total + part
+    for path in found.counts:
+        total = total + Counts.load(path)
     return total
 
 

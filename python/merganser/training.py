@@ -1,19 +1,20 @@
 """Train: a corpus, or counts of one, becomes a tokenizer.
 
-In an engine's `work_dir` a training keeps its merges in a log, every 30 seconds or `checkpoint_every` merges,
-and when it is stopped. Started again in the same way it goes on from there, to the identical tokenizer.
+In an engine's `work_dir` a training keeps its merges in a log, written every `checkpoint_every` seconds and
+when it is stopped. Started again in the same way it goes on from there, to the identical tokenizer.
 """
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from merganser import _core
+from merganser import _core, work
 from merganser.corpus import Source
 from merganser.counts import Counts, count, empty
 from merganser.engines.local import Local, ProgressCallback
-from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError, WriteError
+from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.reading import ReadingOptions
 from merganser.settings import Separator, Settings
 from merganser.tokenizer import Tokenizer
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 TieBreak = Literal["ids", "huggingface", "bytes"]
 TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes")
-
-#: The merges learned so far, in a work folder.
-LOG_NAME = "merges.log"
 
 
 def train(
@@ -64,6 +62,7 @@ def train(
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
+    engine: threads, memory and where to keep work, `Local(...)`.
     progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is
         not known); an exception in it stops the work.
     text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
@@ -89,7 +88,7 @@ def train(
             pattern=pattern,
             special_tokens=special_tokens,
             separator=separator,
-            engine=engine,
+            engine=replace(engine, keep_work=True),
             progress=progress,
             buffer_size=buffer_size,
             **reading,
@@ -118,7 +117,7 @@ def train(
         certify=certify and min_piece_count > 1,
         base=base,
         threads=engine.threads or 0,
-        log=_log(engine.work_dir),
+        log=None if engine.work_dir is None else Path(engine.work_dir, work.MERGES),
         afresh=not engine.resume,
         checkpoint_every=engine.checkpoint_every,
         progress=progress,
@@ -139,21 +138,11 @@ def train(
         "skipped_files": counts.skipped.files,
     }
     tokenizer = Tokenizer._of(model, merge_counts, training)
+    if not engine.keep_work:
+        engine.clean()
     if len(seen) < merges:
         _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_piece_count)
     return tokenizer
-
-
-def _log(work_dir: Path | None) -> Path | None:
-    if work_dir is None:
-        return None
-    try:
-        work_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"cannot make the work folder {work_dir}: {error.strerror}; choose another"
-        ) from error
-    return work_dir / LOG_NAME
 
 
 def _pruning(

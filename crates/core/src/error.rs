@@ -116,6 +116,11 @@ pub enum Error {
         path: PathBuf,
         reason: String,
     },
+    /// A file that counting has put on disk is no longer what it was.
+    BadRun {
+        path: PathBuf,
+        reason: String,
+    },
 
     // ── tokenizer ───────────────────────────────────────────────────────────
     /// Tokens, merges or ids that do not make a tokenizer.
@@ -139,9 +144,14 @@ pub enum Error {
 
     // ── checkpoints ─────────────────────────────────────────────────────────
     /// The log of merges in a work folder is that of another training.
-    OtherCheckpoint { path: PathBuf, reason: String },
+    OtherCheckpoint {
+        path: PathBuf,
+        reason: String,
+    },
     /// Somebody else trains in the same work folder.
-    BusyCheckpoint { path: PathBuf },
+    BusyCheckpoint {
+        path: PathBuf,
+    },
 
     // ── token files ─────────────────────────────────────────────────────────
     /// A format has no room for the number of tokens.
@@ -252,6 +262,12 @@ impl fmt::Display for Error {
             Error::BadCountsFile { path, reason } => {
                 write!(f, "{} is not a usable counts file: {reason}; count the corpus again", path.display())
             }
+            Error::BadRun { path, reason } => write!(
+                f,
+                "{}, which holds what was counted before, is damaged: {reason}; start afresh with --no-resume \
+                 (resume=False)",
+                path.display()
+            ),
             Error::BadTokenizer { reason } => write!(f, "not a valid tokenizer: {reason}"),
             Error::SpecialInText { token, at } => write!(
                 f,

@@ -51,6 +51,33 @@ pub fn unpack([low, high]: Key) -> ([u8; 16], usize) {
     ((low as u128 | (high as u128) << 64).to_le_bytes(), (high >> 56) as usize)
 }
 
+/// A number that orders pieces as their bytes do: the first 15 bytes, then the length, where all longer ones are alike.
+/// So two pieces with the same number are the same, or both are longer than 15 bytes.
+#[inline(always)]
+pub fn order(piece: &[u8]) -> u128 {
+    if piece.len() <= PACKED {
+        order_of_key(pack(piece, 0, piece.len()))
+    } else {
+        let first: &[u8; 16] = piece.first_chunk().expect("16 bytes or more");
+        u128::from_be_bytes(*first) & !0xFF | LONG
+    }
+}
+
+/// The last byte of the order of pieces that are not packed.
+pub const LONG: u128 = PACKED as u128 + 1;
+
+/// The same for a piece that is packed already.
+#[inline(always)]
+pub fn order_of_key([low, high]: Key) -> u128 {
+    (low.swap_bytes() as u128) << 64 | high.swap_bytes() as u128
+}
+
+/// The bytes of a packed piece from its order, and how many they are.
+#[inline(always)]
+pub fn piece_of_order(order: u128) -> ([u8; 16], usize) {
+    (order.to_be_bytes(), (order & 0xFF) as usize)
+}
+
 /// Both halves of a 128-bit product, folded: every bit of the input reaches the top bits.
 #[inline(always)]
 pub fn mix(a: u64, b: u64) -> u64 {
@@ -80,6 +107,28 @@ pub fn hash_long(bytes: &[u8], seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_bytes() {
+        let bytes = [0, 1, b'a', 0xFF];
+        let mut pieces: Vec<Vec<u8>> = vec![];
+        for len in [1, 2, 7, 8, 9, 14, 15, 16, 17] {
+            for nth in 0..64 {
+                let mut piece = vec![bytes[nth % 4]; len];
+                piece[len / 2] = bytes[nth / 4 % 4];
+                piece[len - 1] = bytes[nth / 16];
+                pieces.push(piece);
+            }
+        }
+        for a in &pieces {
+            let (unpacked, len) = piece_of_order(order(a));
+            assert!(len > PACKED || unpacked[..len] == a[..]);
+            for b in &pieces {
+                let (of_a, of_b) = (order(a), order(b));
+                assert!(of_a == of_b && of_a & 0xFF == LONG || of_a.cmp(&of_b) == a.cmp(b), "{a:?} {b:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_key_is_its_piece_wherever_it_stands() {

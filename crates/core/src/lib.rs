@@ -8,6 +8,7 @@
 
 pub mod corpus;
 pub mod count;
+mod durable;
 pub mod encode;
 mod error;
 mod key;

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use merganser_core::Progress;
-use merganser_core::count::{self, Settings};
+use merganser_core::count::{self, Settings, Spill};
+use merganser_core::tokens::Place;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
+use crate::counts_file::{FileNumbers, as_tuple};
 use crate::errors::raise;
 use crate::interrupt::{run, run_interruptible};
 use crate::reading::{Reading, skipped};
@@ -61,12 +64,13 @@ impl Counts {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let counts = run_interruptible(py, None, &Progress::new(), |_| count::Counts::load(&path))?;
+        let counts =
+            run_interruptible(py, None, &Progress::new(), |progress| count::Counts::load(&path, progress))?;
         Ok(Counts(Arc::new(counts)))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        run_interruptible(py, None, &Progress::new(), |_| self.0.save(&path))
+        run_interruptible(py, None, &Progress::new(), |progress| self.0.save(&path, progress))
     }
 
     fn plus(&self, py: Python<'_>, other: &Counts) -> PyResult<Self> {
@@ -194,6 +198,64 @@ impl Counter {
     /// Records, files, and what was wrong with the first of them.
     fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
         Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
+    }
+
+    /// Writes to `folder` what does not fit in `memory` bytes, and at least every `seconds` if given; `job` goes into the
+    /// folder. It is made when it is needed; if it is there, it is locked now.
+    fn spill_to(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        memory: usize,
+        seconds: Option<f64>,
+        job: String,
+    ) -> PyResult<()> {
+        let every = seconds.map(Duration::from_secs_f64);
+        self.with_counter(py, move |counter, progress| {
+            let mut spill = Spill::new(&folder, memory, every, job);
+            spill.lock(progress)?;
+            counter.spill_to(spill);
+            Ok(())
+        })
+    }
+
+    /// Goes on where the last line of the log in the work folder says; of the log, `log_len` bytes are good.
+    fn resume(
+        &self,
+        py: Python<'_>,
+        runs: Vec<String>,
+        log_len: u64,
+        part: u64,
+        offset: u64,
+        within: u64,
+        in_document: bool,
+    ) -> PyResult<()> {
+        self.with_counter(py, move |counter, _| {
+            counter.resume(&runs, log_len, Place { part, offset, within }, in_document);
+            Ok(())
+        })
+    }
+
+    /// Whether some of the counts are on disk, or too many in memory to add them up there.
+    #[getter]
+    fn needs_disk(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.needs_disk())
+    }
+
+    /// Puts the counts in a file, with those of other files; gives its numbers.
+    fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<FileNumbers> {
+        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
+        let numbers = run_interruptible(py, None, &self.progress, |progress| {
+            counter.finish_to(&out, &others, progress)
+        })?;
+        Ok(as_tuple(numbers))
+    }
+
+    /// Gives the work folder free, now and not when Python gets around to it.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        let counter = self.lock(py)?.take();
+        py.detach(|| drop(counter));
+        Ok(())
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {

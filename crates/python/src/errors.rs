@@ -25,7 +25,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         BadSpecial { .. } | BadSetting { .. } | VocabTooSmall { .. } | TooManyTokens { .. } => {
             "SettingsError"
         }
-        UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } => "CountsError",
+        UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } | BadRun { .. } => "CountsError",
         OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
         CorpusEndsEarly | BusyFolder { .. } => "TokensError",

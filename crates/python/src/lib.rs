@@ -1,6 +1,7 @@
 //! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
 
 mod counts;
+mod counts_file;
 mod decode;
 mod encode;
 mod errors;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::counts::{Counter, Counts};
+    #[pymodule_export]
+    use super::counts_file::{CountsReader, merge_counts, top_counts};
     #[pymodule_export]
     use super::decode::StreamDecoder;
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use merganser_core::train::{CheckpointEvery, MergeLog, TieBreak, TrainSettings};
+use merganser_core::train::{MergeLog, TieBreak, TrainSettings};
 use merganser_core::{Progress, Tokenizer as Trained};
 use pyo3::prelude::*;
 
@@ -12,9 +12,6 @@ use crate::counts::Counts;
 use crate::errors::raise;
 use crate::interrupt::run_interruptible;
 use crate::tokenizer::{Model, Tokenizer};
-
-/// How long a checkpoint may be old where no number of merges is given.
-const CHECKPOINT_TIME: Duration = Duration::from_secs(30);
 
 /// How many merges are proven, and how many were checked.
 type Certified = (usize, usize);
@@ -43,7 +40,7 @@ pub fn train(
     threads: usize,
     log: Option<PathBuf>,
     afresh: bool,
-    checkpoint_every: Option<usize>,
+    checkpoint_every: f64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Vec<u64>, Option<Certified>)> {
     let tie_break = match tie_break {
@@ -61,7 +58,7 @@ pub fn train(
     let special_bytes = counts.settings.special_tokens.iter().map(|token| token.clone().into_bytes());
     let forbidden: Vec<Vec<u8>> = special_bytes.collect();
 
-    let every = checkpoint_every.map_or(CheckpointEvery::Time(CHECKPOINT_TIME), CheckpointEvery::Merges);
+    let every = Duration::from_secs_f64(checkpoint_every);
 
     let (trained, seen, certificate) = run_interruptible(py, progress, &Progress::new(), |progress| {
         let settings = TrainSettings {

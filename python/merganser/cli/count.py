@@ -16,7 +16,7 @@ from merganser.cli import options, progress, show
 )
 @options.reading
 @options.files
-@options.threads
+@options.working
 @options.as_json
 def command(
     corpus: tuple[Path, ...],
@@ -24,13 +24,15 @@ def command(
     pattern: str | None,
     special: tuple[str, ...],
     separator: str | None,
-    threads: int | None,
+    work_dir: Path | None,
     as_json: bool,
-    **files: Any,
+    **given: Any,
 ) -> None:
     """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
 
-    Example: merganser count 'texts/*.txt' --out texts.counts
+    The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
+
+    Example: merganser count 'texts/*.txt' --out texts.counts --memory 2GB
     """
     from merganser import Local, count
 
@@ -39,10 +41,11 @@ def command(
             "name the file .counts, so that it is known for what it is: --out texts.counts"
         )
     start = time.perf_counter()
+    files = {name: given.pop(name) for name in options.FILE_OPTIONS}
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
-        counts = count(corpus, **settings, **files, engine=Local(threads=threads), progress=draw)
-    counts.save(out)
+        local = Local(**given, work_dir=work_dir or out.with_name(f"{out.name}.work"))
+        counts = count(corpus, **settings, **files, out=out, engine=local, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
         show.as_json(

@@ -8,7 +8,7 @@ import click
 from merganser.cli import options, show
 
 if TYPE_CHECKING:
-    from merganser import Counts, Tokenizer
+    from merganser import CountsFile, Tokenizer
 
 
 @click.command()
@@ -22,10 +22,10 @@ def command(path: Path, top: int, as_json: bool) -> None:
 
     Example: merganser inspect merganser-out
     """
-    from merganser import Counts, load
+    from merganser import CountsFile, load
 
     if path.suffix == ".counts":
-        _counts(Counts.load(path), top, as_json)
+        _counts(CountsFile.open(path), top, as_json)
     else:
         _tokenizer(load(path), top, as_json)
 
@@ -71,8 +71,8 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
         click.echo(f"  {merge['id']:>7}  {merge['left']} + {merge['right']}{seen}")
 
 
-def _counts(counts: "Counts", top: int, as_json: bool) -> None:
-    pieces = [{"piece": show.token(piece), "count": count} for piece, count in counts.most_common(top)]
+def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
+    pieces = [{"piece": show.token(piece), "count": count} for piece, count in counts.top(top)]
     if as_json:
         show.as_json(
             {

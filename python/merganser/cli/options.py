@@ -22,20 +22,34 @@ out_folder = click.option(
 )
 
 
-def work_dir(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where work in progress is kept, and whether it goes on."""
+def working(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that decide where and within which limits the work is done."""
     for option in (
+        click.option(
+            "--checkpoint-every",
+            type=click.FloatRange(0, min_open=True),
+            default=60,
+            show_default=True,
+            metavar="SECONDS",
+            help="How much work may be lost when it is interrupted.",
+        ),
         click.option(
             "--resume/--no-resume",
             default=True,
             show_default=True,
-            help="Go on with what is in the work folder, or start afresh.",
+            help="Go on from what an interrupted run of the same job has left, or start afresh.",
         ),
         click.option(
             "--work-dir",
             type=click.Path(path_type=Path, file_okay=False),
-            help="A folder for work in progress, so that none is lost when it is interrupted.",
+            help="The folder for what does not fit in memory and what can be resumed; removed on success.",
         ),
+        click.option(
+            "--memory",
+            metavar="SIZE",
+            help="What the work may take, such as 2GB or 512MiB; 60% of what is free if not given.",
+        ),
+        threads,
     ):
         function = option(function)
     return function

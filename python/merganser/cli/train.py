@@ -42,14 +42,7 @@ from merganser.cli import options, progress, show
     help="After dropping pieces, prove how many merges are those of all pieces.",
 )
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
-@options.threads
-@options.work_dir
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Write merges to the work folder after every N; about every 30 s if not given.",
-)
+@options.working
 @options.out_folder
 @options.as_json
 def command(
@@ -59,9 +52,10 @@ def command(
     special: tuple[str, ...],
     separator: str | None,
     threads: int | None,
+    memory: str | None,
     work_dir: Path | None,
     resume: bool,
-    checkpoint_every: int | None,
+    checkpoint_every: float,
     base: Path | None,
     out: Path,
     as_json: bool,
@@ -78,7 +72,9 @@ def command(
     stages: dict[str, float] = {}
     start = time.perf_counter()
     going_on = load(base) if base else None
-    engine = Local(threads, work_dir, resume, checkpoint_every)
+    # Kept until the tokenizer is on disk.
+    work_dir = work_dir or out / "work"
+    engine = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
     with progress.drawn() as draw:
 
         def watch(stage: str, done: int, total: int) -> None:
@@ -97,13 +93,14 @@ def command(
                 **rules,
             )
         except (KeyboardInterrupt, Terminated):
-            if work_dir:
+            if work_dir.is_dir():
                 click.echo(f"what was done is in {work_dir}; the same command again goes on there", err=True)
             raise
     merged = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     path = out / FILE_NAME
     tokenizer.save(path)
+    engine.clean()
 
     counted = stages.get("merge", merged)
     proving = stages.get("certify", merged)

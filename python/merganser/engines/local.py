@@ -1,13 +1,22 @@
-"""The threads of this machine."""
+"""The threads of this machine.
 
+Counting keeps within a budget of memory: what does not fit is written to disk, sorted, and merged at the end
+(`merganser.work`).
+"""
+
+import json
 import os
+import secrets
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merganser import _core
+from merganser import _core, memory, work
 from merganser.corpus import STDIN, Corpus
+from merganser.counts_file import CountsFile
 from merganser.errors import CorpusError, SettingsError
 from merganser.settings import Settings
 
@@ -23,40 +32,100 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Local:
-    """Works on this machine, with one thread per core or as many as `threads` says.
+    """Works on this machine.
 
-    work_dir: a folder for work in progress, so that nothing is lost when it is interrupted.
-    resume: go on with what is there, if it belongs to the same work, and refuse if it does not; False starts
-        afresh.
-    checkpoint_every: after how many merges they are written there; about every 30 seconds if not given.
+    threads: how many; one per core if not given.
+    memory: what the work may take, "2GB", "512MiB" or a number of bytes; 60% of what is free if not given.
+    work_dir: a folder for what does not fit, and for what a later run can go on from. If not given, what does
+        not fit goes to the system's temporary folder, and nothing can be resumed. It is made when it is first
+        needed and removed when the work has succeeded.
+    resume: go on from what an interrupted run of the same job has left in `work_dir`; False starts afresh.
+    checkpoint_every: with a `work_dir`, at most about so many seconds of work are ever lost.
+    keep_work: leave `work_dir` there, for one who has yet to save the result; `clean` removes it.
+
+    >>> import merganser
+    >>> engine = Local(threads=2, memory="512MB")
+    >>> merganser.train(["to be or not to be"], 257, engine=engine).merges
+    [(b' ', b'b')]
     """
 
     threads: int | None = None
-    work_dir: Path | None = None
+    memory: int | str | None = None
+    work_dir: str | os.PathLike[str] | None = None
     resume: bool = True
-    checkpoint_every: int | None = None
+    checkpoint_every: float = 60
+    keep_work: bool = False
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise SettingsError(f"threads must be at least 1, or None for all cores, not {self.threads}")
-        if self.checkpoint_every is not None and self.checkpoint_every < 1:
-            raise SettingsError(
-                f"checkpoint_every must be at least 1 merge, or None for a time, not {self.checkpoint_every}"
-            )
-        if self.work_dir is not None:
-            object.__setattr__(self, "work_dir", Path(self.work_dir))
+        if self.memory is not None:
+            memory.parse(self.memory)
+        if not 0 < self.checkpoint_every < 1e9:
+            raise SettingsError(f"checkpoint_every is a number of seconds, not {self.checkpoint_every}")
 
     @property
     def _threads(self) -> int:
         return self.threads or 0
 
+    def clean(self) -> None:
+        """Removes the work folder, if there is one."""
+        if self.work_dir is not None:
+            work.clean(Path(self.work_dir))
+
     def count(self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None) -> _core.Counts:
         """Counts the text of `corpus`."""
+        with self._counting(corpus, settings, progress) as (counter, folder):
+            if counter and not counter.needs_disk:
+                return counter.finish()
+            if counter:
+                counter.finish_to(folder / work.ALL, [])
+            return _core.Counts.load(folder / work.ALL)
+
+    def count_to(
+        self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
+    ) -> CountsFile:
+        """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
+        with self._counting(corpus, settings, progress) as (counter, folder):
+            others = list(corpus.counts)
+            if counter:
+                counter.finish_to(out, others)
+            else:
+                _core.merge_counts([folder / work.ALL, *others], [out], folder)
+        return CountsFile.open(out)
+
+    @contextmanager
+    def _counting(
+        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+    ) -> Iterator[tuple[_core.Counter | None, Path]]:
+        """A counter that has counted all text, and the work folder; no counter where the sum is there."""
         counter = _core.Counter(
             settings.pattern, list(settings.special_tokens), settings.separator, self._threads, progress
         )
-        _feed(counter, corpus)
-        return counter.finish()
+        tables = memory.for_tables(memory.budget(self.memory))
+        if self.work_dir is None:
+            folder = Path(tempfile.gettempdir(), f"merganser-{secrets.token_hex(8)}")
+            every, job = None, {}
+        else:
+            folder = Path(self.work_dir)
+            every, job = self.checkpoint_every, work.describe(corpus, settings)
+        try:
+            # Locks the folder, if it is there.
+            counter.spill_to(folder, tables, every, json.dumps(job, ensure_ascii=False) + "\n")
+            done = work.find(folder, job, self.resume) if job else None
+            if (folder / work.ALL).exists():
+                yield None, folder
+            else:
+                if done:
+                    counter.resume(**asdict(done))
+                _feed(counter, corpus.after(done.part if done else 0))
+                yield counter, folder
+            if not self.keep_work:
+                self.clean()
+        finally:
+            counter.abandon()
+            if self.work_dir is None:
+                work.remove(folder)
 
     def encode(
         self,

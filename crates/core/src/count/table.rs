@@ -2,44 +2,58 @@
 //!
 //! Short pieces are packed and stored inline: no pointer is followed. Longer pieces go to an arena. Pieces come
 //! in batches, so that the cache lines of a whole batch are asked for before the first is read.
+//!
+//! A table may have a limit in bytes. It doubles while the old and the new slots fit in it together; then it says that
+//! it is full. Its pieces are sorted where they lie (`sorted`), and the memory serves again. What is left of a block
+//! still goes in a full table: there is room for it, or else the limit gives way, because counts must be right.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytemuck::Zeroable;
 use hashbrown::HashTable;
 
+use super::sorted::Sorted;
 use super::{Counts, Settings};
-use crate::key::{Key, PACKED, hash, hash_long, pack, unpack};
+use crate::key::{Key, PACKED, hash, hash_long, order_of_key, pack, unpack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::{Error, Progress, Result};
 
 const BATCH: usize = 32;
 
 #[derive(Clone, Copy, Zeroable)]
-struct Slot {
-    key: Key,
-    count: u64,
+pub struct Slot {
+    pub key: Key,
+    pub count: u64,
 }
 
 const EMPTY: Slot = Slot { key: [0, 0], count: 0 };
 
-struct Long {
+pub struct Long {
     hash: u64,
-    start: usize,
-    len: u32,
-    count: u64,
+    pub start: usize,
+    pub len: u32,
+    pub count: u64,
 }
 
+/// What a long piece takes beside its bytes: a bucket and its control byte, an eighth more for those that must stay
+/// free, and a place in the list in which they are sorted.
+const LONG_ENTRY: usize = (size_of::<Long>() + 1) * 8 / 7 + size_of::<&Long>();
+
+/// A table is not made smaller than this.
+const LEAST_SLOTS: usize = if cfg!(test) { 64 } else { 1 << 12 };
+const _: () = assert!(LEAST_SLOTS >= 2 * BATCH, "twice the slots have room for a batch more");
+
 pub struct Table {
-    /// Open addressing with linear probing, at most three quarters full.
+    /// Open addressing with linear probing, at most three quarters full as a rule.
     slots: Vec<Slot>,
-    shift: u32,
     /// No two tables have the same. Pieces that come in the order of one table's slots would otherwise all crowd
     /// at the beginning of the next one, until it has grown: time would be quadratic.
     seed: u64,
     used: usize,
     long: HashTable<Long>,
     long_bytes: Vec<u8>,
+    /// How many bytes of memory it should not go beyond.
+    limit: usize,
     /// Whether some count did not fit.
     overflowed: bool,
 }
@@ -51,21 +65,84 @@ fn next_seed() -> u64 {
 
 impl Default for Table {
     fn default() -> Self {
-        Table::new(12, next_seed())
+        Table::new(LEAST_SLOTS, next_seed())
     }
 }
 
 impl Table {
-    fn new(bits: u32, seed: u64) -> Table {
-        let slots = zeroed_in_huge_pages(1 << bits);
+    fn new(slots: usize, seed: u64) -> Table {
         Table {
-            slots,
-            shift: 64 - bits,
+            slots: zeroed_in_huge_pages(slots),
             seed,
             used: 0,
             long: HashTable::new(),
             long_bytes: Vec::new(),
+            limit: usize::MAX,
             overflowed: false,
+        }
+    }
+
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// What it takes in memory.
+    pub fn memory(&self) -> usize {
+        self.slots.len() * size_of::<Slot>() + self.long_memory()
+    }
+
+    fn long_memory(&self) -> usize {
+        self.long.capacity() * LONG_ENTRY + self.long_bytes.len()
+    }
+
+    /// Whether it should be emptied before the next block of text.
+    pub fn is_full(&self) -> bool {
+        let crowded = self.used * 4 >= self.slots.len() * 3 && !self.may_grow();
+        // Long pieces move to twice the room when theirs is used up, and for a moment take both.
+        let moving = self.long.len() * 16 >= self.long.capacity() * 15;
+        let beside = if moving { 2 * self.long.capacity() * LONG_ENTRY } else { 0 };
+        crowded || self.memory() + beside > self.limit
+    }
+
+    /// Whether twice the slots fit beside those there are.
+    fn may_grow(&self) -> bool {
+        let both = self.slots.len() * 3 * size_of::<Slot>();
+        both + self.long_memory() <= self.limit
+    }
+
+    /// The pieces in order. They are sorted where they lie, so that only `clear` can follow.
+    pub fn sorted(&mut self, progress: &Progress) -> Result<Sorted<'_>> {
+        if self.overflowed {
+            return Err(Error::CountOverflow);
+        }
+        let mut filled = 0;
+        for at in 0..self.slots.len() {
+            let Slot { key, count } = self.slots[at];
+            if key != EMPTY.key {
+                let order = order_of_key(key);
+                self.slots[filled] = Slot { key: [(order >> 64) as u64, order as u64], count };
+                filled += 1;
+            }
+        }
+        Sorted::new(&mut self.slots[..filled], self.long.iter().collect(), &self.long_bytes, progress)
+    }
+
+    /// Makes it empty. Where it was full, its memory is shared out anew between short and long pieces, as those that
+    /// were there would have had it.
+    pub fn clear(&mut self) {
+        let was_full = self.is_full();
+        let long = self.long.len() * LONG_ENTRY + self.long_bytes.len();
+        let short = self.used * size_of::<Slot>() * 4 / 3;
+        self.used = 0;
+        self.long.clear();
+        self.long_bytes.clear();
+        let share = (self.limit / 20 * 19) as u128 * short as u128 / (short + long).max(1) as u128;
+        let slots = (share as usize / size_of::<Slot>()).max(LEAST_SLOTS);
+        if was_full && slots > self.slots.len() {
+            self.slots = Vec::new(); // before there is more
+            self.slots = zeroed_in_huge_pages(slots);
+        } else {
+            self.slots.fill(EMPTY);
         }
     }
 
@@ -86,7 +163,7 @@ impl Table {
                 let end = end as usize;
                 if end - start <= PACKED {
                     let key = pack(text, start, end);
-                    let home = (hash(key, self.seed) >> self.shift) as usize;
+                    let home = self.home(key);
                     prefetch(&self.slots, home);
                     (keys[packed], homes[packed]) = (key, home);
                     packed += 1;
@@ -111,16 +188,22 @@ impl Table {
     }
 
     fn add_key(&mut self, key: Key, count: u64) {
-        let slot = self.slot(key, (hash(key, self.seed) >> self.shift) as usize);
+        let slot = self.slot(key, self.home(key));
         let (sum, overflowed) = slot.count.overflowing_add(count);
         slot.count = sum;
         self.overflowed |= overflowed;
     }
 
+    /// Where a key would like to be. The number of slots need not be a power of two, so that a table can be as large
+    /// as its limit.
+    #[inline(always)]
+    fn home(&self, key: Key) -> usize {
+        ((hash(key, self.seed) as u128 * self.slots.len() as u128) >> 64) as usize
+    }
+
     /// The slot of a key, new or old. There is always a free one.
     #[inline(always)]
     fn slot(&mut self, key: Key, home: usize) -> &mut Slot {
-        let mask = self.slots.len() - 1;
         let mut at = home;
         loop {
             let slot = &self.slots[at];
@@ -132,7 +215,10 @@ impl Table {
                 self.used += 1;
                 break;
             }
-            at = (at + 1) & mask;
+            at += 1;
+            if at == self.slots.len() {
+                at = 0;
+            }
         }
         &mut self.slots[at]
     }
@@ -157,15 +243,15 @@ impl Table {
 
     /// Makes room for `more` keys.
     fn reserve(&mut self, more: usize) {
-        if (self.used + more) * 4 > self.slots.len() * 3 {
-            let mut larger = Table::new(64 - self.shift + 1, self.seed);
+        let (used, slots) = (self.used + more, self.slots.len());
+        if used * 4 > slots * 3 && (self.may_grow() || used * 16 > slots * 15) {
+            let mut larger = Table::new(2 * slots, self.seed);
             for slot in &self.slots {
                 if slot.key != EMPTY.key {
                     larger.add_key(slot.key, slot.count);
                 }
             }
             self.slots = larger.slots;
-            self.shift = larger.shift;
         }
     }
 
@@ -179,7 +265,7 @@ impl Table {
             }
             self.reserve(BATCH);
             for slot in batch {
-                prefetch(&self.slots, (hash(slot.key, self.seed) >> self.shift) as usize);
+                prefetch(&self.slots, self.home(slot.key));
             }
             for slot in batch {
                 self.add_key(slot.key, slot.count);

@@ -117,8 +117,8 @@ proptest! {
         prop_assert_eq!(counts.documents, sum.documents);
 
         let saved = folder.join("all.counts");
-        counts.save(&saved).unwrap();
-        let loaded = Counts::load(&saved).unwrap();
+        counts.save(&saved, &Progress::new()).unwrap();
+        let loaded = Counts::load(&saved, &Progress::new()).unwrap();
         prop_assert_eq!(as_map(&loaded), as_map(&counts));
         prop_assert_eq!(loaded.documents, counts.documents);
         prop_assert_eq!(loaded.settings.splitter.name(), Some("gpt4"));
@@ -204,17 +204,20 @@ fn a_missing_file_is_named() {
 fn every_damage_to_a_counts_file_is_noticed() {
     let folder = temporary_folder("damage");
     let path = folder.join("x.counts");
-    some_counts().save(&path).unwrap();
+    some_counts().save(&path, &Progress::new()).unwrap();
     let whole = fs::read(&path).unwrap();
     for len in 0..whole.len() {
         fs::write(&path, &whole[..len]).unwrap();
-        assert!(matches!(Counts::load(&path), Err(Error::BadCountsFile { .. })), "cut at {len}");
+        assert!(
+            matches!(Counts::load(&path, &Progress::new()), Err(Error::BadCountsFile { .. })),
+            "cut at {len}"
+        );
     }
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x15;
         fs::write(&path, &damaged).unwrap();
-        assert!(Counts::load(&path).is_err(), "changed at {at}");
+        assert!(Counts::load(&path, &Progress::new()).is_err(), "changed at {at}");
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -224,7 +227,185 @@ fn a_failed_save_leaves_nothing_behind() {
     let folder = temporary_folder("failed");
     let blocked = folder.join("a folder.counts");
     fs::create_dir(&blocked).unwrap();
-    assert!(matches!(some_counts().save(&blocked), Err(Error::Write { .. })));
+    assert!(matches!(some_counts().save(&blocked, &Progress::new()), Err(Error::Write { .. })));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// All that a `.counts` file holds.
+fn as_loaded(path: &Path) -> (HashMap<Vec<u8>, u64>, u64, u64) {
+    let counts = Counts::load(path, &Progress::new()).unwrap();
+    (as_map(&counts), counts.documents, counts.invalid_bytes)
+}
+
+/// What the last whole line of the log in a folder says: all runs, and where to go on.
+fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Place, bool)>) {
+    let mut log = fs::read_to_string(folder.join("log.jsonl")).unwrap_or_default();
+    log.truncate(log.rfind('\n').map_or(0, |end| end + 1));
+    let mut runs = Vec::new();
+    let mut next = None;
+    for line in log.lines() {
+        let names = line.split("\"name\": \"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        runs.extend(names.map(String::from));
+        let after = |key: &str| line.split(key).nth(1).unwrap().split([',', '}']).next().unwrap().trim();
+        let place = Place {
+            part: after("\"part\":").parse().unwrap(),
+            offset: after("\"offset\":").parse().unwrap(),
+            within: after("\"within\":").parse().unwrap(),
+        };
+        next = Some((place, after("\"in_document\":") == "true"));
+    }
+    (runs, log.len() as u64, next)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Tables of a few slots: nearly every block makes some thread write a run, and the merge takes several rounds.
+    #[test]
+    fn counts_do_not_depend_on_memory(
+        documents in proptest::collection::vec(hostile_text(), 0..5),
+        memory in 0..3000usize,
+        threads in 1..5usize,
+        special in any::<bool>(),
+    ) {
+        let folder = temporary_folder("spill");
+        let settings = settings("gpt4", if special { &["<a b>"] } else { &[] });
+        let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+        let mut plain = Counter::new(settings.clone(), 1);
+        plain.add_documents(&documents, &Progress::new()).unwrap();
+        let plain = plain.finish(&Progress::new()).unwrap();
+
+        let out = folder.join("all.counts");
+        let mut counter = Counter::new(settings.clone(), threads);
+        counter.spill_to(Spill::new(&folder.join("work"), memory, None, "{}".into()));
+        counter.add_documents(&documents, &Progress::new()).unwrap();
+        let numbers = counter.finish_to(&out, &[], &Progress::new()).unwrap();
+        prop_assert_eq!(as_loaded(&out), (as_map(&plain), plain.documents, plain.invalid_bytes));
+        prop_assert_eq!(numbers.total, plain.total());
+
+        // Shared out by hash and merged again, it is the same file.
+        let parts: Vec<PathBuf> = (0..3).map(|part| folder.join(format!("{part}.counts"))).collect();
+        merge_files(std::slice::from_ref(&out), &parts, &folder, &Progress::new()).unwrap();
+        for (nth, part) in parts.iter().enumerate() {
+            let (pieces, ..) = as_loaded(part);
+            prop_assert!(pieces.keys().all(|piece| part_of(piece, 3) == nth));
+        }
+        let again = folder.join("again.counts");
+        merge_files(&parts, std::slice::from_ref(&again), &folder, &Progress::new()).unwrap();
+        prop_assert_eq!(fs::read(&again).unwrap(), fs::read(&out).unwrap());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A counter that is thrown away at any moment: another goes on from what its log says.
+    #[test]
+    fn counts_do_not_depend_on_interruptions(
+        documents in proptest::collection::vec(hostile_text(), 1..5),
+        stops in proptest::collection::vec(0..40u64, 0..4),
+        threads in 1..4usize,
+    ) {
+        let folder = temporary_folder("resume");
+        let work = folder.join("work");
+        let settings = settings("gpt4", &["<a b>"]);
+        let paths: Vec<PathBuf> = (0..documents.len()).map(|i| folder.join(format!("{i}.txt"))).collect();
+        for (path, document) in paths.iter().zip(&documents) {
+            fs::write(path, document).unwrap();
+        }
+        let texts: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
+        let mut plain = Counter::new(settings.clone(), 1);
+        plain.add_documents(&texts, &Progress::new()).unwrap();
+        let plain = plain.finish(&Progress::new()).unwrap();
+
+        let out = folder.join("all.counts");
+        for stop in stops.into_iter().map(Some).chain([None]) {
+            let mut counter = Counter::new(settings.clone(), threads);
+            counter.spill_to(Spill::new(&work, 0, None, "{}".into()));
+            let (runs, log_len, next) = read_log(&work);
+            let mut rest = &paths[..];
+            if let Some((place, in_document)) = next {
+                counter.resume(&runs, log_len, place, in_document);
+                rest = &paths[place.part as usize..];
+            }
+            match stop {
+                // After some of the text it is stopped, and a line of the log is torn.
+                Some(blocks) => {
+                    let mut left = blocks;
+                    let (reading, skips, progress) = (Reading::default(), Skips::default(), Progress::new());
+                    let terms = Terms { reading: &reading, skips: &Arc::new(skips), progress: &progress };
+                    let mut files = Files::new(rest, counter.place, terms);
+                    let torn = counter.count(&progress, |block, splitter, cutters| {
+                        let more = files.next(block, splitter, cutters);
+                        if left == 0 { return Err(Error::Cancelled) }
+                        left -= 1;
+                        more
+                    });
+                    prop_assert!(matches!(torn, Ok(()) | Err(Error::Cancelled)));
+                    if let Ok(mut log) = fs::OpenOptions::new().append(true).open(work.join("log.jsonl")) {
+                        std::io::Write::write_all(&mut log, b"{\"runs\": [{\"na").unwrap();
+                    }
+                }
+                None => {
+                    counter.add_files(rest, &Reading::default(), &Progress::new()).unwrap();
+                    counter.finish_to(&out, &[], &Progress::new()).unwrap();
+                }
+            }
+        }
+        prop_assert_eq!(as_loaded(&out), (as_map(&plain), plain.documents, plain.invalid_bytes));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn the_top_of_a_file_is_that_of_the_counts() {
+    let folder = temporary_folder("top");
+    let path = folder.join("x.counts");
+    some_counts().save(&path, &Progress::new()).unwrap();
+    let pieces = top(&path, 3, &Progress::new()).unwrap();
+    let numbers = Reader::open(&path).unwrap().numbers();
+    assert_eq!(pieces, [(b"abc".to_vec(), 1 << 40), (b"b".to_vec(), 7), (b"ab".to_vec(), 4)]);
+    assert_eq!((numbers.pieces, numbers.total), (4, some_counts().total()));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_damaged_run_is_named_and_says_what_to_do() {
+    let folder = temporary_folder("damaged-run");
+    let mut counter = Counter::new(settings("gpt4", &[]), 1);
+    counter.spill_to(Spill::new(&folder, 0, None, "{}".into()));
+    counter.add_documents(&[b"some text that is longer than a block"], &Progress::new()).unwrap();
+    let run = folder.join("run-00000.counts");
+    let mut bytes = fs::read(&run).unwrap();
+    let at = bytes.len() - 45;
+    bytes[at] ^= 1;
+    fs::write(&run, bytes).unwrap();
+    let error = counter.finish_to(&folder.join("all.counts"), &[], &Progress::new()).unwrap_err().to_string();
+    for word in ["run-00000.counts", "byte", "--no-resume"] {
+        assert!(error.contains(word), "{error}");
+    }
+    assert!(!folder.join("all.counts").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn two_counters_do_not_share_a_work_folder() {
+    let folder = temporary_folder("shared");
+    let mut one = Spill::new(&folder, 0, None, "{}".into());
+    one.lock(&Progress::new()).unwrap();
+    let other = Spill::new(&folder, 0, None, "{}".into()).lock(&Progress::new());
+    assert!(matches!(other, Err(Error::BusyFolder { .. })));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn sums_that_do_not_fit_are_refused_by_the_merge_too() {
+    let folder = temporary_folder("overflow");
+    let paths = [folder.join("a.counts"), folder.join("b.counts")];
+    for path in &paths {
+        let counts = Counts::from_pieces(settings("gpt4", &[]), [("a", 1 << 63)]).unwrap();
+        counts.save(path, &Progress::new()).unwrap();
+    }
+    let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, &Progress::new());
+    assert!(matches!(merged, Err(Error::CountOverflow)));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     fs::remove_dir_all(folder).unwrap();
 }

@@ -20,7 +20,7 @@ mod shard;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -38,15 +38,13 @@ pub use crate::corpus::Place;
 use crate::corpus::{
     BLOCK, Block, Boundary, Cutters, Documents, Files, Reading, Skipped, Skips, Stream, Terms,
 };
+use crate::durable::lock;
 use crate::split::Splitter;
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 /// How often whoever waits looks around.
 const PATIENCE: Duration = Duration::from_millis(5);
-
-/// How long the last run in a folder has to write down what it had finished when it was stopped.
-const LOCK_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
 
 /// How ids are put in files.
 pub struct Settings {
@@ -271,25 +269,6 @@ pub fn fingerprint(tokenizer: &Tokenizer) -> String {
 
 fn refuse<T>(reason: String) -> Result<T> {
     Err(Error::BadSetting { reason })
-}
-
-/// Two writers in one folder would write over each other's files. The lock goes with the last copy of the
-/// handle, also when the process is killed.
-fn lock(folder: &Path, progress: &Progress) -> Result<Option<File>> {
-    // Where a folder cannot be opened as a file there is no lock, and the user's own care must do.
-    let Ok(file) = File::open(folder) else { return Ok(None) };
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::Error(_)) => return Ok(None),
-            Err(TryLockError::WouldBlock) if start.elapsed() >= LOCK_PATIENCE => {
-                return Err(Error::BusyFolder { path: folder.into() });
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(PATIENCE),
-        }
-        progress.check()?;
-    }
 }
 
 /// What one thread works with.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::formats::{Format, MegatronError, NPY_HEADER, Width, npy_header, write_megatron_index};
 use crate::corpus::Place;
+use crate::durable::{sync, sync_folder};
 use crate::{Error, Result};
 
 /// How much of something there is.
@@ -215,16 +216,4 @@ impl Drop for Temporary {
 fn temporary_path(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.tmp"))
-}
-
-/// Makes new names survive a power cut, where the system lets a folder be flushed.
-fn sync_folder(folder: &Path) {
-    if let Ok(folder) = File::open(folder) {
-        let _ = sync(&folder);
-    }
-}
-
-/// Tests write thousands of small shards, and no power is cut.
-fn sync(file: &File) -> io::Result<()> {
-    if cfg!(test) { Ok(()) } else { file.sync_all() }
 }

@@ -23,89 +23,104 @@ use crate::{Error, Result};
 
 const MAGIC: &str = "merganser merges 1";
 
-/// When to write what was learned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckpointEvery {
-    Merges(usize),
-    Time(Duration),
-}
-
-/// The log of one training. Nobody else can open it meanwhile.
+/// The log of one training. Nobody else can open it meanwhile. It is made when there is something to write.
 pub struct MergeLog {
     path: PathBuf,
-    file: File,
+    file: Option<File>,
+    /// What it begins with.
+    header: String,
     sum: crc32fast::Hasher,
     /// What the file holds.
     noted: Merges,
-    every: CheckpointEvery,
+    every: Duration,
     last: Instant,
 }
 
 impl MergeLog {
-    /// Opens the log of this very training, or starts it. The log of another one is an error, unless it is
+    /// Opens the log of this very training, if there is one. The log of another one is an error, unless it is
     /// `afresh`: then it is emptied, whatever it was.
     pub fn open(
         path: &Path,
         pieces: &dyn Source,
         settings: &TrainSettings,
         afresh: bool,
-        every: CheckpointEvery,
+        every: Duration,
     ) -> Result<MergeLog> {
-        let cannot_write = |source| Error::Write { path: path.into(), source };
-        let cannot_read = |source| Error::Read { path: path.into(), source };
-        let mut open = OpenOptions::new();
-        let mut file =
-            open.read(true).write(true).create(true).truncate(false).open(path).map_err(cannot_write)?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(Error::BusyCheckpoint { path: path.into() });
-        }
-        let mut text = Vec::new();
-        if !afresh {
-            file.read_to_end(&mut text).map_err(cannot_read)?;
-        }
         let ours = identity(pieces, settings)?;
         let mut header = String::new();
-        let mut sum = crc32fast::Hasher::new();
-        push_line(&mut header, &format!("{MAGIC}\t{}", ours.join("\t")), &mut sum);
+        push_line(&mut header, &format!("{MAGIC}\t{}", ours.join("\t")), &mut crc32fast::Hasher::new());
         let mut log = MergeLog {
             path: path.into(),
-            file,
+            file: None,
+            header,
             sum: crc32fast::Hasher::new(),
             noted: Merges::default(),
             every,
             last: Instant::now(),
         };
-        let mut lines = text.split_inclusive(|&byte| byte == b'\n');
-        let mut end = 0;
-        match lines.next() {
-            // Part of our own header is the first thing that was ever written here, and was torn.
-            Some(first) if first.ends_with(b"\n") || !header.as_bytes().starts_with(first) => {
-                let found = log.check(first).map(|line| line.split('\t').map(str::to_owned).collect());
-                let found: Vec<String> = found.unwrap_or_default();
-                let difference = match found.split_first() {
-                    Some((magic, theirs)) if magic == MAGIC => difference(&ours, theirs),
-                    _ => Some("it is damaged, or something else".into()),
-                };
-                if let Some(reason) = difference {
-                    return Err(Error::OtherCheckpoint { path: path.into(), reason });
-                }
-                end += first.len();
-                for line in lines {
-                    let Some((pair, count)) = log.check(line).and_then(parse) else { break };
-                    log.noted.pairs.push(pair);
-                    log.noted.counts.push(count);
-                    end += line.len();
-                }
-                log.cut(end).map_err(cannot_write)?;
-            }
-            _ => {
-                log.cut(0).map_err(cannot_write)?;
-                log.sum = sum;
-                log.append(&header)?;
-                sync_folder(path);
-            }
+        if path.exists() {
+            log.read(&ours, afresh)?;
         }
         Ok(log)
+    }
+
+    fn read(&mut self, ours: &[String], afresh: bool) -> Result<()> {
+        let path = self.path.clone();
+        let mut file = self.open_file()?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|source| Error::Read { path: path.clone(), source })?;
+        self.file = Some(file);
+        let mut lines = text.split_inclusive(|&byte| byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        // Part of our own header is the first thing that was ever written here, and was torn.
+        let torn = !first.ends_with(b"\n") && self.header.as_bytes().starts_with(first);
+        if afresh || torn {
+            return self.begin();
+        }
+        let found = self.check(first).map(|line| line.split('\t').map(str::to_owned).collect());
+        let found: Vec<String> = found.unwrap_or_default();
+        let difference = match found.split_first() {
+            Some((magic, theirs)) if magic == MAGIC => difference(ours, theirs),
+            _ => Some("it is damaged, or something else".into()),
+        };
+        if let Some(reason) = difference {
+            return Err(Error::OtherCheckpoint { path, reason });
+        }
+        let mut end = first.len();
+        for line in lines {
+            let Some((pair, count)) = self.check(line).and_then(parse) else { break };
+            self.noted.pairs.push(pair);
+            self.noted.counts.push(count);
+            end += line.len();
+        }
+        self.cut(end)
+    }
+
+    fn open_file(&self) -> Result<File> {
+        let mut open = OpenOptions::new();
+        let file = open.read(true).write(true).create(true).truncate(false).open(&self.path);
+        let file = file.map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Error::BusyCheckpoint { path: self.path.clone() }),
+            _ => Ok(file),
+        }
+    }
+
+    /// Writes the header, and nothing else.
+    fn begin(&mut self) -> Result<()> {
+        self.cut(0)?;
+        self.sum = crc32fast::Hasher::new();
+        let header = std::mem::take(&mut self.header);
+        self.check(header.as_bytes());
+        self.append(&header)?;
+        self.header = header;
+        sync_folder(&self.path);
+        Ok(())
+    }
+
+    /// Whether there is a file.
+    pub(super) fn is_begun(&self) -> bool {
+        self.file.is_some()
     }
 
     /// The first merges that stand in the log, as many as are asked for.
@@ -116,15 +131,19 @@ impl MergeLog {
     }
 
     pub(super) fn write_if_due(&mut self, merges: &Merges) -> Result<()> {
-        let due = match self.every {
-            CheckpointEvery::Merges(n) => merges.pairs.len() >= self.noted.pairs.len() + n,
-            CheckpointEvery::Time(time) => self.last.elapsed() >= time,
-        };
-        if due { self.write(merges) } else { Ok(()) }
+        if self.last.elapsed() >= self.every { self.write(merges) } else { Ok(()) }
     }
 
     /// Notes the merges that are not in the log yet.
     pub(super) fn write(&mut self, merges: &Merges) -> Result<()> {
+        if self.file.is_none() {
+            if let Some(folder) = self.path.parent() {
+                let made = std::fs::create_dir_all(folder);
+                made.map_err(|source| Error::Write { path: self.path.clone(), source })?;
+            }
+            self.file = Some(self.open_file()?);
+            self.begin()?;
+        }
         let mut lines = String::new();
         for i in self.noted.pairs.len()..merges.pairs.len() {
             let ((left, right), count) = (merges.pairs[i], merges.counts[i]);
@@ -137,7 +156,8 @@ impl MergeLog {
     }
 
     fn append(&mut self, lines: &str) -> Result<()> {
-        let written = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.sync_data());
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let written = file.write_all(lines.as_bytes()).and_then(|()| file.sync_data());
         written.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
@@ -155,9 +175,10 @@ impl MergeLog {
     }
 
     /// Forgets what comes after `end`.
-    fn cut(&mut self, end: usize) -> std::io::Result<()> {
-        self.file.set_len(end as u64)?;
-        self.file.seek(SeekFrom::Start(end as u64)).map(|_| ())
+    fn cut(&mut self, end: usize) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let cut = file.set_len(end as u64).and_then(|()| file.seek(SeekFrom::Start(end as u64)));
+        cut.map(|_| ()).map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 }
 
@@ -246,7 +267,7 @@ mod tests {
     }
 
     fn logged(path: &Path, counts: &Counts, settings: &TrainSettings) -> Result<Merges> {
-        let log = MergeLog::open(path, counts, settings, false, CheckpointEvery::Merges(3))?;
+        let log = MergeLog::open(path, counts, settings, false, Duration::from_micros(50))?;
         train(counts, settings, Some(log), &Progress::new())
     }
 
@@ -291,7 +312,7 @@ mod tests {
                     continue;
                 }
                 std::fs::write(&path, log).unwrap();
-                let log = MergeLog::open(&path, &counts, &settings, false, CheckpointEvery::Merges(3)).unwrap();
+                let log = MergeLog::open(&path, &counts, &settings, false, Duration::from_micros(50)).unwrap();
                 let room = Room { slots: 3 * stop, bits: 4, folder: &std::env::temp_dir() };
                 let beyond = train_beyond(&counts, &settings, Some(log), room, &Progress::new()).unwrap();
                 prop_assert_eq!(&beyond, &whole);
@@ -343,7 +364,7 @@ mod tests {
         std::fs::write(&path, "a letter\nto a friend\n").unwrap();
         let error = logged(&path, &ours, &rules).unwrap_err();
         assert!(error.to_string().contains("something else"), "{error}");
-        let log = MergeLog::open(&path, &ours, &rules, true, CheckpointEvery::Merges(1)).unwrap();
+        let log = MergeLog::open(&path, &ours, &rules, true, Duration::ZERO).unwrap();
         assert_eq!(train(&ours, &rules, Some(log), &Progress::new()).unwrap(), whole);
         std::fs::remove_file(path).unwrap();
     }
@@ -351,7 +372,7 @@ mod tests {
     #[test]
     fn a_log_has_one_writer() {
         let (path, counts, settings) = (log_path(), counts([("abab", 3)]), settings(2, TIES[0]));
-        let open = || MergeLog::open(&path, &counts, &settings, false, CheckpointEvery::Merges(1));
+        let open = || MergeLog::open(&path, &counts, &settings, false, Duration::ZERO);
         let first = open().unwrap();
         assert!(matches!(open(), Err(Error::BusyCheckpoint { .. })));
         drop(first);
@@ -365,7 +386,7 @@ mod tests {
             (0..30_000).map(|n: u64| (format!("{:x}", n * n * n), n % 5 + 1)).collect();
         let (path, counts, settings) = (log_path(), counts(pieces), settings(20_000, TIES[0]));
         let progress = Progress::new();
-        let every = CheckpointEvery::Time(Duration::from_secs(3600));
+        let every = Duration::from_secs(3600);
         let log = MergeLog::open(&path, &counts, &settings, false, every).unwrap();
         let outcome = std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use self::beyond::Beyond;
 pub use self::beyond::Room;
 pub use self::certify::{Certificate, certify};
-pub use self::checkpoint::{CheckpointEvery, MergeLog};
+pub use self::checkpoint::MergeLog;
 use self::indexed::Trainer;
 use self::queue::Entry;
 use self::symbols::Symbols;
@@ -234,7 +234,11 @@ fn go_on(
     let base = so_far.as_ref().or(settings.base);
     let outcome = learn(Start { rules, vocabulary, base, team }, &mut merges, log.as_mut());
     // Every merge was chosen with exact counts, so what was made before a stop is good.
-    let noted = log.map_or(Ok(()), |mut log| log.write(&merges));
+    let noted = match &mut log {
+        // A short training that was not disturbed leaves nothing behind.
+        Some(log) if outcome.is_err() || log.is_begun() => log.write(&merges),
+        _ => Ok(()),
+    };
     outcome.and(noted).map(|()| merges)
 }
 

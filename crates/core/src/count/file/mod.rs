@@ -1,0 +1,99 @@
+//! The `.counts` file: sorted, checksummed, and as portable as text.
+//!
+//! ```text
+//! "merganser counts 2\n"                     what it is
+//! pattern, separator, special tokens         strings: length, bytes; the separator has a 0 or 1 before it
+//! pieces, each:                              in ascending order of their bytes
+//!     shared   how many bytes it shares with the piece before
+//!     length   how many more follow
+//!     bytes
+//!     count
+//! 0, 0                                       no piece adds nothing to the one before: the end
+//! documents, invalid bytes, pieces, total    eight bytes each, little-endian
+//! CRC-32 of all that came before             four bytes, little-endian
+//! ```
+//! Other lengths and numbers are LEB128. The numbers stand at the end, so that whoever writes need not know them
+//! beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is written,
+//! read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its size: at about 400
+//! MB/s on one core. A *run*, what counting puts on disk when memory is full, is such a file.
+
+mod read;
+mod write;
+
+use std::path::Path;
+
+pub use self::read::{Reader, top};
+pub use self::write::Writer;
+use super::Counts;
+use crate::{Progress, Result};
+
+const MAGIC: &[u8] = b"merganser counts 2\n";
+
+/// The numbers and the checksum.
+const TRAILER: usize = 4 * 8 + 4;
+
+/// How much is read or written at a time.
+pub const BUFFER: usize = if cfg!(test) { 64 } else { 1 << 18 };
+
+/// How many pieces pass between two looks at whether to stop.
+pub const LOOK: u64 = 1 << 14;
+
+/// What a `.counts` file says about itself at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    pub documents: u64,
+    pub invalid_bytes: u64,
+    /// Different pieces.
+    pub pieces: u64,
+    /// The sum of their counts.
+    pub total: u64,
+}
+
+impl Numbers {
+    fn to_bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        let numbers = [self.documents, self.invalid_bytes, self.pieces, self.total];
+        for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; 32]) -> Numbers {
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        Numbers { documents: number(0), invalid_bytes: number(8), pieces: number(16), total: number(24) }
+    }
+}
+
+impl Counts {
+    /// Sorted by piece, checksummed, written to a temporary name and renamed: the file is there whole or not
+    /// at all.
+    pub fn save(&self, path: &Path, progress: &Progress) -> Result<()> {
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by_key(|&index| self.piece(index as usize));
+        let mut writer = Writer::create(path, &self.settings)?;
+        for part in order.chunks(LOOK as usize) {
+            progress.check()?;
+            for &index in part {
+                writer.push(self.piece(index as usize), self.count(index as usize))?;
+            }
+        }
+        writer.finish(self.documents, self.invalid_bytes)?;
+        Ok(())
+    }
+
+    /// Reads and checks a whole file.
+    pub fn load(path: &Path, progress: &Progress) -> Result<Counts> {
+        let mut reader = Reader::open(path)?;
+        let mut counts = Counts::empty(reader.settings()?);
+        while reader.advance()? {
+            if (counts.len() as u64).is_multiple_of(LOOK) {
+                progress.check()?;
+            }
+            counts.push(reader.piece(), reader.count());
+        }
+        counts.documents = reader.numbers().documents;
+        counts.invalid_bytes = reader.numbers().invalid_bytes;
+        Ok(counts)
+    }
+}

@@ -1,0 +1,135 @@
+//! Writing a `.counts` file, piece after piece.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{BUFFER, MAGIC, Numbers};
+use crate::count::Settings;
+use crate::durable::{sync, sync_folder};
+use crate::{Error, Result};
+
+/// A file that grows under a temporary name; [`Writer::finish`] gives it its own.
+pub struct Writer {
+    file: File,
+    target: PathBuf,
+    temporary: PathBuf,
+    /// What is not written yet.
+    buffer: Vec<u8>,
+    sum: crc32fast::Hasher,
+    before: Vec<u8>,
+    numbers: Numbers,
+    /// Whether it must survive a power cut.
+    durable: bool,
+}
+
+impl Writer {
+    pub fn create(target: &Path, settings: &Settings) -> Result<Writer> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        // It starts with a dot, so that a corpus folder never takes it for a document.
+        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let file = File::create(&temporary).map_err(|source| Error::Write { path: target.into(), source })?;
+        let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
+        buffer.extend_from_slice(MAGIC);
+        put_string(&mut buffer, settings.splitter.pattern().as_bytes());
+        put_number(&mut buffer, settings.separator.is_some() as u64);
+        put_string(&mut buffer, settings.separator.as_deref().unwrap_or_default().as_bytes());
+        put_number(&mut buffer, settings.special_tokens.len() as u64);
+        for token in &settings.special_tokens {
+            put_string(&mut buffer, token.as_bytes());
+        }
+        Ok(Writer {
+            file,
+            target: target.into(),
+            temporary,
+            buffer,
+            sum: crc32fast::Hasher::new(),
+            before: Vec::new(),
+            numbers: Numbers::default(),
+            durable: true,
+        })
+    }
+
+    /// For a file that nobody will look for after a crash: it is not flushed to the disk, and so written faster.
+    pub fn passing(mut self) -> Writer {
+        self.durable = false;
+        self
+    }
+
+    /// Adds a piece that comes behind all others in the order of bytes.
+    pub fn push(&mut self, piece: &[u8], count: u64) -> Result<()> {
+        let shared = shared(&self.before, piece);
+        assert!(self.before.get(shared) < piece.get(shared) && count > 0, "pieces rise, and occur");
+        put_number(&mut self.buffer, shared as u64);
+        put_string(&mut self.buffer, &piece[shared..]);
+        put_number(&mut self.buffer, count);
+        self.before.truncate(shared);
+        self.before.extend_from_slice(&piece[shared..]);
+        self.numbers.pieces += 1;
+        self.numbers.total = self.numbers.total.checked_add(count).ok_or(Error::CountOverflow)?;
+        if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
+    }
+
+    /// Ends the file, sees that it is on disk and gives it its name.
+    pub fn finish(mut self, documents: u64, invalid_bytes: u64) -> Result<Numbers> {
+        self.numbers = Numbers { documents, invalid_bytes, ..self.numbers };
+        self.buffer.extend_from_slice(&[0, 0]);
+        self.buffer.extend_from_slice(&self.numbers.to_bytes());
+        self.write()?;
+        let sum = self.sum.clone().finalize().to_le_bytes();
+        let written = self.file.write_all(&sum);
+        let written = written.and_then(|()| if self.durable { sync(&self.file) } else { Ok(()) });
+        written.and_then(|()| fs::rename(&self.temporary, &self.target)).map_err(|e| self.error(e))?;
+        if self.durable {
+            sync_folder(self.target.parent().unwrap_or(Path::new(".")));
+        }
+        Ok(self.numbers)
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.sum.update(&self.buffer);
+        self.file.write_all(&self.buffer).map_err(|error| self.error(error))?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn error(&self, source: io::Error) -> Error {
+        Error::Write { path: self.target.clone(), source }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Gone already where it was renamed.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// How many bytes two pieces have in common at their beginning.
+#[inline]
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    let mut at = 0;
+    while let (Some(left), Some(right)) = (a[at..].first_chunk(), b[at..].first_chunk()) {
+        let difference = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+        if difference != 0 {
+            return at + (difference.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
+}
+
+#[inline]
+fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+#[inline]
+fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}

@@ -1,0 +1,252 @@
+//! Merge: several sorted sources become one sorted file, the counts of equal pieces added up.
+//!
+//! A tournament over all sources: the least piece wins, its source moves on, and only the games on its way to the root
+//! are played again. Pieces are compared by a number (`key::order`), and byte by byte only where both are long. So a
+//! piece costs about log₂(sources) comparisons, and memory is one buffer per source, whatever their size. More than
+//! [`FAN_IN`] files are merged in several rounds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::file::{LOOK, Numbers, Reader, Writer};
+use super::sorted::Sorted;
+use crate::key::{LONG, order};
+use crate::{Error, Progress, Result};
+
+/// How many files are read at the same time.
+pub const FAN_IN: usize = if cfg!(test) { 3 } else { 64 };
+
+/// Pieces in ascending order, from a file or from memory.
+pub enum Source<'a> {
+    File(Box<Reader>),
+    Table(Box<Sorted<'a>>),
+}
+
+impl Source<'_> {
+    fn advance(&mut self) -> Result<bool> {
+        match self {
+            Source::File(reader) => reader.advance(),
+            Source::Table(sorted) => Ok(sorted.advance()),
+        }
+    }
+
+    fn piece(&self) -> &[u8] {
+        match self {
+            Source::File(reader) => reader.piece(),
+            Source::Table(sorted) => sorted.piece(),
+        }
+    }
+
+    fn order(&self) -> u128 {
+        match self {
+            Source::File(reader) => order(reader.piece()),
+            Source::Table(sorted) => sorted.order(),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Source::File(reader) => reader.count(),
+            Source::Table(sorted) => sorted.count(),
+        }
+    }
+}
+
+/// Which of `parts` a piece belongs to: the same on every machine.
+pub fn part_of(piece: &[u8], parts: usize) -> usize {
+    crc32fast::hash(piece) as usize % parts
+}
+
+/// Merges files into one, or shares the sum out over several by [`part_of`]. Documents and invalid bytes go to the
+/// first. `scratch` is a folder for what lies between two rounds.
+pub fn merge_files(
+    paths: &[PathBuf],
+    outs: &[PathBuf],
+    scratch: &Path,
+    progress: &Progress,
+) -> Result<Numbers> {
+    let first = paths.first().ok_or(Error::EmptyCorpus)?;
+    let settings = Reader::open(first)?.settings()?;
+    merge_with(&settings, paths, Vec::new(), Numbers::default(), outs, scratch, progress)
+}
+
+/// The same, with sorted tables, whose documents and invalid bytes are `numbers`.
+pub fn merge_with(
+    settings: &Settings,
+    paths: &[PathBuf],
+    tables: Vec<Sorted<'_>>,
+    numbers: Numbers,
+    outs: &[PathBuf],
+    scratch: &Path,
+    progress: &Progress,
+) -> Result<Numbers> {
+    let mut paths = paths.to_vec();
+    let mut between = Between(Vec::new());
+    let mut round = 0;
+    while paths.len() > FAN_IN {
+        // No more than needed, so that most pieces pass once: what is merged here is read again.
+        let group: Vec<PathBuf> = paths.drain(..FAN_IN.min(paths.len() - FAN_IN + 1)).collect();
+        let target = scratch.join(format!(".merged-{}-{round}.tmp", std::process::id()));
+        round += 1;
+        let writers = vec![Writer::create(&target, settings)?.passing()];
+        merge(open(&group, settings)?, Numbers::default(), writers, progress)?;
+        between.drop_those_in(&group);
+        between.0.push(target.clone());
+        paths.push(target);
+    }
+    let mut sources = open(&paths, settings)?;
+    sources.extend(tables.into_iter().map(|sorted| Source::Table(Box::new(sorted))));
+    let writers = outs.iter().map(|out| Writer::create(out, settings)).collect::<Result<_>>()?;
+    merge(sources, numbers, writers, progress)
+}
+
+/// Files between two rounds, taken away when they have served.
+struct Between(Vec<PathBuf>);
+
+impl Between {
+    fn drop_those_in(&mut self, group: &[PathBuf]) {
+        let (gone, kept) = self.0.drain(..).partition(|path| group.contains(path));
+        self.0 = kept;
+        drop(Between(gone));
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn open<'a>(paths: &[PathBuf], settings: &Settings) -> Result<Vec<Source<'a>>> {
+    let words = settings.words();
+    let open = |path: &PathBuf| {
+        let reader = Reader::open(path)?;
+        words.must_equal(reader.words())?;
+        Ok(Source::File(Box::new(reader)))
+    };
+    paths.iter().map(open).collect()
+}
+
+fn merge(
+    sources: Vec<Source<'_>>,
+    mut numbers: Numbers,
+    mut writers: Vec<Writer>,
+    progress: &Progress,
+) -> Result<Numbers> {
+    for source in &sources {
+        if let Source::File(reader) = source {
+            numbers.documents += reader.numbers().documents;
+            numbers.invalid_bytes += reader.numbers().invalid_bytes;
+        }
+    }
+    let mut race = Race::new(sources)?;
+    let mut piece: Vec<u8> = Vec::new();
+    let mut rounds = 0u64;
+    let mut total = 0u64;
+    while let Some(order) = race.winner_order() {
+        piece.clear();
+        piece.extend_from_slice(race.winner().piece());
+        let mut count = 0u64;
+        loop {
+            count = count.checked_add(race.winner().count()).ok_or(Error::CountOverflow)?;
+            race.advance()?;
+            let same = race.winner_order() == Some(order)
+                && (order & 0xFF != LONG || race.winner().piece() == piece);
+            if !same {
+                break;
+            }
+        }
+        total = total.checked_add(count).ok_or(Error::CountOverflow)?;
+        let part = if writers.len() == 1 { 0 } else { part_of(&piece, writers.len()) };
+        writers[part].push(&piece, count)?;
+        rounds += 1;
+        if rounds.is_multiple_of(LOOK) {
+            progress.check()?;
+        }
+    }
+    // The readers have compared what they gave with what their files say; this is the other end.
+    let mut written = Numbers { pieces: 0, total: 0, ..numbers };
+    let shares = std::iter::once((numbers.documents, numbers.invalid_bytes)).chain(std::iter::repeat((0, 0)));
+    for (writer, (documents, invalid_bytes)) in writers.into_iter().zip(shares) {
+        let part = writer.finish(documents, invalid_bytes)?;
+        written.pieces += part.pieces;
+        written.total += part.total;
+    }
+    assert_eq!(written.total, total, "no count is lost");
+    Ok(written)
+}
+
+/// The tournament. Sources that are at their end lose against all others.
+struct Race<'a> {
+    sources: Vec<Source<'a>>,
+    orders: Vec<u128>,
+    /// The losers of all games, the root's at 1; the winner of all at 0.
+    tree: Vec<usize>,
+}
+
+/// No piece has this order: the last byte of an order is at most 16.
+const OVER: u128 = u128::MAX;
+
+impl<'a> Race<'a> {
+    fn new(mut sources: Vec<Source<'a>>) -> Result<Race<'a>> {
+        let mut orders = Vec::with_capacity(sources.len());
+        for source in &mut sources {
+            orders.push(if source.advance()? { source.order() } else { OVER });
+        }
+        let len = sources.len();
+        let mut race = Race { sources, orders, tree: vec![0; len] };
+        // Winners of the games below each node; leaves are len..2 * len.
+        let mut winners: Vec<usize> = (0..2 * len).map(|node| node.saturating_sub(len)).collect();
+        for node in (1..len).rev() {
+            let (left, right) = (winners[2 * node], winners[2 * node + 1]);
+            let left_wins = race.before(left, right);
+            winners[node] = if left_wins { left } else { right };
+            race.tree[node] = if left_wins { right } else { left };
+        }
+        if len > 1 {
+            race.tree[0] = winners[1];
+        }
+        Ok(race)
+    }
+
+    /// The order of the least piece; none where all sources are at their end.
+    #[inline]
+    fn winner_order(&self) -> Option<u128> {
+        let order = *self.orders.get(*self.tree.first()?)?;
+        (order != OVER).then_some(order)
+    }
+
+    #[inline]
+    fn winner(&self) -> &Source<'a> {
+        &self.sources[self.tree[0]]
+    }
+
+    /// Moves the source on that has the least piece.
+    #[inline]
+    fn advance(&mut self) -> Result<()> {
+        let mut winner = self.tree[0];
+        let source = &mut self.sources[winner];
+        self.orders[winner] = if source.advance()? { source.order() } else { OVER };
+        let mut node = (winner + self.sources.len()) / 2;
+        while node > 0 {
+            let other = self.tree[node];
+            if self.before(other, winner) {
+                self.tree[node] = winner;
+                winner = other;
+            }
+            node /= 2;
+        }
+        self.tree[0] = winner;
+        Ok(())
+    }
+
+    #[inline]
+    fn before(&self, a: usize, b: usize) -> bool {
+        let (left, right) = (self.orders[a], self.orders[b]);
+        left < right
+            || left == right && left & 0xFF == LONG && self.sources[a].piece() < self.sources[b].piece()
+    }
+}

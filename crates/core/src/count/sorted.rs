@@ -1,0 +1,105 @@
+//! Sorted: the pieces of a table in the order of their bytes, without a copy of them.
+//!
+//! A packed piece is one number that orders as its bytes do (`key::order`), so sorting follows no pointer; only long
+//! pieces are compared as bytes, and they are few.
+
+use super::table::{Long, Slot};
+use crate::key::{LONG, order, piece_of_order};
+use crate::{Progress, Result};
+
+/// How much is sorted between two looks at whether to stop: some hundredths of a second.
+const STEP: usize = if cfg!(test) { 16 } else { 1 << 20 };
+
+/// Sorts in halves that are parted first, unless asked to stop.
+fn sort(slots: &mut [Slot], progress: &Progress) {
+    if progress.is_cancelled() {
+    } else if slots.len() <= STEP {
+        slots.sort_unstable_by_key(|slot| slot.key);
+    } else {
+        let (before, _, behind) = slots.select_nth_unstable_by_key(slots.len() / 2, |slot| slot.key);
+        sort(before, progress);
+        sort(behind, progress);
+    }
+}
+
+pub struct Sorted<'a> {
+    /// The rest of the packed pieces, their keys the two halves of their order.
+    short: std::slice::Iter<'a, Slot>,
+    next_short: Option<(u128, u64)>,
+    long: std::vec::IntoIter<&'a Long>,
+    next_long: Option<&'a Long>,
+    bytes: &'a [u8],
+    order: u128,
+    /// The piece that was reached, where it is packed and where not.
+    packed: ([u8; 16], usize),
+    unpacked: &'a [u8],
+    count: u64,
+}
+
+impl<'a> Sorted<'a> {
+    pub fn new(
+        short: &'a mut [Slot],
+        mut long: Vec<&'a Long>,
+        bytes: &'a [u8],
+        progress: &Progress,
+    ) -> Result<Sorted<'a>> {
+        sort(short, progress);
+        progress.check()?;
+        let piece = |long: &Long| &bytes[long.start..][..long.len as usize];
+        long.sort_unstable_by(|a, b| {
+            let (a, b) = (piece(a), piece(b));
+            order(a).cmp(&order(b)).then_with(|| a.cmp(b))
+        });
+        let mut sorted = Sorted {
+            short: short.iter(),
+            next_short: None,
+            long: long.into_iter(),
+            next_long: None,
+            bytes,
+            order: 0,
+            packed: ([0; 16], 0),
+            unpacked: &[],
+            count: 0,
+        };
+        sorted.take_short();
+        sorted.next_long = sorted.long.next();
+        Ok(sorted)
+    }
+
+    fn take_short(&mut self) {
+        let order = |[high, low]: [u64; 2]| (high as u128) << 64 | low as u128;
+        self.next_short = self.short.next().map(|slot| (order(slot.key), slot.count));
+    }
+
+    /// Goes to the next piece; false at the end.
+    pub fn advance(&mut self) -> bool {
+        let long = self.next_long.map(|long| &self.bytes[long.start..][..long.len as usize]);
+        match (self.next_short, long) {
+            (Some((short, count)), long) if long.is_none_or(|long| short < order(long)) => {
+                (self.order, self.packed, self.count) = (short, piece_of_order(short), count);
+                self.take_short();
+                true
+            }
+            (_, Some(piece)) => {
+                (self.order, self.unpacked) = (order(piece), piece);
+                self.count = self.next_long.map_or(0, |long| long.count);
+                self.next_long = self.long.next();
+                true
+            }
+            (None, None) => false,
+            (Some(_), None) => unreachable!("a short piece comes before no long one"),
+        }
+    }
+
+    pub fn order(&self) -> u128 {
+        self.order
+    }
+
+    pub fn piece(&self) -> &[u8] {
+        if self.order & 0xFF == LONG { self.unpacked } else { &self.packed.0[..self.packed.1] }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}

@@ -1,0 +1,180 @@
+//! Spill: what does not fit in memory goes to a work folder, and a log says what is there.
+//!
+//! ```text
+//! job.json            what is counted, in the words of the caller; written first
+//! run-00000.counts    what one thread had counted when memory was full, or when it was time
+//! log.jsonl           a line for each time: the runs, and where in the corpus the next text begins
+//! ```
+//!
+//! A line is written when its runs are on disk under their names, and is itself flushed before counting goes on. So
+//! after a kill everything in the log is whole; a last line that is torn, and runs that no line names, are what was being
+//! written, and are counted again. The folder is made, and locked, when there is something to put in it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{Numbers, Settings, Writer};
+use crate::corpus::Place;
+use crate::durable::{lock, sync, sync_folder};
+use crate::{Error, Progress, Result};
+
+const JOB: &str = "job.json";
+const LOG: &str = "log.jsonl";
+
+/// Where and when tables go to disk.
+pub struct Spill {
+    folder: PathBuf,
+    /// How many bytes all tables may take together.
+    pub(super) memory: usize,
+    /// Tables go to disk at least this often; none where nobody will go on from them.
+    every: Option<Duration>,
+    job: String,
+    lock: Option<File>,
+    begun: bool,
+    runs: Vec<PathBuf>,
+    /// The number of the next run.
+    number: u64,
+    /// How much of the log is good.
+    log_len: u64,
+    last: Instant,
+}
+
+impl Spill {
+    /// `job` goes into the folder word for word, so that whoever finds it knows what was counted.
+    pub fn new(folder: &Path, memory: usize, every: Option<Duration>, job: String) -> Spill {
+        Spill {
+            folder: folder.into(),
+            memory,
+            every,
+            job,
+            lock: None,
+            begun: false,
+            runs: Vec::new(),
+            number: 0,
+            log_len: 0,
+            last: Instant::now(),
+        }
+    }
+
+    /// Takes over what an earlier counter has left: its runs, by name, and the first `log_len` bytes of its log.
+    pub fn resume(&mut self, runs: &[String], log_len: u64) {
+        let number = |name: &String| name.strip_prefix("run-")?.strip_suffix(".counts")?.parse::<u64>().ok();
+        self.number = runs.iter().filter_map(number).max().map_or(0, |last| last + 1);
+        self.runs = runs.iter().map(|name| self.folder.join(name)).collect();
+        self.log_len = log_len;
+        self.begun = true;
+    }
+
+    /// Nobody else may use the folder from now on, if it is there.
+    pub fn lock(&mut self, progress: &Progress) -> Result<()> {
+        if self.lock.is_none() && self.folder.is_dir() {
+            self.lock = lock(&self.folder, progress)?;
+        }
+        Ok(())
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn runs(&self) -> &[PathBuf] {
+        &self.runs
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| self.last.elapsed() >= every)
+    }
+
+    /// Makes the folder, unless that was done.
+    pub(super) fn begin(&mut self, progress: &Progress) -> Result<()> {
+        if !self.begun {
+            let path = self.folder.join(JOB);
+            let temporary = self.folder.join(format!(".{JOB}.tmp"));
+            let write = |source| Error::Write { path: self.folder.clone(), source };
+            fs::create_dir_all(&self.folder).map_err(write)?;
+            self.lock(progress)?;
+            let written = fs::write(&temporary, &self.job)
+                .and_then(|()| sync(&File::open(&temporary)?))
+                .and_then(|()| fs::rename(&temporary, &path));
+            written.map_err(|source| Error::Write { path, source })?;
+            self.begun = true;
+        }
+        self.lock(progress)
+    }
+
+    /// The next run of a thread.
+    pub(super) fn create(&self, member: usize, settings: &Settings) -> Result<Writer> {
+        let run = Writer::create(&self.path(member), settings)?;
+        Ok(if self.is_durable() { run } else { run.passing() })
+    }
+
+    /// Whether somebody may want to go on from here.
+    fn is_durable(&self) -> bool {
+        self.every.is_some()
+    }
+
+    fn path(&self, member: usize) -> PathBuf {
+        self.folder.join(format!("run-{:05}.counts", self.number + member as u64))
+    }
+
+    /// Vouches for the runs of these members; counting goes on at `next`.
+    pub(super) fn log(
+        &mut self,
+        mut runs: Vec<(usize, Numbers)>,
+        next: Place,
+        in_document: bool,
+    ) -> Result<()> {
+        runs.sort_unstable_by_key(|&(member, _)| member);
+        let mut line = String::from("{\"runs\": [");
+        for (nth, (member, numbers)) in runs.iter().enumerate() {
+            let path = self.path(*member);
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let comma = if nth > 0 { ", " } else { "" };
+            let bytes = path.metadata().map_or(0, |data| data.len());
+            line += &format!(
+                "{comma}{{\"name\": \"{name}\", \"bytes\": {bytes}, \"pieces\": {}, \"total\": {}}}",
+                numbers.pieces, numbers.total
+            );
+        }
+        line += &format!(
+            "], \"next\": {{\"part\": {}, \"offset\": {}, \"within\": {}, \"in_document\": {in_document}}}}}\n",
+            next.part, next.offset, next.within
+        );
+        self.append(&line).map_err(|source| Error::Write { path: self.folder.join(LOG), source })?;
+        let paths: Vec<PathBuf> = runs.iter().map(|&(member, _)| self.path(member)).collect();
+        self.runs.extend(paths);
+        self.number += runs.last().map_or(0, |&(member, _)| member as u64 + 1);
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let mut log = OpenOptions::new().create(true).append(true).open(self.folder.join(LOG))?;
+        // What a kill or a full disk has torn goes.
+        log.set_len(self.log_len)?;
+        log.write_all(line.as_bytes())?;
+        if self.is_durable() {
+            sync(&log)?;
+            if self.log_len == 0 {
+                sync_folder(&self.folder);
+            }
+        }
+        self.log_len += line.len() as u64;
+        Ok(())
+    }
+
+    /// A damaged file of ours is a matter of this folder, not of the caller's files.
+    pub(super) fn blame(&self, error: Error) -> Error {
+        match error {
+            Error::BadCountsFile { path, reason } if self.runs.contains(&path) => {
+                Error::BadRun { path, reason }
+            }
+            Error::Read { path, source } if self.runs.contains(&path) => {
+                Error::BadRun { path, reason: source.to_string() }
+            }
+            other => other,
+        }
+    }
+}

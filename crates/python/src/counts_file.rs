@@ -1,0 +1,103 @@
+//! `.counts` files that are never in memory as a whole.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+
+use merganser_core::Progress;
+use merganser_core::count::{self, Numbers, Reader};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::raise;
+use crate::interrupt::{run, run_interruptible};
+
+/// Documents, invalid bytes, different pieces, all pieces.
+pub type FileNumbers = (u64, u64, u64, u64);
+
+/// A piece and its count.
+type Entry<'py> = (Bound<'py, PyBytes>, u64);
+
+pub fn as_tuple(numbers: Numbers) -> FileNumbers {
+    (numbers.documents, numbers.invalid_bytes, numbers.pieces, numbers.total)
+}
+
+/// Adds files up into one, or shares the sum out over several by the hash of the piece.
+#[pyfunction]
+pub fn merge_counts(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    outs: Vec<PathBuf>,
+    scratch: PathBuf,
+) -> PyResult<FileNumbers> {
+    let merged = run_interruptible(py, None, &Progress::new(), |progress| {
+        count::merge_files(&paths, &outs, &scratch, progress)
+    })?;
+    Ok(as_tuple(merged))
+}
+
+/// The most frequent pieces of a file, which is read and checked as a whole.
+#[pyfunction]
+pub fn top_counts(py: Python<'_>, path: PathBuf, n: usize) -> PyResult<Vec<Entry<'_>>> {
+    let pieces = run_interruptible(py, None, &Progress::new(), |progress| count::top(&path, n, progress))?;
+    Ok(pieces.into_iter().map(|(piece, count)| (PyBytes::new(py, &piece), count)).collect())
+}
+
+/// A file that is read from its beginning to its end.
+#[pyclass(frozen, module = "merganser._core")]
+pub struct CountsReader(Mutex<Reader>);
+
+#[pymethods]
+impl CountsReader {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(CountsReader(Mutex::new(run(py, || Reader::open(&path))?)))
+    }
+
+    /// The next pieces, at most `n`; none at the end.
+    fn read<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Entry<'py>>> {
+        let reader = &mut *self.lock(py)?;
+        let batch = run(py, || {
+            let mut batch: Vec<(Vec<u8>, u64)> = Vec::new();
+            while batch.len() < n && reader.advance()? {
+                batch.push((reader.piece().to_vec(), reader.count()));
+            }
+            Ok(batch)
+        })?;
+        Ok(batch.into_iter().map(|(piece, count)| (PyBytes::new(py, &piece), count)).collect())
+    }
+
+    #[getter]
+    fn pattern(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.lock(py)?.words().pattern.clone())
+    }
+
+    /// The name of the preset, if it was one.
+    #[getter]
+    fn pattern_name(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        let reader = &*self.lock(py)?;
+        Ok(run(py, || reader.settings())?.splitter.name())
+    }
+
+    #[getter]
+    fn special_tokens(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.lock(py)?.words().special_tokens.clone())
+    }
+
+    #[getter]
+    fn separator(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.lock(py)?.words().separator.clone())
+    }
+
+    /// What the file says of itself; true once its end was reached.
+    #[getter]
+    fn numbers(&self, py: Python<'_>) -> PyResult<FileNumbers> {
+        Ok(as_tuple(self.lock(py)?.numbers()))
+    }
+}
+
+impl CountsReader {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Reader>> {
+        let busy = |_| raise(py, "InternalError", "this reader is at work on another thread");
+        self.0.try_lock().map_err(busy)
+    }
+}

@@ -8,7 +8,8 @@ from pathlib import Path
 import merganser
 import pytest
 from merganser import CorpusError, Counts, SettingsError
-from merganser.corpus import python_stdlib, resolve
+from merganser.corpus import resolve
+from merganser.named import python_stdlib
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}
 

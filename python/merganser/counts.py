@@ -6,13 +6,15 @@ training from the whole. They are kept in files of their own (`save`, `load`: ex
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from merganser import _core
 from merganser.corpus import Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.formats import tsv
+from merganser.remote import RemoteFile
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
 
 
@@ -186,9 +188,12 @@ def count(
     2
     """
     found = resolve(corpus, buffer_size)
-    ready = [Counts.load(path) for path in found.counts]
+    # Lines of counts have no settings of their own; they come last and follow the others.
+    lines = [file for file in found.counts if str(file).endswith(".tsv")]
+    ready = [_read(file, Counts.load) for file in found.counts if file not in lines]
     default = ready[0].settings if ready else Settings()
     settings = default.replaced_by(pattern, special_tokens, separator)
+    ready += [_read(file, lambda path: Counts.from_tsv(path, **asdict(settings))) for file in lines]
     if found.has_text:
         total = Counts._of((engine or Local()).count(found, settings, progress))
     else:
@@ -196,6 +201,13 @@ def count(
     for part in ready:
         total = total + part
     return total
+
+
+def _read(file: Path | RemoteFile, read: Callable[[Path], Counts]) -> Counts:
+    if isinstance(file, RemoteFile):
+        with file.copied() as copy:
+            return read(copy)
+    return read(file)
 
 
 def empty(settings: Settings) -> Counts:

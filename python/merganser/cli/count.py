@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from merganser.cli import options, progress, show
+from merganser.remote import Address
 
 
 @click.command()
@@ -17,7 +18,7 @@ from merganser.cli import options, progress, show
 @options.threads
 @options.as_json
 def command(
-    corpus: tuple[Path, ...],
+    corpus: tuple[Address, ...],
     out: Path,
     pattern: str | None,
     special: tuple[str, ...],

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from merganser.cli import options, progress, show
+from merganser.remote import Address
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = ("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "overwrite")
@@ -76,7 +77,7 @@ def command(
             raise click.UsageError("name a corpus to encode: files, folders, globs, or '-'")
         if ordinary and allow_special:
             raise click.UsageError("--ordinary and --allow-special exclude each other")
-        _corpus(tokenizer, [Path(path) for path in text], allow_special, out, as_json, on_disk)
+        _corpus(tokenizer, [Address(path) for path in text], allow_special, out, as_json, on_disk)
         return
     source = click.get_current_context().get_parameter_source
     given = [name for name in _ON_DISK if source(name) is click.core.ParameterSource.COMMANDLINE]
@@ -106,7 +107,7 @@ def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool,
 
 def _corpus(
     path: Path,
-    corpus: list[Path],
+    corpus: list[Address],
     allow_special: tuple[str, ...],
     out: Path,
     as_json: bool,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from merganser.cli import options, progress, show
+from merganser.remote import Address
 
 
 @click.command()
@@ -31,7 +32,7 @@ from merganser.cli import options, progress, show
 @options.out_folder
 @options.as_json
 def command(
-    corpus: tuple[Path, ...],
+    corpus: tuple[Address, ...],
     vocab_size: int,
     pattern: str | None,
     special: tuple[str, ...],

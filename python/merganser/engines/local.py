@@ -76,7 +76,9 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     if corpus.files:
         worker.add_files(list(corpus.files))
     if corpus.stdin:
-        worker.add_stream(_stdin(), Path(STDIN))
+        worker.add_stream(_stdin(), STDIN)
+    for stream in corpus.streams:
+        worker.add_stream(stream.chunks(), stream.name)
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
 

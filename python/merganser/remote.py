@@ -1,0 +1,288 @@
+"""Remote: files at any address that fsspec knows, such as `s3://`, `gs://`, `hf://`, `https://` and `memory://`.
+
+They are read as streams, about a megabyte at a time, and not stored here. A connection that is lost is taken
+up again at the byte it had reached; where the server cannot do that, or it fails time after time, the error
+names the address. Addresses are shown without passwords and without the query, which often holds a signature.
+
+A web server has no folders: an address that ends in `/` stands for what the page there links to below it.
+"""
+
+import io
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from merganser.errors import CorpusError
+from merganser.extras import imported
+
+CHUNK = 1 << 20
+
+#: Seconds to wait before a lost connection is tried again; a byte that arrives starts the series afresh.
+WAITS = (0.2, 1.0, 5.0)
+
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::[a-zA-Z0-9+.:/-]+)?://")
+#: What `Path` makes of an address: one slash is lost.
+_FOLDED = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
+_WEB = ("http", "https")
+#: Who speaks a protocol, where fsspec itself does not.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "hf": "huggingface_hub",
+    "abfs": "adlfs",
+}
+#: What tells one version of a file from the next, as far as a file system says.
+_VERSION = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "blob_id",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "created",
+)
+
+
+class Address(os.PathLike[str]):
+    """A path or an address as it was written; `Path` would fold the slashes of `s3://`."""
+
+    def __init__(self, name: str | os.PathLike[str]) -> None:
+        self._name = os.fspath(name)
+
+    def __fspath__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+def address(name: str) -> str | None:
+    """The address that a name is, also one that `Path` has folded; None if it is a path on this machine.
+
+    >>> address("s3://bucket/a.txt"), address("s3:/bucket/a.txt"), address("texts/a.txt")
+    ('s3://bucket/a.txt', 's3://bucket/a.txt', None)
+    """
+    if _ADDRESS.match(name):
+        return name
+    if _FOLDED.match(name) and not Path(name).exists():
+        return _FOLDED.sub(r"\1://", name).replace("file://", "file:///")
+    return None
+
+
+def shown(address: str) -> str:
+    """The address without what is secret or no part of the name.
+
+    >>> shown("https://me:secret@host/a.txt?signature=1")
+    'https://host/a.txt'
+    """
+    address = re.sub(r"://[^/@]*@", "://", address)
+    return re.split(r"[?#]", address)[0] if address.startswith(_WEB) else address
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file at an address, found but not read."""
+
+    fs: Any
+    path: str
+    #: For people, and to tell the format from.
+    name: str
+    size: int | None
+    version: str = ""
+
+    @property
+    def origin(self) -> str:
+        """What tells this file from others, and from itself when it has changed."""
+        return f"{self.name} {self.size} {self.version}"
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes of the file, from the first to the last."""
+        with Steady(self, in_order=True) as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
+
+    def allows_jumps(self) -> bool:
+        """Whether it can be read from the middle, which some web servers do not offer."""
+        if not self.path.startswith(_WEB):
+            return True
+        try:
+            with self.fs.open(self.path, "rb") as file:
+                file.seek((self.size or 0) - 1)
+                return len(file.read(1)) == 1
+        except Exception:  # where it cannot be read at all, reading it says why
+            return False
+
+    @contextmanager
+    def copied(self) -> Iterator[Path]:
+        """A copy on this machine, for as long as the block lasts."""
+        with TemporaryDirectory(prefix="merganser-") as folder:
+            copy = Path(folder, Path(self.name).name)
+            with copy.open("wb") as file:
+                for chunk in self.chunks():
+                    file.write(chunk)
+            yield copy
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def find(address: str) -> list[RemoteFile]:
+    """The file at an address; or those of a folder, sorted, hidden ones skipped; or those of a glob."""
+    name = shown(address)
+    fsspec = imported("fsspec.core", "data", f"reading {name}")
+    try:
+        fs, path = fsspec.url_to_fs(address, **_options(address))
+    except ImportError as error:
+        package = _PACKAGES.get(address.partition(":")[0])
+        remedy = f"pip install {package}" if package else str(error)
+        raise ImportError(f"reading {name} needs one more package: {remedy}") from error
+    except ValueError as error:
+        raise CorpusError(f"{name} is not an address that can be read: {error}") from error
+    try:
+        fs.invalidate_cache()
+        found = _found(fs, path, address)
+    except FileNotFoundError as error:
+        # For the web it also stands for every other failure, which is then its cause.
+        if isinstance(error.__cause__, FileNotFoundError | None):
+            raise CorpusError(f"there is nothing at {name}; check the address") from error
+        raise CorpusError(f"cannot read {name}: {reason(error.__cause__)}; check the address") from error
+    except Exception as error:
+        raise CorpusError(f"cannot read {name}: {reason(error)}") from error
+    if not found:
+        raise CorpusError(f"there are no files at {name}; check the address")
+    return sorted(found, key=lambda file: file.path)
+
+
+def _options(address: str) -> dict[str, Any]:
+    if not address.startswith(_WEB):
+        return {}
+    aiohttp = imported("aiohttp", "data", f"reading {shown(address)}")
+    # By default a transfer may take five minutes in all; but it may take as long as it is alive.
+    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=None, sock_connect=60, sock_read=60)}}
+
+
+def _found(fs: Any, path: str, address: str) -> list[RemoteFile]:
+    is_web = address.startswith(_WEB)
+    if is_web and path.endswith("/"):
+        return _all(fs, fs.find(path, detail=True), path)
+    try:
+        facts = fs.info(path)
+    except FileNotFoundError:
+        # In an address of the web, `?` begins the query.
+        if not ("*" in path if is_web else has_magic(path)):
+            raise
+        return _all(fs, fs.glob(path, detail=True), re.split(r"[^/]*[*?[]", path)[0])
+    if facts["type"] == "directory":
+        return _all(fs, fs.find(path, detail=True), path)
+    return [_file(fs, path, facts)]
+
+
+def _all(fs: Any, found: dict[str, dict[str, Any]], folder: str) -> list[RemoteFile]:
+    return [
+        _file(fs, path, facts)
+        for path, facts in found.items()
+        if facts["type"] != "directory" and not _is_hidden(path.removeprefix(folder))
+    ]
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/"))
+
+
+def _file(fs: Any, path: str, facts: dict[str, Any]) -> RemoteFile:
+    version = " ".join(str(facts[key]) for key in _VERSION if facts.get(key))
+    return RemoteFile(fs, path, shown(fs.unstrip_protocol(path)), facts.get("size"), version)
+
+
+class Steady(io.RawIOBase):
+    """A remote file that goes on after a lost connection, at the byte it had reached."""
+
+    def __init__(self, remote: RemoteFile, *, in_order: bool) -> None:
+        self._remote = remote
+        #: Whether it will be read from its first byte to its last: then one request is enough for the web.
+        self._in_order = in_order
+        self._file: Any = None
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        size = self._remote.size
+        if whence == os.SEEK_END and size is None:
+            raise OSError(f"{self._remote} does not say how long it is")
+        self._at = offset + (0, self._at, size or 0)[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = len(buffer)
+        size = self._remote.size
+        failure: Exception | None = None
+        for wait in (0.0, *WAITS):
+            time.sleep(wait)
+            try:
+                data = self._read(wanted)
+            except (FileNotFoundError, PermissionError) as error:
+                raise CorpusError(f"cannot read {self._remote}: {reason(error)}") from error
+            except Exception as error:
+                failure = failure or error
+                self._hang_up()
+                continue
+            if data or not wanted or size is None or self._at >= size:
+                buffer[: len(data)] = data
+                self._at += len(data)
+                return len(data)
+            failure = failure or EOFError(f"it ended early, at byte {self._at:,} of {size:,}")
+            self._hang_up()
+        raise CorpusError(
+            f"lost {self._remote} at byte {self._at:,} and could not go on there, in {1 + len(WAITS)} tries: "
+            f"{reason(failure)}; try again later, or copy it to this machine"
+        ) from failure
+
+    def _read(self, size: int) -> bytes:
+        if self._file is None:
+            self._file = self._opened()
+        if self._file.tell() != self._at:
+            self._file.seek(self._at)
+        data: bytes = self._file.read(size)
+        return data
+
+    def _opened(self) -> Any:
+        remote = self._remote
+        if self._in_order and self._at == 0 and remote.path.startswith(_WEB):
+            # What a server compresses by itself would have another length than the file.
+            as_it_is = {"Accept-Encoding": "identity"}
+            return remote.fs.open(remote.path, "rb", block_size=0, headers=as_it_is)
+        return remote.fs.open(remote.path, "rb")
+
+    def _hang_up(self) -> None:
+        with suppress(Exception):
+            self._file.close()
+        self._file = None
+
+    def close(self) -> None:
+        self._hang_up()
+        super().close()
+
+
+def reason(error: BaseException | None) -> str:
+    """What went wrong, in one line and without secrets; some errors have no message of their own."""
+    message = str(error).partition("\n")[0] or type(error).__name__
+    return re.sub(r"https?://[^\s'\"]+", lambda address: shown(address[0]), message)

@@ -118,10 +118,15 @@ def test_the_web_gives_the_same_counts(web: Web) -> None:
 
 
 def test_a_page_of_links_is_a_folder(web: Web) -> None:
-    web.pages["/texts/"] = Page(b'<a href="a.txt">a</a> <a href="b.txt">b</a> <a href="sub/">sub</a>')
+    links = ("a.txt", "b.txt", "sub/", "none/")
+    web.pages["/texts/"] = Page("".join(f'<a href="{link}">{link}</a>\n' for link in links).encode())
+    web.pages["/texts/none/"] = Page(b"nothing here")
     web.pages["/texts/sub/"] = Page(b'<a href="../">up</a> <a href="c.txt">c</a>')
     assert merganser.count(f"{web.url}/texts/") == WHOLE
     assert merganser.count(f"{web.url}/texts/*.txt") == merganser.count([TEXTS["a.txt"], TEXTS["b.txt"]])
+    web.pages["/texts/sub/"] = Page(status=500)
+    with pytest.raises(CorpusError, match=rf"cannot read {web.url}/texts/: 500"):
+        merganser.count(f"{web.url}/texts/")
 
 
 @pytest.mark.usefixtures("impatient")
@@ -169,7 +174,7 @@ def test_what_is_not_there_is_named(memory: str, web: Web) -> None:
 
 
 def test_a_protocol_that_nobody_speaks_is_named() -> None:
-    with pytest.raises(CorpusError, match="quack://pond/a.txt is not an address"):
+    with pytest.raises(CorpusError, match=r"quack://pond/a.txt is not an address"):
         merganser.count("quack://pond/a.txt")
 
 

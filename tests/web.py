@@ -39,7 +39,10 @@ def serving() -> Iterator[Web]:
             self._answer(with_body=True)
 
         def _answer(self, with_body: bool) -> None:
-            page = web.pages.get(self.path.partition("?")[0], Page(status=404))
+            path = self.path.partition("?")[0]
+            page = web.pages.get(path, Page(status=404))
+            if path not in web.pages and f"{path}/" in web.pages:
+                page = Page(status=301, headers={"Location": f"{path}/"})
             body, status, headers = page.body, page.status, dict(page.headers)
             asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
             if asked and page.ranges:
@@ -61,7 +64,11 @@ def serving() -> Iterator[Web]:
         def log_message(self, *_: object) -> None:
             """Says nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Says nothing of clients that hang up."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     web = Web(server)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

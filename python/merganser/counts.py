@@ -188,12 +188,13 @@ def count(
     2
     """
     found = resolve(corpus, buffer_size)
-    # Lines of counts have no settings of their own; they come last and follow the others.
-    lines = [file for file in found.counts if str(file).endswith(".tsv")]
-    ready = [_read(file, Counts.load) for file in found.counts if file not in lines]
+    ready = [_read(file, Counts.load) for file in found.counts if not str(file).endswith(".tsv")]
     default = ready[0].settings if ready else Settings()
     settings = default.replaced_by(pattern, special_tokens, separator)
-    ready += [_read(file, lambda path: Counts.from_tsv(path, **asdict(settings))) for file in lines]
+    # Lines of counts have no settings of their own and follow the others.
+    for file in found.counts:
+        if str(file).endswith(".tsv"):
+            ready.append(_read(file, lambda path: Counts.from_tsv(path, **asdict(settings))))
     if found.has_text:
         total = Counts._of((engine or Local()).count(found, settings, progress))
     else:

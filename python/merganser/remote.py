@@ -1,8 +1,9 @@
 """Remote: files at any address that fsspec knows, such as `s3://`, `gs://`, `hf://`, `https://` and `memory://`.
 
 They are read as streams, about a megabyte at a time, and not stored here. A connection that is lost is taken
-up again at the byte it had reached; where the server cannot do that, or it fails time after time, the error
-names the address. Addresses are shown without passwords and without the query, which often holds a signature.
+up again at the byte it had reached; where the server cannot do that, or it fails time after time, the work
+stops with an error that names the address. Addresses are shown without passwords and without the query, which
+often holds a signature.
 
 A web server has no folders: an address that ends in `/` stands for what the page there links to below it.
 """
@@ -106,9 +107,12 @@ class RemoteFile:
         """What tells this file from others, and from itself when it has changed."""
         return f"{self.name} {self.size} {self.version}"
 
+    def opened(self, *, in_order: bool) -> io.BufferedReader:
+        return io.BufferedReader(_Steady(self, in_order), CHUNK)
+
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file, from the first to the last."""
-        with Steady(self, in_order=True) as file:
+        with self.opened(in_order=True) as file:
             while chunk := file.read(CHUNK):
                 yield chunk
 
@@ -154,7 +158,7 @@ def find(address: str) -> list[RemoteFile]:
         found = _found(fs, path, address)
     except FileNotFoundError as error:
         # For the web it also stands for every other failure, which is then its cause.
-        if isinstance(error.__cause__, FileNotFoundError | None):
+        if getattr(error.__cause__, "status", 404) == 404 and not isinstance(error.__cause__, OSError):
             raise CorpusError(f"there is nothing at {name}; check the address") from error
         raise CorpusError(f"cannot read {name}: {reason(error.__cause__)}; check the address") from error
     except Exception as error:
@@ -175,7 +179,7 @@ def _options(address: str) -> dict[str, Any]:
 def _found(fs: Any, path: str, address: str) -> list[RemoteFile]:
     is_web = address.startswith(_WEB)
     if is_web and path.endswith("/"):
-        return _all(fs, fs.find(path, detail=True), path)
+        return _all(fs, dict(_linked(fs, path)), path)
     try:
         facts = fs.info(path)
     except FileNotFoundError:
@@ -186,6 +190,16 @@ def _found(fs: Any, path: str, address: str) -> list[RemoteFile]:
     if facts["type"] == "directory":
         return _all(fs, fs.find(path, detail=True), path)
     return [_file(fs, path, facts)]
+
+
+def _linked(fs: Any, page: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a page and those below it link to; fsspec's own walk passes over pages that cannot be read."""
+    for facts in fs.ls(page, detail=True):
+        name = facts["name"]
+        if facts["type"] != "directory":
+            yield name, facts
+        elif name.startswith(page) and len(name) > len(page):
+            yield from _linked(fs, name)
 
 
 def _all(fs: Any, found: dict[str, dict[str, Any]], folder: str) -> list[RemoteFile]:
@@ -205,10 +219,10 @@ def _file(fs: Any, path: str, facts: dict[str, Any]) -> RemoteFile:
     return RemoteFile(fs, path, shown(fs.unstrip_protocol(path)), facts.get("size"), version)
 
 
-class Steady(io.RawIOBase):
+class _Steady(io.RawIOBase):
     """A remote file that goes on after a lost connection, at the byte it had reached."""
 
-    def __init__(self, remote: RemoteFile, *, in_order: bool) -> None:
+    def __init__(self, remote: RemoteFile, in_order: bool) -> None:
         self._remote = remote
         #: Whether it will be read from its first byte to its last: then one request is enough for the web.
         self._in_order = in_order

@@ -16,7 +16,7 @@ from typing import Any
 from merganser.errors import CorpusError, MerganserError, MerganserWarning
 from merganser.extras import imported
 from merganser.reading import Document, Reading
-from merganser.remote import CHUNK, RemoteFile, Steady, reason
+from merganser.remote import CHUNK, RemoteFile, reason
 
 #: Bytes of text in a buffer, as a rule.
 _BUFFER = 1 << 24
@@ -72,7 +72,7 @@ class Parquet:
         if not isinstance(self.file, RemoteFile):
             return stack.enter_context(self.file.open("rb"))
         if self.file.size is not None and self.file.allows_jumps():
-            return stack.enter_context(Steady(self.file, in_order=False))
+            return stack.enter_context(self.file.opened(in_order=False))
         return stack.enter_context(stack.enter_context(self.file.copied()).open("rb"))
 
 

@@ -26,7 +26,11 @@ def command(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
+    """Count the pieces of CORPUS, to train from later; counts among it are added up.
+
+    CORPUS is files, folders, globs, '-' for standard input, or addresses (s3://…, hf://…, https://…): of
+    text, of .parquet with a column 'text', or of counts (.counts, .counts.tsv). Or it is a data set by its
+    name: 'frankenstein', 'wikitext2' or 'python-stdlib'.
 
     Example: merganser count 'texts/*.txt' --out texts.counts
     """

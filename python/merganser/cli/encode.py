@@ -65,8 +65,10 @@ def command(
 ) -> None:
     """Turn TEXT into ids: a file if there is one of that name, '-' for standard input, else the text itself.
 
-    With --out, TEXT is a corpus (files, folders, globs, '-' or 'python-stdlib') and the ids go to a folder.
-    A run that was interrupted goes on where it was when it is started again.
+    With --out, TEXT is a corpus and the ids go to a folder: files, folders, globs, '-' for standard input,
+    or addresses (s3://…, hf://…, https://…), of text or of .parquet with a column 'text'; or a data set by
+    its name: 'frankenstein', 'wikitext2' or 'python-stdlib'. A run that was interrupted goes on where it was
+    when it is started again.
 
     Example: merganser encode merganser-out 'the cat sat'
 

@@ -10,8 +10,8 @@ import fsspec
 import merganser
 import pytest
 from merganser import CorpusError, Counts, remote
+from merganser.addresses import Address, shown
 from merganser.corpus import resolve
-from merganser.remote import Address, shown
 from web import Page, Web, serving
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five naïve five"}
@@ -72,6 +72,9 @@ def test_remote_counts_are_a_corpus_like_any_other(memory: str, tmp_path: Path) 
     for name in ("x.counts", "x.counts.tsv"):
         fsspec.filesystem("memory").pipe(f"/{name}", (tmp_path / name).read_bytes())
         assert merganser.count(f"memory://{name}") == WHOLE
+    fsspec.filesystem("memory").pipe("/bad.counts.tsv", b"one\t1\ntwo\n")
+    with pytest.raises(merganser.CountsError, match=r"memory://.*bad\.counts\.tsv, line 2"):
+        merganser.count("memory://bad.counts.tsv")
     assert merganser.count([Path("memory://x.counts"), Path("memory://x.counts.tsv"), Path(memory)]) == (
         WHOLE + WHOLE + WHOLE
     )
@@ -197,6 +200,8 @@ def test_a_missing_package_is_asked_for(address: str, blocked: str, remedy: str)
 
 def test_secrets_are_not_shown() -> None:
     assert shown("https://me:secret@host/a.txt?signature=secret#x") == "https://host/a.txt"
+    assert shown("simplecache::https://me:secret@host/a.txt?x=secret") == "simplecache::https://host/a.txt"
+    assert shown("github://who:what@main/a.txt") == "github://who:what@main/a.txt"
     assert shown("s3://bucket/what?.txt") == "s3://bucket/what?.txt"
     assert shown("hf://datasets/who/what@main/a.txt") == "hf://datasets/who/what@main/a.txt"
 

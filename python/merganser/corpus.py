@@ -27,11 +27,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from merganser.errors import CorpusError, MerganserError, MerganserWarning, SettingsError, TokensError
+from merganser.addresses import address
+from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
 from merganser.files import files_below
 from merganser.named import Texts, named
 from merganser.reading import Document, Reading
-from merganser.remote import RemoteFile, address, find
+from merganser.remote import RemoteFile, find
 from merganser.tables import Dataset, Parquet, is_dataset
 
 Source = (
@@ -178,21 +179,20 @@ def _at(names: list[str], rows: int, reading: Reading) -> Corpus:
 
 def _parts(name: str, rows: int, reading: Reading) -> Iterable[Path | RemoteFile | Table]:
     """What goes by a name, in order."""
+    if found := address(name):
+        return find(found)
     try:
-        if found := address(name):
-            return find(found)
-        if files := _files(name):
-            return files
-        if data_set := named(name, reading, rows):
-            return data_set if isinstance(data_set, list) else [data_set]
+        files = _files(name)
     except OSError as error:
-        if isinstance(error, MerganserError):
-            raise
         # As when a text is given where a path is meant.
         shown = name if len(name) < 100 else f"{name[:100]}…"
         raise CorpusError(
             f"{shown} is not a path: {error.strerror}; a text goes in a list: [text]"
         ) from error
+    if files:
+        return files
+    if data_set := named(name, reading, rows):
+        return data_set if isinstance(data_set, list) else [data_set]
     if glob.has_magic(name):
         raise CorpusError(f"no file matches {name}")
     raise CorpusError(f"there is no file or folder {name}; check the path")

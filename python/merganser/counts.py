@@ -13,6 +13,7 @@ from pathlib import Path
 from merganser import _core
 from merganser.corpus import Source, resolve
 from merganser.engines.local import Local, ProgressCallback
+from merganser.errors import CountsError
 from merganser.formats import tsv
 from merganser.remote import RemoteFile
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
@@ -207,7 +208,10 @@ def count(
 def _read(file: Path | RemoteFile, read: Callable[[Path], Counts]) -> Counts:
     if isinstance(file, RemoteFile):
         with file.copied() as copy:
-            return read(copy)
+            try:
+                return read(copy)
+            except CountsError as error:
+                raise CountsError(str(error).replace(str(copy), file.name)) from error
     return read(file)
 
 

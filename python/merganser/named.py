@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from merganser.addresses import reason
 from merganser.errors import CorpusError, WriteError
 from merganser.extras import imported
 from merganser.files import files_below, written_whole
 from merganser.reading import Document, Reading
-from merganser.remote import reason
 from merganser.tables import Dataset, Parquet
 
 FRANKENSTEIN_URL = "https://www.gutenberg.org/cache/epub/84/pg84.txt"
@@ -184,7 +184,7 @@ def _fetch(url: str) -> bytes:
         raise CorpusError(f"{url} answers {error.code} {error.reason}; try again later, or {copy}") from error
     except (OSError, HTTPException) as error:
         raise CorpusError(
-            f"cannot fetch {url}: {reason(error)}; is there a network? If not, {copy}"
+            f"cannot fetch {url}: {getattr(error, 'reason', error)}; is there a network? If not, {copy}"
         ) from error
     if len(data) > _LARGEST or promised not in (None, str(len(data))):
         raise CorpusError(

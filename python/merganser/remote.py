@@ -2,8 +2,7 @@
 
 They are read as streams, about a megabyte at a time, and not stored here. A connection that is lost is taken
 up again at the byte it had reached; where the server cannot do that, or it fails time after time, the work
-stops with an error that names the address. Addresses are shown without passwords and without the query, which
-often holds a signature.
+stops with an error that names the address.
 
 A web server has no folders: an address that ends in `/` stands for what the page there links to below it.
 """
@@ -20,7 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from merganser.errors import CorpusError
+from merganser.addresses import WEB, reason, shown
+from merganser.errors import CorpusError, WriteError
 from merganser.extras import imported
 
 CHUNK = 1 << 20
@@ -28,10 +28,6 @@ CHUNK = 1 << 20
 #: Seconds to wait before a lost connection is tried again; a byte that arrives starts the series afresh.
 WAITS = (0.2, 1.0, 5.0)
 
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::[a-zA-Z0-9+.:/-]+)?://")
-#: What `Path` makes of an address: one slash is lost.
-_FOLDED = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
-_WEB = ("http", "https")
 #: Who speaks a protocol, where fsspec itself does not.
 _PACKAGES = {
     "s3": "s3fs",
@@ -53,42 +49,6 @@ _VERSION = (
     "updated",
     "created",
 )
-
-
-class Address(os.PathLike[str]):
-    """A path or an address as it was written; `Path` would fold the slashes of `s3://`."""
-
-    def __init__(self, name: str | os.PathLike[str]) -> None:
-        self._name = os.fspath(name)
-
-    def __fspath__(self) -> str:
-        return self._name
-
-    def __repr__(self) -> str:
-        return self._name
-
-
-def address(name: str) -> str | None:
-    """The address that a name is, also one that `Path` has folded; None if it is a path on this machine.
-
-    >>> address("s3://bucket/a.txt"), address("s3:/bucket/a.txt"), address("texts/a.txt")
-    ('s3://bucket/a.txt', 's3://bucket/a.txt', None)
-    """
-    if _ADDRESS.match(name):
-        return name
-    if _FOLDED.match(name) and not Path(name).exists():
-        return _FOLDED.sub(r"\1://", name).replace("file://", "file:///")
-    return None
-
-
-def shown(address: str) -> str:
-    """The address without what is secret or no part of the name.
-
-    >>> shown("https://me:secret@host/a.txt?signature=1")
-    'https://host/a.txt'
-    """
-    address = re.sub(r"://[^/@]*@", "://", address)
-    return re.split(r"[?#]", address)[0] if address.startswith(_WEB) else address
 
 
 @dataclass(frozen=True)
@@ -118,7 +78,7 @@ class RemoteFile:
 
     def allows_jumps(self) -> bool:
         """Whether it can be read from the middle, which some web servers do not offer."""
-        if not self.path.startswith(_WEB):
+        if not self.path.startswith(WEB):
             return True
         try:
             with self.fs.open(self.path, "rb") as file:
@@ -132,9 +92,13 @@ class RemoteFile:
         """A copy on this machine, for as long as the block lasts."""
         with TemporaryDirectory(prefix="merganser-") as folder:
             copy = Path(folder, Path(self.name).name)
-            with copy.open("wb") as file:
-                for chunk in self.chunks():
-                    file.write(chunk)
+            try:
+                with copy.open("wb") as file:
+                    file.writelines(self.chunks())
+            except OSError as error:
+                raise WriteError(
+                    f"cannot copy {self} to {folder}: {error.strerror}; name another folder as TMPDIR"
+                ) from error
             yield copy
 
     def __str__(self) -> str:
@@ -151,8 +115,8 @@ def find(address: str) -> list[RemoteFile]:
         package = _PACKAGES.get(address.partition(":")[0])
         remedy = f"pip install {package}" if package else str(error)
         raise ImportError(f"reading {name} needs one more package: {remedy}") from error
-    except ValueError as error:
-        raise CorpusError(f"{name} is not an address that can be read: {error}") from error
+    except Exception as error:  # such as a protocol that nobody speaks
+        raise CorpusError(f"{name} is not an address that can be read: {reason(error)}") from error
     try:
         fs.invalidate_cache()
         found = _found(fs, path, address)
@@ -169,7 +133,7 @@ def find(address: str) -> list[RemoteFile]:
 
 
 def _options(address: str) -> dict[str, Any]:
-    if not address.startswith(_WEB):
+    if not address.startswith(WEB):
         return {}
     aiohttp = imported("aiohttp", "data", f"reading {shown(address)}")
     # By default a transfer may take five minutes in all; but it may take as long as it is alive.
@@ -177,7 +141,7 @@ def _options(address: str) -> dict[str, Any]:
 
 
 def _found(fs: Any, path: str, address: str) -> list[RemoteFile]:
-    is_web = address.startswith(_WEB)
+    is_web = address.startswith(WEB)
     if is_web and path.endswith("/"):
         return _all(fs, dict(_linked(fs, path)), path)
     try:
@@ -280,7 +244,7 @@ class _Steady(io.RawIOBase):
 
     def _opened(self) -> Any:
         remote = self._remote
-        if self._in_order and self._at == 0 and remote.path.startswith(_WEB):
+        if self._in_order and self._at == 0 and remote.path.startswith(WEB):
             # What a server compresses by itself would have another length than the file.
             as_it_is = {"Accept-Encoding": "identity"}
             return remote.fs.open(remote.path, "rb", block_size=0, headers=as_it_is)
@@ -294,9 +258,3 @@ class _Steady(io.RawIOBase):
     def close(self) -> None:
         self._hang_up()
         super().close()
-
-
-def reason(error: BaseException | None) -> str:
-    """What went wrong, in one line and without secrets; some errors have no message of their own."""
-    message = str(error).partition("\n")[0] or type(error).__name__
-    return re.sub(r"https?://[^\s'\"]+", lambda address: shown(address[0]), message)

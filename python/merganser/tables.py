@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from merganser.addresses import reason
 from merganser.errors import CorpusError, MerganserError, MerganserWarning
 from merganser.extras import imported
 from merganser.reading import Document, Reading
-from merganser.remote import CHUNK, RemoteFile, reason
+from merganser.remote import CHUNK, RemoteFile
 
 #: Bytes of text in a buffer, as a rule.
 _BUFFER = 1 << 24

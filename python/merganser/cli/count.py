@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
-from merganser.remote import Address
 
 
 @click.command()

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
-from merganser.remote import Address
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = ("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "overwrite")

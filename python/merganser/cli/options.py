@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from merganser.remote import Address
+from merganser.addresses import Address
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

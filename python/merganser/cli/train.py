@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
-from merganser.remote import Address
 
 
 @click.command()

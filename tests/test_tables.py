@@ -1,6 +1,7 @@
 """Tables: Parquet files and Hugging Face datasets give the counts that their texts give."""
 
 import io
+import re
 import subprocess
 import sys
 import warnings
@@ -17,7 +18,7 @@ import pytest
 from merganser import CorpusError, MerganserWarning, remote, tables
 from merganser.corpus import Corpus, resolve
 from merganser.engines.local import Local
-from merganser.reading import Reading
+from merganser.reading import Reading, Skipped
 from merganser.settings import Settings
 from web import Page, serving
 
@@ -33,10 +34,11 @@ def write(
     return path
 
 
-def counted(source: Any, reading: Reading) -> merganser.Counts:
+def counted(source: Any, reading: Reading) -> tuple[merganser.Counts, Skipped]:
     """As `count` does it, with a reading that is not the default."""
     found: Corpus = resolve(source, 100, reading)
-    return merganser.Counts._of(Local().count(found, Settings(), None))
+    counts = merganser.Counts._of(Local().count(found, Settings(), None))
+    return counts, found.skips.skipped
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,8 @@ def test_every_kind_of_text_column_gives_the_same_counts(tmp_path: Path, kind: p
 
 
 def test_the_column_can_be_named(tmp_path: Path) -> None:
-    assert counted(write(tmp_path / "x.parquet", key="body"), Reading(text_key="body")) == WHOLE
-    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), Reading(text_key="body")) == WHOLE
+    assert counted(write(tmp_path / "x.parquet", key="body"), Reading(text_key="body"))[0] == WHOLE
+    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), Reading(text_key="body"))[0] == WHOLE
 
 
 def test_a_folder_may_hold_several_formats(tmp_path: Path) -> None:
@@ -141,8 +143,10 @@ def test_a_row_without_text_stops_or_is_skipped(tmp_path: Path) -> None:
     for source in with_nulls(tmp_path):
         with pytest.raises(CorpusError, match=r"row 151: there is no text in 'text'"):
             merganser.count(source)
-        with pytest.warns(MerganserWarning, match="2 of 1,002 rows had no text and were skipped"):
-            assert counted(source, Reading(on_error="skip")) == WHOLE
+        counts, skipped = counted(source, Reading(on_error="skip"))
+        assert counts == WHOLE
+        assert (skipped.records, skipped.files) == (2, 0)
+        assert [re.search(r"row ([\d,]+):", first)[1] for first in skipped.first] == ["151", "1,002"]
 
 
 def damage_footer(data: bytearray) -> None:
@@ -166,8 +170,11 @@ def test_a_damaged_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[by
     write(tmp_path / "y.parquet")
     with pytest.raises(CorpusError, match=r"cannot read .*x\.parquet.*whole Parquet file"):
         merganser.count(tmp_path)
-    with pytest.warns(MerganserWarning, match=r"x\.parquet.*skipped, after [\d,]+ rows"):
-        counts = counted(tmp_path, Reading(on_error="skip"))
+    counts, skipped = counted(tmp_path, Reading(on_error="skip"))
+    assert (skipped.records, skipped.files) == (0, 1)
+    assert "x.parquet" in skipped.first[0]
+    with pytest.warns(MerganserWarning, match=r"skipped .* 1 files .*x\.parquet"):
+        skipped.warn()
     assert counts.documents >= WHOLE.documents + 1
 
 

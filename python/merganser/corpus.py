@@ -23,7 +23,7 @@ import glob
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -31,9 +31,9 @@ from merganser.addresses import address
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
 from merganser.files import files_below
 from merganser.named import Texts, named
-from merganser.reading import Document, Reading
+from merganser.reading import Reading, Skips
 from merganser.remote import RemoteFile, find
-from merganser.tables import Dataset, Parquet, is_dataset
+from merganser.tables import Dataset, Document, Parquet, is_dataset
 
 Source = (
     str
@@ -61,6 +61,8 @@ class Corpus:
     stdin: bool = False
     streams: tuple[RemoteFile, ...] = ()
     documents: Iterable[list[Document]] | None = None
+    #: What had to be skipped so far.
+    skips: Skips = field(default_factory=Skips, compare=False)
 
     @property
     def has_text(self) -> bool:
@@ -92,9 +94,10 @@ class Tables:
     """The documents of several tables, one after the other."""
 
     tables: tuple[Table, ...]
+    skips: Skips
 
     def __iter__(self) -> Iterator[list[Document]]:
-        return chain.from_iterable(self.tables)
+        return chain.from_iterable(table.buffers(self.skips) for table in self.tables)
 
 
 def resolve(source: Source, buffer_size: int, reading: Reading | None = None) -> Corpus:
@@ -107,7 +110,8 @@ def resolve(source: Source, buffer_size: int, reading: Reading | None = None) ->
     if isinstance(source, bytes):
         raise CorpusError("a corpus is a path or an iterable of documents; wrap a single text: [text]")
     if is_dataset(source):
-        return Corpus(documents=Tables((Dataset(source, reading, buffer_size),)))
+        skips = Skips()
+        return Corpus(documents=Tables((Dataset(source, reading, buffer_size),), skips), skips=skips)
     try:
         items: Iterator[object] = iter(source)
     except TypeError:
@@ -155,6 +159,7 @@ def _at(names: list[str], rows: int, reading: Reading) -> Corpus:
     counts: list[Path | RemoteFile] = []
     streams: list[RemoteFile] = []
     tables: list[Table] = []
+    skips = Skips()
     for part in chain.from_iterable(_parts(name, rows, reading) for name in names if name != STDIN):
         if isinstance(part, Table):
             tables.append(part)
@@ -173,7 +178,8 @@ def _at(names: list[str], rows: int, reading: Reading) -> Corpus:
         counts=tuple(counts),
         stdin=STDIN in names,
         streams=tuple(streams),
-        documents=Tables(tuple(tables)) if tables else None,
+        documents=Tables(tuple(tables), skips) if tables else None,
+        skips=skips,
     )
 
 

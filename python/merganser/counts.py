@@ -198,6 +198,7 @@ def count(
             ready.append(_read(file, lambda path: Counts.from_tsv(path, **asdict(settings))))
     if found.has_text:
         total = Counts._of((engine or Local()).count(found, settings, progress))
+        found.skips.skipped.warn()
     else:
         total = empty(settings)
     for part in ready:

@@ -135,6 +135,7 @@ def encode_corpus(
             "invalid_bytes": sum(shard.invalid_bytes or 0 for shard in shards),
         }
         _write_facts(folder, {**facts, "complete": True, **totals})
+    corpus.skips.skipped.warn()
     return Outcome(Tokens.open(folder), found)
 
 

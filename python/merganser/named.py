@@ -28,8 +28,8 @@ from merganser.addresses import reason
 from merganser.errors import CorpusError, WriteError
 from merganser.extras import imported
 from merganser.files import files_below, written_whole
-from merganser.reading import Document, Reading
-from merganser.tables import Dataset, Parquet
+from merganser.reading import Reading, Skips
+from merganser.tables import Dataset, Document, Parquet
 
 FRANKENSTEIN_URL = "https://www.gutenberg.org/cache/epub/84/pg84.txt"
 #: Several times the size of the book: more than that is something else.
@@ -52,7 +52,7 @@ class Texts:
     origin: str
     documents: tuple[Document, ...]
 
-    def __iter__(self) -> Iterator[list[Document]]:
+    def buffers(self, skips: Skips) -> Iterator[list[Document]]:
         yield list(self.documents)
 
 

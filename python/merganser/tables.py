@@ -6,7 +6,6 @@ the work or are skipped and reported, as `Reading.on_error` says.
 """
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from merganser.addresses import reason
-from merganser.errors import CorpusError, MerganserError, MerganserWarning
+from merganser.errors import CorpusError, MerganserError
 from merganser.extras import imported
-from merganser.reading import Document, Reading
+from merganser.reading import Reading, Skips
 from merganser.remote import CHUNK, RemoteFile
+
+Document = str | bytes
 
 #: Bytes of text in a buffer, as a rule.
 _BUFFER = 1 << 24
@@ -43,8 +44,8 @@ class Parquet:
             raise CorpusError(f"cannot read {self.file}: {error.strerror}") from error
         return f"{self.file.absolute()} {status.st_size} {status.st_mtime_ns} {self.reading.text_key}"
 
-    def __iter__(self) -> Iterator[list[Document]]:
-        report = _Report(str(self.file), self.reading)
+    def buffers(self, skips: Skips) -> Iterator[list[Document]]:
+        report = _Report(str(self.file), self.reading, skips)
         try:
             with ExitStack() as stack:
                 yield from self._buffers(report, stack)
@@ -54,7 +55,6 @@ class Parquet:
             broken = CorpusError(f"cannot read {self.file}: {reason(error)}; is it a whole Parquet file?")
             broken.__cause__ = error
             report.broken(broken)
-        report.close()
 
     def _buffers(self, report: "_Report", stack: ExitStack) -> Iterator[list[Document]]:
         parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
@@ -102,8 +102,8 @@ class Dataset:
         """What tells this dataset from others, as far as it says."""
         return f"datasets {getattr(self.dataset, '_fingerprint', '')} {self.reading.text_key}"
 
-    def __iter__(self) -> Iterator[list[Document]]:
-        report = _Report(self.name, self.reading)
+    def buffers(self, skips: Skips) -> Iterator[list[Document]]:
+        report = _Report(self.name, self.reading, skips)
         key = self.reading.text_key
         if self.dataset.column_names is not None:  # a stream need not know
             _check_column(self.dataset.column_names, key, self.name)
@@ -113,7 +113,6 @@ class Dataset:
             for batch in self.dataset.iter(self.rows):
                 _check_column(list(batch), key, self.name)
                 yield report.without_nulls(batch[key])
-        report.close()
 
     def _from_arrow(self, report: "_Report") -> Iterator[list[Document]]:
         key = self.reading.text_key
@@ -147,13 +146,13 @@ def _is_mapped(dataset: Any) -> bool:
 
 
 class _Report:
-    """Takes the texts out of a column, and keeps count of the rows and of what was skipped."""
+    """Takes the texts out of a column, keeps count of the rows, and reports what is skipped."""
 
-    def __init__(self, name: str, reading: Reading) -> None:
+    def __init__(self, name: str, reading: Reading, skips: Skips) -> None:
         self._name = name
         self._reading = reading
+        self._skips = skips
         self._rows = 0
-        self._nulls = 0
 
     def texts(self, column: Any) -> list[Document]:
         """Those of a column of Arrow."""
@@ -168,29 +167,20 @@ class _Report:
 
     def without_nulls(self, texts: list[Any]) -> list[Document]:
         kept = [text for text in texts if text is not None]
-        if len(kept) < len(texts) and self._reading.on_error == "stop":
+        if len(kept) < len(texts):
             row = self._rows + texts.index(None) + 1
-            raise CorpusError(
-                f"{self._name}, row {row:,}: there is no text in {self._reading.text_key!r}; "
-                "mend it, or leave such rows out with on_error='skip'"
-            )
+            message = f"{self._name}, row {row:,}: there is no text in {self._reading.text_key!r}"
+            if self._reading.on_error == "stop":
+                raise CorpusError(f"{message}; mend it, or leave such rows out with on_error='skip'")
+            self._skips.add(len(texts) - len(kept), 0, [message])
         self._rows += len(texts)
-        self._nulls += len(texts) - len(kept)
         return kept
 
     def broken(self, error: Exception) -> None:
         """The rest of the file cannot be read."""
         if self._reading.on_error == "stop" or not isinstance(error, MerganserError):
             raise error
-        _warn(f"{error} (skipped, after {self._rows:,} rows)")
-
-    def close(self) -> None:
-        if self._nulls:
-            _warn(f"{self._name}: {self._nulls:,} of {self._rows:,} rows had no text and were skipped")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, MerganserWarning, stacklevel=2)
+        self._skips.add(0, 1, [f"{error} (after row {self._rows:,})"])
 
 
 def _check_column(names: list[str], key: str, name: str) -> None:

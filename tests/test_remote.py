@@ -1,6 +1,7 @@
 """Remote: what lies at an address is counted as what lies here, and a lost connection is taken up again."""
 
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,20 @@ def test_every_way_to_name_a_remote_corpus_gives_the_same_counts(memory: str) ->
         counts = merganser.count(source)
         assert counts == WHOLE, source
         assert counts.documents == WHOLE.documents
+
+
+def test_files_of_this_machine_and_inside_others_have_addresses_too(tmp_path: Path) -> None:
+    for name, text in TEXTS.items():
+        file = tmp_path / "texts" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    archive = shutil.make_archive(str(tmp_path / "texts"), "zip", tmp_path / "texts")
+    for source in (
+        f"file://{tmp_path}/texts",
+        Path(f"file://{tmp_path}/texts"),
+        f"zip://**/*.txt::file://{archive}",
+    ):
+        assert merganser.count(source) == WHOLE, source
 
 
 def test_remote_and_local_mix(memory: str, tmp_path: Path) -> None:

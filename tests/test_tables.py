@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from merganser import CorpusError, MerganserWarning, remote, tables
+from merganser.addresses import Address
 from merganser.corpus import Corpus, resolve
 from merganser.engines.local import Local
 from merganser.reading import Reading, Skipped
@@ -217,6 +218,9 @@ def test_parquet_from_the_web_gives_the_same_counts(ranges: bool, monkeypatch: p
         web.pages["/x.parquet"].cuts = 1
         if ranges:
             assert merganser.count(f"{web.url}/x.parquet") == WHOLE
+        web.pages["/x.parquet"].cuts = 1000
+        with pytest.raises(CorpusError, match=f"lost {web.url}/x.parquet"):
+            counted(Address(f"{web.url}/x.parquet"), Reading(on_error="skip"))
 
 
 def test_parquet_is_encoded_and_resumed(tmp_path: Path) -> None:
@@ -289,7 +293,9 @@ def test_a_missing_package_is_asked_for(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet")
     script = f"import sys; sys.modules['pyarrow'] = None; import merganser; merganser.count({str(file)!r})"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "x.parquet needs pyarrow: pip install 'merganser[data]'" in done.stderr.splitlines()[-1]
+    assert (
+        "reading Parquet files needs pyarrow: pip install 'merganser[data]'" in done.stderr.splitlines()[-1]
+    )
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from merganser.addresses import address
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
+from merganser.extras import imported
 from merganser.files import files_below
 from merganser.named import Texts, named
 from merganser.reading import Reading, Skips
@@ -173,6 +174,9 @@ def _at(names: list[str], rows: int, reading: Reading) -> Corpus:
             streams.append(part)
         else:
             files.append(part)
+    if any(isinstance(table, Parquet) for table in tables):
+        # Found out now rather than after an hour of counting.
+        imported("pyarrow.parquet", "data", "reading Parquet files")
     return Corpus(
         files=tuple(files),
         counts=tuple(counts),

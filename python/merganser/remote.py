@@ -183,6 +183,10 @@ def _file(fs: Any, path: str, facts: dict[str, Any]) -> RemoteFile:
     return RemoteFile(fs, path, shown(fs.unstrip_protocol(path)), facts.get("size"), version)
 
 
+class Lost(CorpusError):
+    """A connection that could not be taken up again: no fault of the file, which is never skipped for it."""
+
+
 class _Steady(io.RawIOBase):
     """A remote file that goes on after a lost connection, at the byte it had reached."""
 
@@ -229,7 +233,7 @@ class _Steady(io.RawIOBase):
                 return len(data)
             failure = failure or EOFError(f"it ended early, at byte {self._at:,} of {size:,}")
             self._hang_up()
-        raise CorpusError(
+        raise Lost(
             f"lost {self._remote} at byte {self._at:,} and could not go on there, in {1 + len(WAITS)} tries: "
             f"{reason(failure)}; try again later, or copy it to this machine"
         ) from failure

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from merganser.addresses import reason
-from merganser.errors import CorpusError, MerganserError
+from merganser.errors import CorpusError, WriteError
 from merganser.extras import imported
 from merganser.reading import Reading, Skips
-from merganser.remote import CHUNK, RemoteFile
+from merganser.remote import CHUNK, Lost, RemoteFile
 
 Document = str | bytes
 
@@ -49,7 +49,9 @@ class Parquet:
         try:
             with ExitStack() as stack:
                 yield from self._buffers(report, stack)
-        except (MerganserError, ImportError) as error:
+        except (Lost, WriteError, ImportError):
+            raise
+        except CorpusError as error:
             report.broken(error)
         except Exception as error:
             broken = CorpusError(f"cannot read {self.file}: {reason(error)}; is it a whole Parquet file?")
@@ -176,9 +178,9 @@ class _Report:
         self._rows += len(texts)
         return kept
 
-    def broken(self, error: Exception) -> None:
+    def broken(self, error: CorpusError) -> None:
         """The rest of the file cannot be read."""
-        if self._reading.on_error == "stop" or not isinstance(error, MerganserError):
+        if self._reading.on_error == "stop":
             raise error
         self._skips.add(0, 1, [f"{error} (after row {self._rows:,})"])
 

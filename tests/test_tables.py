@@ -273,7 +273,9 @@ def test_every_kind_of_dataset_gives_the_same_counts(tmp_path: Path) -> None:
 
 def test_a_streamed_file_gives_the_same_counts(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet")
-    streamed = datasets.load_dataset("parquet", data_files=str(file), streaming=True, split="train")
+    streamed = datasets.load_dataset(
+        "parquet", data_files=str(file), streaming=True, split="train", cache_dir=tmp_path
+    )
     assert merganser.count(streamed) == WHOLE
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import merganser
 import pytest
 from merganser import CorpusError, Counts, SettingsError
-from merganser.corpus import python_stdlib, resolve
+from merganser.corpus import Corpus, resolve
+from merganser.named import python_stdlib
+from merganser.remote import RemoteFile
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}
 
@@ -84,6 +86,19 @@ def test_python_stdlib_is_sources_and_topics_and_always_in_the_same_order() -> N
     assert files == sorted(files)
     assert {"argparse.py", "topics.py"} <= {file.name for file in files}
     assert not any("site-packages" in file.parts or "test" in file.parts for file in files)
+
+
+def test_a_corpus_goes_on_after_any_of_its_parts() -> None:
+    streams = [RemoteFile(None, "", name, 0) for name in ("c", "d")]
+    corpus = Corpus((Path("a"),), (), True, tuple(streams), [["e", "f"], ["g"]])
+    whole = ["a", "-", "c", "d", "e", "f", "g"]
+    for parts in range(8):
+        rest = corpus.after(parts)
+        texts = [text for buffer in rest.documents or () for text in buffer]
+        names = [*map(str, rest.files), *["-"] * rest.stdin, *map(str, rest.streams)]
+        assert names + texts == whole[parts:]
+    with pytest.raises(merganser.TokensError, match="1 documents less"):
+        list(corpus.after(8).documents or ())
 
 
 @pytest.mark.parametrize("missing", ["not-there.txt", "not/there/", "*.nothing", "python-stdlibs"])

@@ -1,39 +1,57 @@
-"""Corpus: what the caller points at becomes files, counts files, a stream or documents.
+"""Corpus: what the caller points at becomes files, streams, counts files or documents.
 
 | given                       | means                                                                       |
 |-----------------------------|-----------------------------------------------------------------------------|
 | a `str` or `Path`           | a file; a folder (all files below it, sorted, hidden ones skipped); a glob; |
-|                             | `-`, standard input; `python-stdlib`, the sources of the running            |
-|                             | interpreter's own library. A file or folder of that name comes first.       |
+|                             | `-`, standard input; an address, `s3://…`, `https://…` or any other of      |
+|                             | fsspec (see `remote`), which may be a file, a folder or a glob as well;     |
+|                             | a named data set (see `named`), unless there is a file of that name         |
 | an iterable of `Path`       | each of them as above                                                       |
 | an iterable of `str`/`bytes`| documents, pulled `buffer_size` at a time                                   |
+| a Hugging Face dataset      | its column `text`, every row a document (see `tables`)                      |
 
-A file whose name ends in `.counts` is taken as counts that were saved, not as text. Other files hold JSON,
-CSV or text by their names, compressed or not: `merganser.reading` has the table.
+| a name that ends in         | is                                                                          |
+|-----------------------------|-----------------------------------------------------------------------------|
+| `.counts`                   | counts that were saved, not text                                            |
+| `.counts.tsv`               | the same as lines `piece<TAB>count`, as `Counts.to_tsv` writes them. The    |
+|                             | name alone decides: any other `.tsv` is a table                             |
+| `.parquet`                  | a table: its column `text`, every row a document (see `tables`)             |
+| anything else               | JSON, CSV or text by its name, compressed or not: `merganser.reading`       |
+|                             | has the table                                                               |
 """
 
 import glob
 import os
-import sys
-import sysconfig
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from merganser.addresses import address
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
+from merganser.extras import imported
+from merganser.files import files_below
+from merganser.named import Texts, named
 from merganser.reading import Reading, Skips
+from merganser.remote import RemoteFile, find
+from merganser.tables import Dataset, Document, Parquet, is_dataset
 
-Document = str | bytes
-Source = str | os.PathLike[str] | Iterable[os.PathLike[str]] | Iterable[Document]
+Source = (
+    str
+    | os.PathLike[str]
+    | Iterable[os.PathLike[str]]
+    | Iterable[Document]
+    | Iterable[Mapping[str, object]]  # a Hugging Face dataset
+)
 
 STDIN = "-"
-PYTHON_STDLIB = "python-stdlib"
 
-#: Folders of the standard library that are left out: packages that are not part of it, and the tests, which
-#: some distributions do not ship and which hold files that are broken on purpose.
-_NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__", "test", "tests", "idle_test"}
+#: Documents that say where they come from.
+Table = Parquet | Dataset | Texts
+
+_COUNTS = (".counts", ".counts.tsv")
+_PACKED_COUNTS = tuple(f".counts.tsv.{packed}" for packed in ("gz", "zst", "xz", "bz2"))
 
 
 @dataclass(frozen=True)
@@ -41,37 +59,71 @@ class Corpus:
     """A corpus that was found. Any of these may be empty."""
 
     files: tuple[Path, ...] = ()
-    counts: tuple[Path, ...] = ()
+    counts: tuple[Path | RemoteFile, ...] = ()
     stdin: bool = False
+    streams: tuple[RemoteFile, ...] = ()
     documents: Iterable[list[Document]] | None = None
     reading: Reading = field(default_factory=Reading)
-    #: What engines had to skip so far.
+    #: What had to be skipped so far.
     skips: Skips = field(default_factory=Skips, compare=False)
 
     @property
     def has_text(self) -> bool:
-        return bool(self.files) or self.stdin or self.documents is not None
+        return bool(self.files) or self.stdin or bool(self.streams) or self.documents is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the same text can be had again, and known for it."""
+        return not self.stdin and (self.documents is None or isinstance(self.documents, Tables))
+
+    @property
+    def origins(self) -> list[str]:
+        """What tells the streams and documents from others, as far as they say."""
+        tables = self.documents.tables if isinstance(self.documents, Tables) else ()
+        return [part.origin for part in (*self.streams, *tables)]
 
     def after(self, parts: int) -> "Corpus":
-        """The same without its first parts: files, the stream, documents. The iterable is gone through."""
+        """The same without its first parts: files, standard input, streams, documents.
+
+        The documents that are left out are gone through.
+        """
+        files = self.files[parts:]
+        parts = max(parts - len(self.files), 0)
+        stdin = self.stdin and parts == 0
+        parts = max(parts - self.stdin, 0)
+        streams = self.streams[parts:]
+        parts = max(parts - len(self.streams), 0)
         documents = None if self.documents is None else _without(self.documents, parts)
-        return replace(
-            self, files=self.files[parts:], stdin=self.stdin and parts <= len(self.files), documents=documents
-        )
+        return replace(self, files=files, stdin=stdin, streams=streams, documents=documents)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The documents of several tables, one after the other."""
+
+    tables: tuple[Table, ...]
+    skips: Skips
+
+    def __iter__(self) -> Iterator[list[Document]]:
+        return chain.from_iterable(table.buffers(self.skips) for table in self.tables)
 
 
 def resolve(source: Source, buffer_size: int, reading: Reading | None = None) -> Corpus:
-    """Finds the corpus; nothing is read but the first item of an iterable."""
-    return replace(_resolve(source, buffer_size), reading=reading or Reading())
+    """Finds the corpus; no text is read but the first item of an iterable, and what is fetched to be kept."""
+    reading = reading or Reading()
+    return replace(_resolve(source, buffer_size, reading), reading=reading)
 
 
-def _resolve(source: Source, buffer_size: int) -> Corpus:
+def _resolve(source: Source, buffer_size: int, reading: Reading) -> Corpus:
     if buffer_size < 1:
         raise SettingsError(f"buffer_size must be at least 1, not {buffer_size}")
     if isinstance(source, str | os.PathLike):
-        return _at([Path(source)])
+        return _at([os.fspath(source)], buffer_size, reading)
     if isinstance(source, bytes):
         raise CorpusError("a corpus is a path or an iterable of documents; wrap a single text: [text]")
+    if is_dataset(source):
+        skips = Skips()
+        return Corpus(documents=Tables((Dataset(source, reading, buffer_size),), skips), skips=skips)
     try:
         items: Iterator[object] = iter(source)
     except TypeError:
@@ -80,21 +132,20 @@ def _resolve(source: Source, buffer_size: int) -> Corpus:
     first = next(items, None)
     if first is None:
         raise CorpusError("the corpus is empty: there is nothing in the iterable")
-    if isinstance(first, str) and len(first) < 256 and Path(first).is_file():
-        message = (
-            f"{first!r} is taken as a text, but there is a file of that name: for files, pass Path objects"
-        )
+    if isinstance(first, str) and len(first) < 256 and (Path(first).is_file() or address(first)):
+        what = "there is a file of that name" if Path(first).is_file() else "it looks like an address"
+        message = f"{first!r} is taken as a text, but {what}: for files, pass Path objects"
         warnings.warn(message, MerganserWarning, stacklevel=4)
     items = chain([first], items)
     if isinstance(first, os.PathLike):
-        return _at([_path(item) for item in items])
+        return _at([_path(item) for item in items], buffer_size, reading)
     return Corpus(documents=_buffers(items, buffer_size))
 
 
-def _path(item: object) -> Path:
+def _path(item: object) -> str:
     if not isinstance(item, os.PathLike):
         raise CorpusError(f"paths and documents do not mix in one iterable: {item!r} is not a Path")
-    return Path(item)
+    return str(os.fspath(item))
 
 
 def _buffers(documents: Iterator[object], size: int) -> Iterator[list[Document]]:
@@ -115,67 +166,69 @@ def _without(buffers: Iterable[list[Document]], documents: int) -> Iterator[list
         )
 
 
-def _at(paths: list[Path]) -> Corpus:
-    found = [file for path in paths for file in _files(path)]
+def _at(names: list[str], rows: int, reading: Reading) -> Corpus:
+    files: list[Path] = []
+    counts: list[Path | RemoteFile] = []
+    streams: list[RemoteFile] = []
+    tables: list[Table] = []
+    skips = Skips()
+    for part in chain.from_iterable(_parts(name, rows, reading) for name in names if name != STDIN):
+        if isinstance(part, Table):
+            tables.append(part)
+        elif str(part).endswith(".parquet"):
+            tables.append(Parquet(part, reading, rows))
+        elif str(part).endswith(_COUNTS):
+            counts.append(part)
+        elif str(part).endswith(_PACKED_COUNTS):
+            raise CorpusError(f"{part} holds counts that are compressed; unpack it first")
+        elif isinstance(part, RemoteFile):
+            streams.append(part)
+        else:
+            files.append(part)
+    if any(isinstance(table, Parquet) for table in tables):
+        # Found out now rather than after an hour of counting.
+        imported("pyarrow.parquet", "data", "reading Parquet files")
     return Corpus(
-        files=tuple(file for file in found if file.suffix != ".counts" and str(file) != STDIN),
-        counts=tuple(file for file in found if file.suffix == ".counts"),
-        stdin=any(str(file) == STDIN for file in found),
+        files=tuple(files),
+        counts=tuple(counts),
+        stdin=STDIN in names,
+        streams=tuple(streams),
+        documents=Tables(tuple(tables), skips) if tables else None,
+        skips=skips,
     )
 
 
-def _files(path: Path) -> list[Path]:
-    name = str(path)
-    if name == STDIN:
-        return [path]
+def _parts(name: str, rows: int, reading: Reading) -> Iterable[Path | RemoteFile | Table]:
+    """What goes by a name, in order."""
+    if found := address(name):
+        return find(found)
     try:
-        return _existing(path, name)
+        files = _files(name)
     except OSError as error:
         # As when a text is given where a path is meant.
         shown = name if len(name) < 100 else f"{name[:100]}…"
         raise CorpusError(
             f"{shown} is not a path: {error.strerror}; a text goes in a list: [text]"
         ) from error
+    if files:
+        return files
+    if data_set := named(name, reading, rows):
+        return data_set if isinstance(data_set, list) else [data_set]
+    if glob.has_magic(name):
+        raise CorpusError(f"no file matches {name}")
+    raise CorpusError(f"there is no file or folder {name}; check the path")
 
 
-def _existing(path: Path, name: str) -> list[Path]:
+def _files(name: str) -> list[Path]:
+    """The files that a path or a glob stands for; none where it stands for nothing."""
+    path = Path(name)
     if path.is_dir():
-        files = sorted(_below(path))
+        files = sorted(files_below(path))
         if not files:
             raise CorpusError(f"there are no files in the folder {name}")
         return files
     if path.exists():
         return [path]
-    if name == PYTHON_STDLIB:
-        return python_stdlib()
     if glob.has_magic(name):
-        files = sorted(Path(match) for match in glob.iglob(name, recursive=True) if Path(match).is_file())
-        if not files:
-            raise CorpusError(f"no file matches {name}")
-        return files
-    raise CorpusError(f"there is no file or folder {name}; check the path")
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    def fail(error: OSError) -> None:
-        raise CorpusError(f"cannot read the folder {error.filename}: {error.strerror}") from error
-
-    for parent, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            file = Path(parent, name)
-            if not name.startswith(".") and file.is_file():
-                yield file
-
-
-def python_stdlib() -> list[Path]:
-    """The sources of the interpreter's own library, `pydoc_data` with its topics among them."""
-    library = Path(sysconfig.get_path("stdlib"))
-    files = [
-        file
-        for file in _below(library)
-        if file.suffix == ".py" and not _NOT_STDLIB & set(file.relative_to(library).parts)
-    ]
-    if not files:
-        raise CorpusError(f"{sys.executable} has no library sources in {library}; name another corpus")
-    return sorted(files)
+        return sorted(Path(match) for match in glob.iglob(name, recursive=True) if Path(match).is_file())
+    return []

@@ -6,18 +6,21 @@ training from the whole. They are kept in files of their own (`save`, `load`: ex
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from merganser import _core
-from merganser.corpus import Source, resolve
+from merganser.corpus import Corpus, Source, resolve
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
-from merganser.errors import SettingsError
+from merganser.errors import CountsError, SettingsError
 from merganser.formats import tsv
 from merganser.reading import Reading, ReadingOptions, Skipped
+from merganser.remote import RemoteFile
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
 
 if TYPE_CHECKING:
@@ -229,25 +232,78 @@ def count(
     >>> count(["to be or not to be"]).to_dict()[b" be"]
     2
     """
-    found = resolve(corpus, buffer_size, Reading(**reading))
     engine = engine or Local()
-    default = CountsFile.open(found.counts[0]).settings if found.counts else Settings()
-    settings = default.replaced_by(pattern, special_tokens, separator)
-    if out is not None:
-        target = Path(out)
-        if target.suffix != ".counts":
-            raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
-        file = engine.count_to(found, settings, target, progress)
+    with _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings):
+        if out is not None:
+            target = Path(out)
+            if target.suffix != ".counts":
+                raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
+            file = engine.count_to(found, settings, target, progress)
+            found.skips.skipped.warn()
+            return replace(file, skipped=found.skips.skipped)
+        with engine.counted(found, settings, progress) as counts:
+            native = _core.Counts.load(counts.path) if isinstance(counts, CountsFile) else counts
         found.skips.skipped.warn()
-        return replace(file, skipped=found.skips.skipped)
-    if found.has_text:
-        total = Counts._of(engine.count(found, settings, progress), found.skips.skipped)
-        total.skipped.warn()
-    else:
-        total = empty(settings)
-    for path in found.counts:
-        total = total + Counts.load(path)
-    return total
+        return Counts._of(native, found.skips.skipped)
+
+
+@contextmanager
+def counted(
+    corpus: Source,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    separator: Separator,
+    engine: Local,
+    progress: ProgressCallback | None,
+    buffer_size: int,
+    reading: ReadingOptions,
+) -> Iterator[Counts | CountsFile]:
+    """The counts of a corpus: in memory where they fit, or in a file that lasts as long as this."""
+    with (
+        _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings),
+        engine.counted(found, settings, progress) as counts,
+    ):
+        skipped = found.skips.skipped
+        skipped.warn()
+        if isinstance(counts, CountsFile):
+            yield replace(counts, skipped=skipped)
+        else:
+            yield Counts._of(counts, skipped)
+
+
+@contextmanager
+def _found(
+    corpus: Source,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    separator: Separator,
+    buffer_size: int,
+    reading: ReadingOptions,
+) -> Iterator[tuple[Corpus, Settings]]:
+    """A corpus whose counts are all files on this machine, and the settings to count with.
+
+    Counts at an address are fetched. Lines of counts have no settings of their own and follow the others.
+    """
+    found = resolve(corpus, buffer_size, Reading(**reading))
+    with ExitStack() as stack:
+        files = []
+        for file in found.counts:
+            files.append(stack.enter_context(file.copied()) if isinstance(file, RemoteFile) else file)
+        plain = [file for file in files if file.suffix != ".tsv"]
+        try:
+            default = CountsFile.open(plain[0]).settings if plain else Settings()
+            settings = default.replaced_by(pattern, special_tokens, separator)
+            for nth, file in enumerate(files):
+                if file.suffix == ".tsv":
+                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="merganser-"))
+                    files[nth] = Path(folder, f"{file.stem}.counts")
+                    Counts.from_tsv(file, **asdict(settings)).save(files[nth])
+            yield replace(found, counts=tuple(files)), settings
+        except CountsError as error:
+            message = str(error)
+            for copy, file in zip(files, found.counts, strict=True):
+                message = message.replace(str(copy), str(file))
+            raise CountsError(message) from error
 
 
 def empty(settings: Settings) -> Counts:

@@ -211,10 +211,13 @@ def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
         total += status.st_size
         name = os.fsencode(os.path.abspath(file))  # noqa: PTH100  # a link stays the link that was named
         digest.update(b"%d %s %d %d\n" % (len(name), name, status.st_size, status.st_mtime_ns))
+    for origin in corpus.origins:
+        digest.update(b"%d %s\n" % (len(origin.encode()), origin.encode()))
     return {
         "files": len(corpus.files),
         "bytes": total,
         "stdin": corpus.stdin,
+        "streams": len(corpus.streams),
         "documents": corpus.documents is not None,
         "sha256": digest.hexdigest(),
     }

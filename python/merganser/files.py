@@ -1,4 +1,7 @@
-"""Files that are there whole or not at all: written to a temporary name, flushed, then renamed."""
+"""Files: those below a folder; and new ones, which are there whole or not at all.
+
+The latter are written to a temporary name, flushed, then renamed.
+"""
 
 import os
 import secrets
@@ -7,7 +10,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from merganser.errors import WriteError
+from merganser.errors import CorpusError, WriteError
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, hidden ones skipped."""
+
+    def fail(error: OSError) -> None:
+        raise CorpusError(f"cannot read the folder {error.filename}: {error.strerror}") from error
+
+    for parent, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            file = Path(parent, name)
+            if not name.startswith(".") and file.is_file():
+                yield file
 
 
 @contextmanager

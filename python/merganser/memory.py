@@ -51,6 +51,11 @@ def for_tables(memory: int) -> int:
     return max(memory * 3 // 4 - BESIDE, memory // 4)
 
 
+def for_merging(memory: int) -> int:
+    """How much of a budget the merge loop may take."""
+    return max(memory * 9 // 10 - BESIDE, memory // 4)
+
+
 def free() -> int:
     """How many bytes could be taken now without swapping, or without leaving the container's limit."""
     left = [_available()]

@@ -6,13 +6,13 @@ when it is stopped. Started again in the same way it goes on from there, to the 
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
-from merganser import _core, work
+from merganser import _core
 from merganser.corpus import Source
-from merganser.counts import Counts, count, empty
+from merganser.counts import Counts, counted, empty
+from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.reading import ReadingOptions
@@ -77,51 +77,51 @@ def train(
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
     # Found out now rather than after an hour of counting.
     _room_for_merges(vocab_size, base, special_tokens or ())
-    if isinstance(corpus_or_counts, Counts):
-        counts = corpus_or_counts
-        asked = counts.settings.replaced_by(pattern, special_tokens, separator)
-        if asked != counts.settings:
-            counts = empty(asked) + counts  # the core says what differs
-    else:
-        counts = count(
-            corpus_or_counts,
-            pattern=pattern,
-            special_tokens=special_tokens,
-            separator=separator,
-            engine=replace(engine, keep_work=True),
+    with ExitStack() as stack:
+        counts: Counts | CountsFile
+        if isinstance(corpus_or_counts, Counts):
+            counts = corpus_or_counts
+            asked = counts.settings.replaced_by(pattern, special_tokens, separator)
+            if asked != counts.settings:
+                counts = empty(asked) + counts  # the core says what differs
+        else:
+            counting = counted(
+                corpus_or_counts,
+                pattern,
+                special_tokens,
+                separator,
+                engine,
+                progress,
+                buffer_size,
+                reading,
+            )
+            counts = stack.enter_context(counting)
+        if len(counts) == 0:
+            raise CorpusError(
+                "the corpus holds no text to learn from; check the path, the glob and the separator"
+            )
+        if base:
+            _check_goes_on_from(base, counts)
+        merges = _room_for_merges(vocab_size, base, counts.special_tokens)
+        known = base.special_tokens if base else {}
+        specials = counts.special_tokens if special_tokens is None else special_tokens
+        if progress:
+            progress("merge", 0, merges)  # at once, so that a watcher's clock is right
+        model, seen, dropped, certificate = _core.train(
+            counts.path if isinstance(counts, CountsFile) else counts._native,
+            merges,
+            [token for token in specials if token not in known],
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            min_piece_count=min_piece_count,
+            certify=certify and min_piece_count > 1,
+            base=base,
+            **engine.merging(),
             progress=progress,
-            buffer_size=buffer_size,
-            **reading,
         )
-    if len(counts) == 0:
-        raise CorpusError(
-            "the corpus holds no text to learn from; check the path, the glob and the separator"
-        )
-    if base:
-        _check_goes_on_from(base, counts)
-
-    merges = _room_for_merges(vocab_size, base, counts.special_tokens)
-    known = base.special_tokens if base else {}
-    specials = counts.special_tokens if special_tokens is None else special_tokens
-    new_specials = [token for token in specials if token not in known]
-    if progress:
-        progress("merge", 0, merges)  # at once, so that a watcher's clock is right
-    model, seen, certificate = _core.train(
-        counts._native,
-        merges,
-        new_specials,
-        tie_break=tie_break,
-        min_frequency=min_frequency,
-        max_token_bytes=max_token_bytes,
-        min_piece_count=min_piece_count,
-        certify=certify and min_piece_count > 1,
-        base=base,
-        threads=engine.threads or 0,
-        log=None if engine.work_dir is None else Path(engine.work_dir, work.MERGES),
-        afresh=not engine.resume,
-        checkpoint_every=engine.checkpoint_every,
-        progress=progress,
-    )
+    if not engine.keep_work:
+        engine.clean()
     first_id = base.next_id if base else 256
     merge_counts = dict(base.merge_counts) if base else {}
     merge_counts |= {first_id + nth: times for nth, times in enumerate(seen)}
@@ -129,7 +129,7 @@ def train(
         "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_bytes": max_token_bytes,
-        **_pruning(counts, min_piece_count, len(seen), certificate),
+        **_pruning(min_piece_count, len(seen), dropped, certificate),
         "documents": counts.documents,
         "different_pieces": len(counts),
         "pieces": counts.total,
@@ -138,18 +138,16 @@ def train(
         "skipped_files": counts.skipped.files,
     }
     tokenizer = Tokenizer._of(model, merge_counts, training)
-    if not engine.keep_work:
-        engine.clean()
     if len(seen) < merges:
         _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_piece_count)
     return tokenizer
 
 
 def _pruning(
-    counts: Counts, min_piece_count: int, merges: int, certificate: tuple[int, int] | None
+    min_piece_count: int, merges: int, dropped: tuple[int, int], certificate: tuple[int, int] | None
 ) -> dict[str, Any]:
     """What was dropped, and which merges that cannot have changed; None where nobody looked."""
-    dropped_pieces, dropped_total = counts._native.rarer_than(min_piece_count)
+    dropped_pieces, dropped_total = dropped
     if not dropped_pieces:
         certificate = (merges, merges)
     proven, checked = certificate or (None, None)
@@ -209,7 +207,7 @@ def _room_for_merges(vocab_size: int, base: Tokenizer | None, special_tokens: It
     return vocab_size - least
 
 
-def _check_goes_on_from(base: Tokenizer, counts: Counts) -> None:
+def _check_goes_on_from(base: Tokenizer, counts: Counts | CountsFile) -> None:
     if counts.pattern != base.pattern:
         raise SettingsError(
             f"the base splits text with {base.pattern_name or base.pattern!r}, and a tokenizer has one: "

@@ -49,8 +49,9 @@ def describe(corpus: Corpus, settings: Settings) -> dict[str, Any]:
         "special_tokens": sorted(settings.special_tokens),
         "separator": settings.separator,
         "reading": asdict(corpus.reading),
-        "files": None if corpus.stdin or corpus.documents is not None else _facts(corpus.files),
-        "counts": _facts(corpus.counts),
+        "files": _facts(corpus.files) if corpus.is_known else None,
+        "origins": corpus.origins,
+        "counts": [_sum(file) for file in corpus.counts if isinstance(file, Path)],
     }
 
 
@@ -64,6 +65,13 @@ def _facts(files: tuple[Path, ...]) -> list[list[str | int]]:
         name = os.path.abspath(file)  # noqa: PTH100  # a link stays the link that was named
         facts.append([name, status.st_size, status.st_mtime_ns])
     return facts
+
+
+def _sum(file: Path) -> list[int]:
+    """The size and the checksum of a `.counts` file: its content and not its name, for it may be a copy."""
+    with file.open("rb") as counts:
+        size = counts.seek(-4, os.SEEK_END) + 4
+        return [size, int.from_bytes(counts.read(), "little")]
 
 
 def find(folder: Path, job: dict[str, Any], resume: bool) -> Done | None:
@@ -113,7 +121,7 @@ def _must_equal(folder: Path, there: dict[str, Any], job: dict[str, Any]) -> Non
         old = there.get(name)
         if old == value:
             continue
-        if name in ("files", "counts"):
+        if name == "files":
             what = _changed(old if isinstance(old, list) else [], value)
         elif name == "merganser_work":
             what = "another version of merganser"

@@ -1,18 +1,18 @@
 //! What training beyond memory costs: seconds and peak memory, in memory and within several limits.
 //!
-//! `cargo run --release -p merganser-core --example beyond_speed -- PIECES MERGES [SLOTS…]`: PIECES (in millions) made of
-//! random syllables, most of them seen once; each of SLOTS (in millions) is a limit.
+//! `cargo run --release -p merganser-core --example beyond_speed -- PIECES MERGES [MB…]`: PIECES (in millions) made of
+//! random syllables, most of them seen once; each of MB is a limit.
 
 use std::time::Instant;
 
 use merganser_core::Progress;
 use merganser_core::count::{Counts, Settings};
 use merganser_core::split::Splitter;
-use merganser_core::train::{Room, TieBreak, TrainSettings, train, train_beyond};
+use merganser_core::train::{Limit, Source, TieBreak, TrainSettings, train};
 
 fn main() {
     let given: Vec<f64> = std::env::args().skip(1).map(|arg| arg.parse().expect("a number")).collect();
-    let [pieces, merges, limits @ ..] = &given[..] else { panic!("PIECES MERGES [SLOTS…]") };
+    let [pieces, merges, limits @ ..] = &given[..] else { panic!("PIECES MERGES [MB…]") };
     let mut random = 1u64;
     let mut next = move |below: u64| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -52,17 +52,22 @@ fn main() {
     let mut expected = None;
     if limits.is_empty() || std::env::var_os("EQUAL").is_some() {
         let start = Instant::now();
-        let peak = peak_after(|| expected = Some(train(&counts, &settings, None, &Progress::new()).unwrap()));
+        let peak = peak_after(|| {
+            expected = Some(train(&Source::Memory(&counts), &settings, None, None, &Progress::new()).unwrap())
+        });
         println!("in memory: {:.2} s, {} MB", start.elapsed().as_secs_f64(), peak - resting);
     }
     for limit in limits {
-        let room = Room { slots: (limit * 1e6) as usize, bits: 21, folder: &std::env::temp_dir() };
+        let limit_mb = *limit;
+        let limit = Limit { memory: (limit * 1e6) as u64, folder: &std::env::temp_dir() };
         let start = Instant::now();
         let mut merges = None;
         let peak = peak_after(|| {
-            merges = Some(train_beyond(&counts, &settings, None, room, &Progress::new()).unwrap());
+            merges = Some(
+                train(&Source::Memory(&counts), &settings, None, Some(limit), &Progress::new()).unwrap(),
+            );
         });
-        println!("{limit} M slots: {:.2} s, {} MB", start.elapsed().as_secs_f64(), peak - resting);
+        println!("within {} MB: {:.2} s, {} MB", limit_mb, start.elapsed().as_secs_f64(), peak - resting);
         assert!(expected.is_none() || merges == expected, "other merges");
     }
 }

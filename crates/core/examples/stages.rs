@@ -9,7 +9,7 @@ use merganser_core::Progress;
 use merganser_core::corpus::Reading;
 use merganser_core::count::{Counter, Settings};
 use merganser_core::split::Splitter;
-use merganser_core::train::{TieBreak, TrainSettings, train};
+use merganser_core::train::{Source, TieBreak, TrainSettings, train};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         threads,
     };
     let start = Instant::now();
-    let merges = train(&counts, &rules, None, &progress)?;
+    let merges = train(&Source::Memory(&counts), &rules, None, None, &progress)?;
     println!("train  {:.3} s", start.elapsed().as_secs_f64());
     println!(
         "       {} merges, the last seen {} times",

@@ -101,12 +101,6 @@ impl Counts {
     fn __len__(&self) -> usize {
         self.0.len()
     }
-
-    /// How many pieces are seen less often than this, and the sum of their counts.
-    fn rarer_than(&self, count: u64) -> (usize, u64) {
-        self.0.rarer_than(count)
-    }
-
     #[getter]
     fn total(&self) -> u64 {
         self.0.total()
@@ -184,14 +178,14 @@ impl Counter {
         &self,
         py: Python<'_>,
         chunks: &Bound<'_, PyIterator>,
-        name: PathBuf,
+        name: String,
         reading: &Reading,
     ) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));
         run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            counter.add_reader(stream, &name, &reading.0, progress)
+            counter.add_reader(stream, name.as_ref(), &reading.0, progress)
         })
     }
 
@@ -220,6 +214,7 @@ impl Counter {
     }
 
     /// Goes on where the last line of the log in the work folder says; of the log, `log_len` bytes are good.
+    #[allow(clippy::too_many_arguments)] // what a line of the log says, by name
     fn resume(
         &self,
         py: Python<'_>,

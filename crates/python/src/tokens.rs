@@ -103,14 +103,14 @@ impl TokenWriter {
         &self,
         py: Python<'_>,
         chunks: &Bound<'_, PyIterator>,
-        name: PathBuf,
+        name: String,
         reading: &Reading,
     ) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         let writer = guard.as_mut().ok_or_else(|| unusable(py))?;
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));
         run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            writer.add_reader(stream, &name, &reading.0, progress)
+            writer.add_reader(stream, name.as_ref(), &reading.0, progress)
         })
     }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
 
 
@@ -19,7 +20,7 @@ from merganser.cli import options, progress, show
 @options.working
 @options.as_json
 def command(
-    corpus: tuple[Path, ...],
+    corpus: tuple[Address, ...],
     out: Path,
     pattern: str | None,
     special: tuple[str, ...],
@@ -28,7 +29,11 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
+    """Count the pieces of CORPUS, to train from later; counts among it are added up.
+
+    CORPUS is files, folders, globs, '-' for standard input, or addresses (s3://…, hf://…, https://…): of
+    text, of .parquet with a column 'text', or of counts (.counts, .counts.tsv). Or it is a data set by its
+    name: 'frankenstein', 'wikitext2' or 'python-stdlib'.
 
     The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
 

@@ -29,8 +29,8 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     from rich.console import Console
 
     from merganser import Local, count, train
-    from merganser.corpus import python_stdlib
     from merganser.formats.native import FILE_NAME
+    from merganser.named import python_stdlib
 
     engine = Local(threads=threads)
     files = python_stdlib()

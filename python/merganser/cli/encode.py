@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
 
 #: Options that decide how files are written, and mean nothing without --out.
@@ -68,8 +69,10 @@ def command(
 ) -> None:
     """Turn TEXT into ids: a file if there is one of that name, '-' for standard input, else the text itself.
 
-    With --out, TEXT is a corpus (files, folders, globs, '-' or 'python-stdlib') and the ids go to a folder.
-    A run that was interrupted goes on where it was when it is started again.
+    With --out, TEXT is a corpus and the ids go to a folder: files, folders, globs, '-' for standard input,
+    or addresses (s3://…, hf://…, https://…), of text or of .parquet with a column 'text'; or a data set by
+    its name: 'frankenstein', 'wikitext2' or 'python-stdlib'. A run that was interrupted goes on where it was
+    when it is started again.
 
     Example: merganser encode merganser-out 'the cat sat'
 
@@ -80,7 +83,7 @@ def command(
             raise click.UsageError("name a corpus to encode: files, folders, globs, or '-'")
         if ordinary and allow_special:
             raise click.UsageError("--ordinary and --allow-special exclude each other")
-        _corpus(tokenizer, [Path(path) for path in text], allow_special, out, as_json, on_disk)
+        _corpus(tokenizer, [Address(path) for path in text], allow_special, out, as_json, on_disk)
         return
     source = click.get_current_context().get_parameter_source
     given = [name for name in _ON_DISK if source(name) is click.core.ParameterSource.COMMANDLINE]
@@ -110,7 +113,7 @@ def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool,
 
 def _corpus(
     path: Path,
-    corpus: list[Path],
+    corpus: list[Address],
     allow_special: tuple[str, ...],
     out: Path,
     as_json: bool,

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-corpus = click.argument("corpus", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
 tokenizer = click.argument("tokenizer", type=click.Path(path_type=Path))
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="How many threads; all cores if not given.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import options, progress, show
 
 
@@ -46,7 +47,7 @@ from merganser.cli import options, progress, show
 @options.out_folder
 @options.as_json
 def command(
-    corpus: tuple[Path, ...],
+    corpus: tuple[Address, ...],
     vocab_size: int,
     pattern: str | None,
     special: tuple[str, ...],
@@ -61,7 +62,11 @@ def command(
     as_json: bool,
     **rules: Any,
 ) -> None:
-    """Train a tokenizer on CORPUS: files, folders, globs, .counts files, '-' or 'python-stdlib'.
+    """Train a tokenizer on CORPUS.
+
+    CORPUS is files, folders, globs, '-' for standard input, or addresses (s3://…, hf://…, https://…): of
+    text, of .parquet with a column 'text', or of counts (.counts, .counts.tsv). Or it is a data set by its
+    name: 'frankenstein', 'wikitext2' or 'python-stdlib'.
 
     Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
     """

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from merganser import _core, memory, work
 from merganser.corpus import STDIN, Corpus
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20
+
+
+class Merging(TypedDict):
+    """What an engine tells the merge loop."""
+
+    threads: int
+    memory: int
+    folder: Path
+    log: Path | None
+    afresh: bool
+    checkpoint_every: float
 
 
 @dataclass(frozen=True)
@@ -73,25 +84,50 @@ class Local:
         if self.work_dir is not None:
             work.clean(Path(self.work_dir))
 
-    def count(self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None) -> _core.Counts:
-        """Counts the text of `corpus`."""
+    def merging(self) -> Merging:
+        """What the merge loop may use, and where it keeps what it has learned."""
+        folder = None if self.work_dir is None else Path(self.work_dir)
+        return {
+            "threads": self._threads,
+            "memory": memory.for_merging(memory.budget(self.memory)),
+            "folder": folder if folder and folder.is_dir() else Path(tempfile.gettempdir()),
+            "log": folder and folder / work.MERGES,
+            "afresh": not self.resume,
+            "checkpoint_every": self.checkpoint_every,
+        }
+
+    @contextmanager
+    def counted(
+        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+    ) -> Iterator[_core.Counts | CountsFile]:
+        """The counts of `corpus`: in memory where they fit, or in a file that lasts as long as this."""
+        if not corpus.has_text:
+            with tempfile.TemporaryDirectory(prefix="merganser-") as name:
+                yield _sum(_counts(corpus), settings, Path(name))
+            return
         with self._counting(corpus, settings, progress) as (counter, folder):
-            if counter and not counter.needs_disk:
-                return counter.finish()
-            if counter:
-                counter.finish_to(folder / work.ALL, [])
-            return _core.Counts.load(folder / work.ALL)
+            if counter and not counter.needs_disk and not corpus.counts:
+                yield counter.finish()
+                return
+            # Where nothing was spilled there is no folder, nor need there be one for what is soon done again.
+            with tempfile.TemporaryDirectory(prefix="merganser-") as name:
+                total = (folder if folder.is_dir() else Path(name)) / work.ALL
+                if counter:
+                    counter.finish_to(total, _counts(corpus))
+                yield CountsFile.open(total)
 
     def count_to(
         self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
         """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
+        if not corpus.has_text:
+            with tempfile.TemporaryDirectory(prefix="merganser-") as name:
+                return _sum(_counts(corpus), settings, Path(name), out)
         with self._counting(corpus, settings, progress) as (counter, folder):
-            others = list(corpus.counts)
             if counter:
-                counter.finish_to(out, others)
+                counter.finish_to(out, _counts(corpus))
             else:
-                _core.merge_counts([folder / work.ALL, *others], [out], folder)
+                _core.merge_counts([folder / work.ALL], [out], folder)
         return CountsFile.open(out)
 
     @contextmanager
@@ -157,12 +193,34 @@ class Local:
             writer.abandon()
 
 
+def _counts(corpus: Corpus) -> list[Path]:
+    return [
+        file for file in corpus.counts if isinstance(file, Path)
+    ]  # whoever resolves it fetches the others
+
+
+def _sum(files: list[Path], settings: Settings, scratch: Path, out: Path | None = None) -> CountsFile:
+    """Counts added up in a file; a single file is its own sum."""
+    if out is None and len(files) == 1:
+        only = CountsFile.open(files[0])
+        if only.settings == settings:
+            return only
+    asked = scratch / "asked.counts"
+    # Nothing, with the settings that were asked for: the core says what differs.
+    _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(asked)
+    total = out or scratch / work.ALL
+    _core.merge_counts([asked, *files], [total], scratch)
+    return CountsFile.open(total)
+
+
 def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     reading = corpus.reading._native()
     if corpus.files:
         worker.add_files(list(corpus.files), reading)
     if corpus.stdin:
-        worker.add_stream(_stdin(), Path(STDIN), reading)
+        worker.add_stream(_stdin(), STDIN, reading)
+    for stream in corpus.streams:
+        worker.add_stream(stream.chunks(), stream.name, reading)
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
     corpus.skips.add(*worker.skipped())

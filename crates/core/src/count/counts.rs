@@ -88,13 +88,6 @@ impl Counts {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
         (0..self.len()).map(|index| self.get(index))
     }
-
-    /// How many pieces are seen less often than this, and the sum of their counts.
-    pub fn rarer_than(&self, count: u64) -> (usize, u64) {
-        let rare = self.counts.iter().filter(|&&c| c < count);
-        rare.fold((0, 0), |(pieces, total), &c| (pieces + 1, total + c))
-    }
-
     /// Sum of all counts; it fits, because no way to make counts lets it overflow.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()

@@ -50,6 +50,19 @@ pub struct Room<'a> {
     pub folder: &'a Path,
 }
 
+/// What all of it takes for each slot that may be loaded; measured at 13 to 16.
+const BYTES_A_SLOT: u64 = 16;
+
+impl<'a> Room<'a> {
+    /// What there is room for in so many bytes.
+    pub fn within(memory: u64, folder: &'a Path) -> Room<'a> {
+        let bits = (memory / 128).max(1).ilog2().clamp(12, 24);
+        let sums = (FIRST as u64 * FIRST as u64 + (1 << bits)) * 8;
+        let slots = (memory.saturating_sub(sums) / BYTES_A_SLOT).clamp(1 << 16, u32::MAX as u64 / 2);
+        Room { slots: slots as usize, bits, folder }
+    }
+}
+
 /// All pairs' weights, added up.
 struct Sums {
     exact: Vec<AtomicU64>,

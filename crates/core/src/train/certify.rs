@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use hashbrown::HashMap;
 
 use super::queue::{Entry, Queue};
+use super::source::{Share, Source};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings};
-use crate::count::Counts;
 use crate::encode::pieces::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
@@ -31,8 +31,9 @@ use crate::{Error, Progress, Result, Stage, Tokenizer};
 /// How many merges the first round looks at, and how many times more the next. (Small in tests.)
 const FIRST_ROUND: usize = if cfg!(test) { 2 } else { 64 };
 const GROWTH: usize = if cfg!(test) { 2 } else { 8 };
-/// So many notes are kept, about 300 MB.
+/// So many notes are kept at most, about 300 MB.
 const MOST_NOTES: usize = 1 << 23;
+const BYTES_A_NOTE: u64 = 36;
 /// A thread hands its notes over when it has so many: they fit in its cache.
 const OWN_NOTES: usize = if cfg!(test) { 4 } else { 1 << 15 };
 
@@ -47,31 +48,37 @@ pub struct Certificate {
 
 /// Which of `merges`, trained with these settings, a training on all pieces would have made too.
 pub fn certify(
-    counts: &Counts,
+    source: &Source,
     settings: &TrainSettings,
     merges: &Merges,
+    memory: Option<u64>,
     progress: &Progress,
 ) -> Result<Certificate> {
-    certify_within(MOST_NOTES, counts, settings, merges, progress)
+    let most_notes = memory.map_or(MOST_NOTES, |memory| MOST_NOTES.min((memory / BYTES_A_NOTE) as usize));
+    certify_within(most_notes, source, settings, merges, progress)
 }
 
 fn certify_within(
     most_notes: usize,
-    counts: &Counts,
+    source: &Source,
     settings: &TrainSettings,
     merges: &Merges,
     progress: &Progress,
 ) -> Result<Certificate> {
     let all = merges.pairs.len();
-    if counts.rarer_than(settings.min_piece_count).0 == 0 {
+    if source.rarer_than(settings.min_piece_count, progress)?.0 == 0 {
         return Ok(Certificate { proven: all, checked: all });
     }
-    let weights = counts.iter().map(|(piece, count)| count.checked_mul(piece.len() as u64));
-    let weight_of_all = weights.into_iter().try_fold(0u64, |sum, weight| sum.checked_add(weight?));
-    weight_of_all.ok_or(Error::CountOverflow)?;
+    let mut weight_of_all = 0u64;
+    source.for_each(progress, |piece, count| {
+        let weight = count.checked_mul(piece.len() as u64);
+        let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
+        weight_of_all = sum.ok_or(Error::CountOverflow)?;
+        Ok(())
+    })?;
 
     let team = Team::new(thread_count(settings.threads));
-    let replay = Replay { counts, settings, team: &team, progress, most_notes };
+    let replay = Replay { source, settings, team: &team, progress, most_notes };
     let start = replay.pairs_of_the_beginning()?;
     let mut round = FIRST_ROUND;
     loop {
@@ -107,7 +114,7 @@ fn merge_of(note: Note) -> usize {
 }
 
 struct Replay<'a> {
-    counts: &'a Counts,
+    source: &'a Source<'a>,
     settings: &'a TrainSettings<'a>,
     team: &'a Team,
     progress: &'a Progress,
@@ -122,8 +129,7 @@ impl Replay<'_> {
         work: impl Fn(&mut T, &[u8], u64) + Sync,
         done: impl Fn(T) + Sync,
     ) -> Result<()> {
-        const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
-        let (counts, base) = (self.counts, self.settings.base);
+        let base = self.settings.base;
         // Whole-piece-only tokens hold no pair: as a piece, each is one token from the beginning.
         let whole = |piece: &[u8]| {
             base.is_some_and(|base| {
@@ -131,19 +137,22 @@ impl Replay<'_> {
                 !only.is_empty() && base.id_of(piece).is_some_and(|id| only.binary_search(&id).is_ok())
             })
         };
-        let bytes: usize = (0..counts.len()).map(|i| counts.piece(i).len()).sum();
-        self.progress.begin(Stage::Certify, bytes as u64);
-        let next = AtomicUsize::new(0);
+        self.progress.begin(Stage::Certify, 0);
+        let shares = Mutex::new(self.source.shares()?);
+        let failure = Mutex::new(None);
         self.team.run(&|_| {
-            let mut own = T::default();
+            let (mut own, mut share) = (T::default(), Share::default());
             while !self.progress.is_cancelled() {
-                let start = next.fetch_add(SHARE, Relaxed);
-                if start >= counts.len() {
-                    break;
+                match (*shares.lock().unwrap())(&mut share) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        *failure.lock().unwrap() = Some(error);
+                        break;
+                    }
                 }
                 let mut seen = 0;
-                for i in start..(start + SHARE).min(counts.len()) {
-                    let (piece, count) = counts.get(i);
+                for (piece, count) in share.iter() {
                     seen += piece.len() as u64;
                     if piece.len() > 1 && !whole(piece) {
                         work(&mut own, piece, count);
@@ -153,7 +162,8 @@ impl Replay<'_> {
             }
             done(own);
         });
-        self.progress.check()
+        self.progress.check()?;
+        failure.into_inner().unwrap().map_or(Ok(()), Err)
     }
 
     /// How often each pair stands in the pieces before any merge.
@@ -183,7 +193,7 @@ impl Replay<'_> {
     /// notes on so many merges are too many.
     fn notes(&self, merges: &[(u32, u32)]) -> Result<(Vec<(Note, u64)>, usize)> {
         let TrainSettings { base, first_id, .. } = *self.settings;
-        let splitter = self.counts.settings.splitter.clone();
+        let splitter = self.source.settings().splitter.clone();
         let tokenizer = Tokenizer::trained(base, merges, first_id, splitter, Vec::new())?;
         let checked = AtomicUsize::new(merges.len());
         let all: Mutex<Notes> = Mutex::default();
@@ -344,7 +354,7 @@ mod tests {
             let pruned = fast(&counts, &settings);
             let truth = fast(&counts, &TrainSettings { min_piece_count: 1, ..settings });
             let shared = shared(&pruned, &truth);
-            let found = certify_within(most_notes, &counts, &settings, &pruned, &Progress::new()).unwrap();
+            let found = certify_within(most_notes, &Source::Memory(&counts), &settings, &pruned, &Progress::new()).unwrap();
             if most_notes == usize::MAX {
                 prop_assert_eq!(found.proven, shared);
                 prop_assert_eq!(found.checked, pruned.pairs.len().min(shared + 1));
@@ -354,7 +364,7 @@ mod tests {
                     prop_assert_eq!(found.proven, shared);
                 }
                 let alone = TrainSettings { threads: 1, ..settings };
-                let again = certify_within(most_notes, &counts, &alone, &pruned, &Progress::new()).unwrap();
+                let again = certify_within(most_notes, &Source::Memory(&counts), &alone, &pruned, &Progress::new()).unwrap();
                 prop_assert_eq!(found, again);
             }
         }
@@ -373,7 +383,7 @@ mod tests {
             let counts = counts(then);
             let pruned = fast(&counts, &settings);
             let truth = fast(&counts, &TrainSettings { min_piece_count: 1, ..settings });
-            let found = certify(&counts, &settings, &pruned, &Progress::new()).unwrap();
+            let found = certify(&Source::Memory(&counts), &settings, &pruned, None, &Progress::new()).unwrap();
             prop_assert_eq!(found.proven, shared(&pruned, &truth));
         }
     }
@@ -382,7 +392,9 @@ mod tests {
     fn pieces_that_change_nothing_are_seen_to() {
         let counts = counts([("ab", 9), ("cd", 5), ("ef", 1)]);
         let settings = TrainSettings { min_piece_count: 2, ..settings(2, TIES[0]) };
-        let found = certify(&counts, &settings, &fast(&counts, &settings), &Progress::new()).unwrap();
+        let found =
+            certify(&Source::Memory(&counts), &settings, &fast(&counts, &settings), None, &Progress::new())
+                .unwrap();
         assert_eq!(found, Certificate { proven: 2, checked: 2 });
     }
 
@@ -393,6 +405,9 @@ mod tests {
         let merges = fast(&counts, &settings);
         let progress = Progress::new();
         progress.cancel();
-        assert!(matches!(certify(&counts, &settings, &merges, &progress), Err(Error::Cancelled)));
+        assert!(matches!(
+            certify(&Source::Memory(&counts), &settings, &merges, None, &progress),
+            Err(Error::Cancelled)
+        ));
     }
 }

@@ -11,23 +11,25 @@ pub mod naive;
 mod pairs;
 mod queue;
 mod shelves;
+mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Mutex;
 
-use self::beyond::Beyond;
-pub use self::beyond::Room;
+use self::beyond::{Beyond, Room};
 pub use self::certify::{Certificate, certify};
 pub use self::checkpoint::MergeLog;
 use self::indexed::Trainer;
 use self::queue::Entry;
+pub use self::source::Source;
 use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
-use crate::count::{Counts, Settings};
+use crate::count::Counts;
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
@@ -124,60 +126,59 @@ impl Rules {
     }
 }
 
-/// Pieces and how often each was seen, in memory or in a file.
-pub trait Source: Sync {
-    fn settings(&self) -> &Settings;
+/// What training in memory takes for each token or end of a piece; measured at 11 to 14.
+const BYTES_A_SLOT: u64 = 14;
 
-    /// Calls `visit(piece, count)` for all of them, in any order.
-    fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()>;
+/// What it may take, and where it may put what does not fit.
+pub struct Limit<'a> {
+    pub memory: u64,
+    pub folder: &'a Path,
 }
 
-impl Source for Counts {
-    fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        self.iter().try_for_each(|(piece, count)| visit(piece, count))
-    }
-}
-
-/// Learns merges from counts. The same for every number of threads.
+/// Learns merges. The same for every number of threads, and within whatever memory.
 ///
 /// With a log, it goes on after the merges that stand there and notes new ones, also when it is stopped: the
 /// result is that of a training which was never interrupted.
 pub fn train(
-    counts: &Counts,
+    source: &Source,
     settings: &TrainSettings,
     log: Option<MergeLog>,
+    limit: Option<Limit>,
     progress: &Progress,
 ) -> Result<Merges> {
-    go_on(counts, settings, log, progress, |start, merges, log| {
+    if let Some(limit) = limit {
+        let size = source.size(settings.min_piece_count, progress)?;
+        // The counts have a number and an end for each piece, and training a place in their order.
+        let needed = size.bytes + 20 * size.pieces + BYTES_A_SLOT * (size.bytes + size.pieces);
+        if needed > limit.memory {
+            let room = Room::within(limit.memory, limit.folder);
+            return train_beyond(source, settings, log, room, progress);
+        }
+    }
+    go_on(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
-        let symbols = lay_out(counts, settings.min_piece_count, base, &vocabulary, &team, progress)?;
+        let counts = source.in_memory(progress)?;
+        let symbols = lay_out(&counts, settings.min_piece_count, base, &vocabulary, &team, progress)?;
+        drop(counts);
         Trainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
     })
 }
 
-/// The same within some memory, with most pieces on disk.
-pub fn train_beyond(
-    pieces: &dyn Source,
+/// The same with most pieces on disk.
+fn train_beyond(
+    source: &Source,
     settings: &TrainSettings,
     log: Option<MergeLog>,
     room: Room,
     progress: &Progress,
 ) -> Result<Merges> {
-    go_on(pieces, settings, log, progress, |start, merges, log| {
+    go_on(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
         let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
         let mut beyond = Beyond::new(rules, vocabulary, room, &team)?;
         beyond.fill(|put| {
-            let (mut ids, mut tokens, mut weight_of_all, mut seen) = (Vec::new(), Vec::new(), 0u64, 0usize);
-            pieces.for_each(&mut |piece, count| {
-                seen += 1;
-                if seen.is_multiple_of(1 << 16) {
-                    progress.check()?;
-                }
+            let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
+            source.for_each(progress, |piece, count| {
                 if count < settings.min_piece_count {
                     return Ok(());
                 }
@@ -211,7 +212,7 @@ struct Start<'a> {
 
 /// Lets `learn` go on after the merges in the log, and notes there what it has made, however it ended.
 fn go_on(
-    pieces: &dyn Source,
+    source: &Source,
     settings: &TrainSettings,
     mut log: Option<MergeLog>,
     progress: &Progress,
@@ -229,7 +230,7 @@ fn go_on(
     // Encoding a piece with the merges so far is what the training had made of it: docs/how-bpe-works.md.
     let so_far = match merges.pairs.is_empty() {
         true => None,
-        false => Some(vocabulary.learn(&pieces.settings().splitter, settings.base, &merges.pairs)?),
+        false => Some(vocabulary.learn(&source.settings().splitter, settings.base, &merges.pairs)?),
     };
     let base = so_far.as_ref().or(settings.base);
     let outcome = learn(Start { rules, vocabulary, base, team }, &mut merges, log.as_mut());

@@ -28,7 +28,7 @@ pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
 }
 
 pub fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
-    train(counts, settings, None, &Progress::new()).unwrap()
+    train(&Source::Memory(counts), settings, None, None, &Progress::new()).unwrap()
 }
 
 /// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD
@@ -105,7 +105,7 @@ proptest! {
             ..settings(merges, TIES[tie])
         };
         let room = Room { slots, bits, folder: &std::env::temp_dir() };
-        let beyond = train_beyond(&counts, &settings, None, room, &Progress::new()).unwrap();
+        let beyond = train_beyond(&Source::Memory(&counts), &settings, None, room, &Progress::new()).unwrap();
         prop_assert_eq!(beyond, naive::train(&counts, &settings));
     }
 
@@ -134,7 +134,8 @@ fn counts_beyond_32_bits_are_right() {
 #[test]
 fn counts_that_would_overflow_are_an_error() {
     let counts = counts([("abc", u64::MAX / 2)]);
-    let error = train(&counts, &settings(1, TieBreak::Ids), None, &Progress::new()).unwrap_err();
+    let error = train(&Source::Memory(&counts), &settings(1, TieBreak::Ids), None, None, &Progress::new())
+        .unwrap_err();
     assert!(matches!(error, Error::CountOverflow), "{error}");
 }
 
@@ -148,7 +149,9 @@ fn no_pairs_give_no_merges() {
 fn a_request_to_stop_is_heard() {
     let progress = Progress::new();
     progress.cancel();
-    let error = train(&counts([("abc", 1)]), &settings(2, TieBreak::Ids), None, &progress).unwrap_err();
+    let error =
+        train(&Source::Memory(&counts([("abc", 1)])), &settings(2, TieBreak::Ids), None, None, &progress)
+            .unwrap_err();
     assert!(matches!(error, Error::Cancelled));
 }
 

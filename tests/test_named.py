@@ -1,0 +1,216 @@
+"""Named data sets: fetched once, checked always, and from a copy just the same."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import merganser
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from corpora import corpus_text
+from merganser import CorpusError, named
+from web import Page, Web, serving
+
+NOVEL = "Letter 1\n\n_To Mrs. Saville, England._\n\nRejoice… Letter 1 of four.\nlost in darkness.\n\n\n"
+BOOK = "The Project Gutenberg eBook of Frankenstein\n\n Letter 1\n Letter 2\n Chapter 1\n\n\n\n" + NOVEL
+ENDINGS = (
+    "End of the Project Gutenberg EBook of Frankenstein, by\n*** END OF THIS PROJECT GUTENBERG EBOOK ***\n",
+    "*** END OF THE PROJECT GUTENBERG EBOOK FRANKENSTEIN; OR, THE MODERN PROMETHEUS ***\nlicence\n",
+    "***END OF THIS PROJECT GUTENBERG EBOOK FRANKENSTEIN***\nlicence\n",
+)
+FILE = ("\ufeff" + BOOK + ENDINGS[1]).replace("\n", "\r\n").encode()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    with serving() as web:
+        monkeypatch.setattr(named, "FRANKENSTEIN_URL", f"{web.url}/pg84.txt")
+        web.pages["/pg84.txt"] = Page(FILE)
+        yield web
+
+
+def test_frankenstein_is_fetched_once_and_kept_with_its_checksum(web: Web, cache: Path) -> None:
+    expected = merganser.count([NOVEL])
+    for _ in range(2):
+        counts = merganser.count("frankenstein")
+        assert counts == expected
+        assert counts.documents == 1
+    assert web.seen == ["/pg84.txt"]
+    assert (cache / "pg84.txt").read_bytes() == FILE
+    assert (cache / "pg84.txt.sha256").read_text() == f"{hashlib.sha256(FILE).hexdigest()}  pg84.txt\n"
+    assert sorted(file.name for file in cache.iterdir()) == ["pg84.txt", "pg84.txt.sha256"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_every_edition_of_frankenstein_gives_the_same_text(tmp_path: Path, ending: str, newline: str) -> None:
+    file = tmp_path / "book.txt"
+    file.write_bytes((BOOK + ending).replace("\n", newline).encode("utf-8-sig"))
+    assert named.frankenstein(file).documents == (NOVEL,)
+    assert merganser.count(f"frankenstein={file}") == merganser.count([NOVEL])
+    assert merganser.count([Path(f"frankenstein={file}")]) == merganser.count([NOVEL])
+
+
+def test_frankenstein_as_published(tmp_path: Path) -> None:
+    raw = corpus_text("frankenstein_raw.txt")
+    (tmp_path / "raw.txt").write_text(raw, "utf-8", newline="")
+    (tmp_path / "cut.txt").write_text(corpus_text("frankenstein.txt"), "utf-8", newline="")
+    texts = [named.frankenstein(tmp_path / name).documents[0] for name in ("raw.txt", "cut.txt")]
+    assert texts[0] == texts[1]
+    text = str(texts[0])
+    assert text.startswith("Letter 1\n\n") and "Mrs. Saville" in text[:60]
+    assert text.rstrip().endswith("lost in darkness and distance.")
+    assert "Gutenberg" not in text and "\r" not in text and "CONTENTS" not in text
+    assert text in raw.replace("\r\n", "\n")
+
+
+def test_another_text_is_not_taken_for_frankenstein(tmp_path: Path) -> None:
+    file = tmp_path / "book.txt"
+    file.write_text("Letter 1\n")
+    with pytest.raises(CorpusError, match=r"book\.txt is not Project Gutenberg 84.*name the file alone"):
+        merganser.count(f"frankenstein={file}")
+    file.write_text(BOOK)
+    with pytest.raises(CorpusError, match=r"book\.txt is not all of Project Gutenberg 84"):
+        merganser.count(f"frankenstein={file}")
+    with pytest.raises(CorpusError, match=r"cannot read .*gone.txt"):
+        merganser.count(f"frankenstein={tmp_path}/gone.txt")
+
+
+def nothing_is_kept(cache: Path) -> bool:
+    return not cache.exists() or not list(cache.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (Page(status=404), "answers 404"),
+        (Page(status=503, headers={"Retry-After": "1"}), "answers 503"),
+        (Page(FILE, cuts=9), r"gave [\d,]+ bytes and had announced"),
+        (Page(b""), "not Project Gutenberg 84"),
+        (Page(b"<html>please log in</html>"), "not Project Gutenberg 84"),
+        (Page(bytes(5 << 20)), "gave 4,194,305 bytes"),
+        (Page(status=302, headers={"Location": "/pg84.txt"}), "answers 302"),
+    ],
+)
+def test_a_download_that_fails_leaves_nothing(web: Web, cache: Path, page: Page, message: str) -> None:
+    web.pages["/pg84.txt"] = page
+    with pytest.raises(CorpusError, match=message):
+        merganser.count("frankenstein")
+    assert nothing_is_kept(cache)
+    web.pages["/pg84.txt"] = Page(FILE)
+    assert merganser.count("frankenstein") == merganser.count([NOVEL])
+
+
+def test_a_redirection_is_followed(web: Web, cache: Path) -> None:
+    web.pages["/new.txt"] = Page(FILE)
+    web.pages["/pg84.txt"] = Page(status=301, headers={"Location": "/new.txt"})
+    assert merganser.count("frankenstein") == merganser.count([NOVEL])
+    assert (cache / "pg84.txt").read_bytes() == FILE
+
+
+def test_a_copy_that_was_damaged_is_refused(web: Web, cache: Path) -> None:
+    merganser.count("frankenstein")
+    for damaged in (FILE.replace(b"darkness", b"darkest!"), b""):
+        (cache / "pg84.txt").write_bytes(damaged)
+        with pytest.raises(CorpusError, match=r"pg84\.txt is damaged: .* delete it to fetch it again"):
+            merganser.count("frankenstein")
+    (cache / "pg84.txt").unlink()
+    assert merganser.count("frankenstein") == merganser.count([NOVEL])
+    (cache / "pg84.txt.sha256").unlink()  # as when the first fetch was interrupted
+    assert merganser.count("frankenstein") == merganser.count([NOVEL])
+    assert len(web.seen) == 3
+
+
+def test_without_a_network_a_copy_is_asked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    with pytest.raises(CorpusError, match=r"is there a network\? If not, .*frankenstein=/path/to/pg84\.txt"):
+        merganser.count("frankenstein")
+    assert nothing_is_kept(cache)
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(merganser.WriteError, match="MERGANSER_CACHE"):
+        merganser.count("frankenstein")
+
+
+def test_the_cache_is_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MERGANSER_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert named.cache_folder() == Path.home() / ".cache" / "merganser"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert named.cache_folder() == Path("/x/merganser")
+    monkeypatch.setenv("MERGANSER_CACHE", "/y")
+    assert named.cache_folder() == Path("/y")
+
+
+def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("frankenstein").write_text("the monster")
+    Path("wikitext2").mkdir()
+    Path("wikitext2", "a.txt").write_text("an article")
+    assert merganser.count("frankenstein") == merganser.count(["the monster"])
+    assert merganser.count("wikitext2") == merganser.count(["an article"])
+
+
+ROWS = ["", " = Robert Boulter = \n", "", " Robert is an English naïve actor . \n", ""]
+
+
+def test_wikitext2_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`datasets` takes a folder `wikitext` for the data set of that name, so the real thing runs here."""
+    expected = merganser.count(ROWS)
+    raw = tmp_path / "wiki.train.raw"
+    raw.write_text("".join(row or " \n" for row in ROWS), "utf-8")
+    config = tmp_path / "wikitext" / "wikitext-2-raw-v1"
+    config.mkdir(parents=True)
+    for split, rows in (("train", ROWS), ("test", ["never read"])):
+        pq.write_table(pa.table({"text": rows}), config / f"{split}-00000-of-00001.parquet")
+    (tmp_path / "wikitext" / "README.md").write_text(
+        "---\nconfigs:\n- config_name: wikitext-2-raw-v1\n  data_files:\n"
+        "  - split: train\n    path: wikitext-2-raw-v1/train-*\n"
+        "  - split: test\n    path: wikitext-2-raw-v1/test-*\n---\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    for name in ("wikitext2", f"wikitext2={raw}", f"wikitext2={config}/train-00000-of-00001.parquet"):
+        counts = merganser.count(name)
+        assert counts == expected, name
+        assert counts.documents == expected.documents
+
+
+def test_wikitext2_without_a_network_asks_for_a_copy(tmp_path: Path) -> None:
+    home = {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    script = "import merganser; merganser.count('wikitext2')"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, **home},
+    )
+    last = done.stderr.splitlines()[-1]
+    assert "CorpusError: wikitext2 comes over the network, through datasets, and that failed" in last
+    assert "wikitext2=/path/to/wiki.train.raw" in last
+
+
+def test_wikitext2_asks_for_datasets_where_it_is_missing(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['datasets'] = None; import merganser; merganser.count('wikitext2')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert "wikitext2 needs datasets: pip install 'merganser[hf]'" in done.stderr.splitlines()[-1]

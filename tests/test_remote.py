@@ -1,0 +1,235 @@
+"""Remote: what lies at an address is counted as what lies here, and a lost connection is taken up again."""
+
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import merganser
+import pytest
+from merganser import CorpusError, Counts, remote
+from merganser.addresses import Address, shown
+from merganser.corpus import resolve
+from web import Page, Web, serving
+
+TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five naïve five"}
+WHOLE = merganser.count(list(TEXTS.values()))
+#: Several chunks, no two alike.
+LONG = "".join(f"line {n} of many\n" for n in range(200_000))
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    """The address of a folder in memory that holds the texts."""
+    files = fsspec.filesystem("memory")
+    for name, text in TEXTS.items():
+        files.pipe(f"/texts/{name}", text.encode())
+    files.pipe("/texts/.hidden/d.txt", b"never read")
+    files.pipe("/texts/sub/.e.txt", b"never read")
+    yield "memory://texts"
+    files.rm("/", recursive=True)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with serving() as web:
+        for name, text in TEXTS.items():
+            web.pages[f"/texts/{name}"] = Page(text.encode())
+        web.pages["/long.txt"] = Page(LONG.encode())
+        yield web
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "WAITS", (0.0, 0.0, 0.0))
+
+
+def test_every_way_to_name_a_remote_corpus_gives_the_same_counts(memory: str) -> None:
+    names = [f"{memory}/{name}" for name in TEXTS]
+    for source in (
+        memory,
+        f"{memory}/",
+        f"{memory}/**/*.txt",
+        [Path(name) for name in names],
+        [Address(name) for name in names],
+        [Path(memory, "a.txt"), Address(f"{memory}/[b].txt"), Path(memory, "sub")],
+    ):
+        counts = merganser.count(source)
+        assert counts == WHOLE, source
+        assert counts.documents == WHOLE.documents
+
+
+def test_files_of_this_machine_and_inside_others_have_addresses_too(tmp_path: Path) -> None:
+    for name, text in TEXTS.items():
+        file = tmp_path / "texts" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    archive = shutil.make_archive(str(tmp_path / "texts"), "zip", tmp_path / "texts")
+    for source in (
+        f"file://{tmp_path}/texts",
+        Path(f"file://{tmp_path}/texts"),
+        f"zip://**/*.txt::file://{archive}",
+    ):
+        assert merganser.count(source) == WHOLE, source
+
+
+def test_remote_and_local_mix(memory: str, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("more")
+    assert merganser.count([tmp_path, Path(memory)]) == WHOLE + merganser.count(["more"])
+
+
+def test_remote_counts_are_a_corpus_like_any_other(memory: str, tmp_path: Path) -> None:
+    WHOLE.save(tmp_path / "x.counts")
+    WHOLE.to_tsv(tmp_path / "x.counts.tsv")
+    for name in ("x.counts", "x.counts.tsv"):
+        fsspec.filesystem("memory").pipe(f"/{name}", (tmp_path / name).read_bytes())
+        assert merganser.count(f"memory://{name}") == WHOLE
+    fsspec.filesystem("memory").pipe("/bad.counts.tsv", b"one\t1\ntwo\n")
+    with pytest.raises(merganser.CountsError, match=r"memory://.*bad\.counts\.tsv, line 2"):
+        merganser.count("memory://bad.counts.tsv")
+    assert merganser.count([Path("memory://x.counts"), Path("memory://x.counts.tsv"), Path(memory)]) == (
+        WHOLE + WHOLE + WHOLE
+    )
+
+
+def test_remote_text_is_encoded_and_resumed_as_local_text_is(memory: str, tmp_path: Path) -> None:
+    tokenizer = merganser.train(memory, 270)
+    for name, text in TEXTS.items():
+        file = tmp_path / "texts" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    here = tokenizer.encode_corpus(tmp_path / "texts", out=tmp_path / "here", shard_tokens=3)
+    there = tokenizer.encode_corpus(memory, out=tmp_path / "there", shard_tokens=3)
+    assert len(there.shards) > 2
+    assert [ids.tolist() for ids in there.documents()] == [ids.tolist() for ids in here.documents()]
+
+    facts = (tmp_path / "there" / "tokens.json").read_text()
+    begun = facts.replace('"complete": true', '"complete": false')
+    assert begun != facts
+    (tmp_path / "there" / "tokens.json").write_text(begun)
+    for file in there.path.glob("shard-*"):
+        if not file.name.startswith(("shard-00000", "shard-00001")):
+            file.unlink()
+    again = tokenizer.encode_corpus(memory, out=tmp_path / "there", shard_tokens=3)
+    assert [shard.crc32 for shard in again.shards] == [shard.crc32 for shard in here.shards]
+
+    fsspec.filesystem("memory").pipe("/texts/a.txt", b"another text")
+    with pytest.raises(merganser.TokensError, match="another corpus"):
+        tokenizer.encode_corpus(memory, out=tmp_path / "there", shard_tokens=3)
+
+
+def test_a_corpus_that_was_found_can_be_sent_to_another_process(memory: str) -> None:
+    found = resolve(memory, 10)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.origins == found.origins
+    assert b"".join(again.streams[0].chunks()) == TEXTS["a.txt"].encode()
+
+
+def test_the_web_gives_the_same_counts(web: Web) -> None:
+    names = [Address(f"{web.url}/texts/{name}?token=1") for name in TEXTS]
+    assert merganser.count(names) == WHOLE
+    assert merganser.count(f"{web.url}/long.txt") == merganser.count([LONG])
+    assert web.seen.count("/long.txt") == 1
+
+
+def test_a_page_of_links_is_a_folder(web: Web) -> None:
+    links = ("a.txt", "b.txt", "sub/", "none/")
+    web.pages["/texts/"] = Page("".join(f'<a href="{link}">{link}</a>\n' for link in links).encode())
+    web.pages["/texts/none/"] = Page(b"nothing here")
+    web.pages["/texts/sub/"] = Page(b'<a href="../">up</a> <a href="c.txt">c</a>')
+    assert merganser.count(f"{web.url}/texts/") == WHOLE
+    assert merganser.count(f"{web.url}/texts/*.txt") == merganser.count([TEXTS["a.txt"], TEXTS["b.txt"]])
+    web.pages["/texts/sub/"] = Page(status=500)
+    with pytest.raises(CorpusError, match=rf"cannot read {web.url}/texts/: 500"):
+        merganser.count(f"{web.url}/texts/")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_lost_connection_is_taken_up_where_it_was(web: Web) -> None:
+    web.pages["/long.txt"].cuts = 3
+    assert merganser.count(f"{web.url}/long.txt") == merganser.count([LONG])
+    assert web.pages["/long.txt"].cuts == 0
+    assert any("bytes=" in request for request in web.seen)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_connection_that_stays_lost_is_named(web: Web) -> None:
+    web.pages["/long.txt"].cuts = 1000
+    with pytest.raises(CorpusError, match=rf"{web.url}/long.txt at byte [1-9].*try again later"):
+        merganser.count(f"{web.url}/long.txt?signature=secret")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_cannot_go_on_is_named(web: Web) -> None:
+    web.pages["/long.txt"] = Page(LONG.encode(), cuts=1, ranges=False)
+    with pytest.raises(CorpusError, match=rf"lost {web.url}/long.txt at byte [1-9]"):
+        merganser.count(f"{web.url}/long.txt")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_file_that_shrinks_is_noticed(memory: str) -> None:
+    found = resolve(memory, 10)
+    fsspec.filesystem("memory").pipe("/texts/a.txt", b"one")
+    with pytest.raises(CorpusError, match=r"a\.txt at byte 3 .* ended early, at byte 3 of 7"):
+        list(found.streams[0].chunks())
+
+
+def test_what_is_not_there_is_named(memory: str, web: Web) -> None:
+    for missing in ("not-there.txt", "not-there", "*.nothing"):
+        with pytest.raises(CorpusError, match=f"{memory}/{missing}".replace("*", r"\*")):
+            merganser.count(f"{memory}/{missing}")
+    with pytest.raises(CorpusError, match=f"nothing at {web.url}/gone.txt"):
+        merganser.count(f"{web.url}/gone.txt")
+    web.pages["/closed.txt"] = Page(status=403)
+    with pytest.raises(CorpusError, match=f"cannot read {web.url}/closed.txt: 403") as refused:
+        merganser.count(f"{web.url}/closed.txt?signature=secret")
+    assert "secret" not in str(refused.value)
+    with pytest.raises(CorpusError, match=r"cannot read http://127\.0\.0\.1:9/a\.txt"):
+        merganser.count("http://127.0.0.1:9/a.txt")
+
+
+def test_a_protocol_that_nobody_speaks_is_named() -> None:
+    with pytest.raises(CorpusError, match=r"quack://pond/a.txt is not an address"):
+        merganser.count("quack://pond/a.txt")
+
+
+@pytest.mark.parametrize(
+    ("address", "blocked", "remedy"),
+    [
+        ("memory://texts", "fsspec", r"merganser\[data\]"),
+        ("https://host/a.txt", "aiohttp", "aiohttp"),
+        ("s3://bucket/a.txt", "s3fs", "pip install s3fs"),
+        ("gs://bucket/a.txt", "gcsfs", "pip install gcsfs"),
+        ("hf://datasets/a/b/c.txt", "huggingface_hub", "pip install huggingface_hub"),
+    ],
+)
+def test_a_missing_package_is_asked_for(address: str, blocked: str, remedy: str) -> None:
+    script = f"import sys; sys.modules[{blocked!r}] = None; import merganser; merganser.count({address!r})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert f"ImportError: reading {address} needs" in done.stderr
+    assert remedy.replace("\\", "") in done.stderr.splitlines()[-1]
+
+
+def test_secrets_are_not_shown() -> None:
+    assert shown("https://me:secret@host/a.txt?signature=secret#x") == "https://host/a.txt"
+    assert shown("simplecache::https://me:secret@host/a.txt?x=secret") == "simplecache::https://host/a.txt"
+    assert shown("github://who:what@main/a.txt") == "github://who:what@main/a.txt"
+    assert shown("s3://bucket/what?.txt") == "s3://bucket/what?.txt"
+    assert shown("hf://datasets/who/what@main/a.txt") == "hf://datasets/who/what@main/a.txt"
+
+
+def test_an_address_in_place_of_a_text_is_mentioned() -> None:
+    with pytest.warns(merganser.MerganserWarning, match="looks like an address"):
+        merganser.count(["s3://bucket/a.txt"])
+
+
+def test_the_command_line_keeps_addresses_as_they_are(web: Web, tmp_path: Path) -> None:
+    from merganser.cli import main
+
+    out = str(tmp_path / "x.counts")
+    assert main(["count", f"{web.url}/texts/a.txt", f"{web.url}/texts/b.txt", "--out", out]) == 0
+    assert Counts.load(out) == merganser.count([TEXTS["a.txt"], TEXTS["b.txt"]])
+    assert main(["count", f"{web.url}/gone.txt", "--out", out]) == 1

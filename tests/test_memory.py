@@ -185,14 +185,14 @@ def test_damage_in_the_work_folder_is_named(corpus: Path, tmp_path: Path) -> Non
     out = tmp_path / "a.counts"
     engine = interrupted(corpus, tmp_path / "work")
     folder = tmp_path / "work"
-    run_file = folder / "run-00000.counts"
+    run_file = min(folder.glob("run-*.counts"))
     whole = run_file.read_bytes()
 
     run_file.write_bytes(whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:])
-    with pytest.raises(CountsError, match=r"run-00000\.counts.*byte [0-9]+.*--no-resume"):
+    with pytest.raises(CountsError, match=rf"{run_file.name}.*byte [0-9]+.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     run_file.write_bytes(whole[:-1])
-    with pytest.raises(CountsError, match=r"run-00000\.counts.*--no-resume"):
+    with pytest.raises(CountsError, match=rf"{run_file.name}.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     run_file.write_bytes(whole)
     log = (folder / work.LOG).read_bytes()
@@ -252,7 +252,7 @@ def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Co
 
 def test_peak_memory_stays_within_the_budget(tmp_path: Path) -> None:
     """As the process sees it: the interpreter, mapped pages and all."""
-    write_corpus(tmp_path / "a.txt", 1_500_000)
+    write_corpus(tmp_path / "a.txt", 2_500_000)
     script = (
         "import re, sys\n"
         "from merganser.cli import main\n"

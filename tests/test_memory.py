@@ -243,6 +243,27 @@ def test_a_full_disk_is_told_and_the_work_goes_on_later(
     assert [file.name for file in tmp_path.iterdir()] == ["a.counts"]
 
 
+def test_a_small_disk_is_told_and_the_work_goes_on_when_there_is_room(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root can make a small disk")
+    try:
+        engine = Local(2, "16MB", disk / "work")
+        out = tmp_path / "a.counts"
+        with pytest.raises(WriteError, match=r"cannot write .*disk.*No space left"):
+            merganser.count(corpus, out=out, engine=engine)
+        assert not out.exists()
+        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
+        assert same(merganser.count(corpus, out=out, engine=engine), expected)
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     out = tmp_path / "a.counts"
     kill_and_resume(["count", str(corpus), "--out", str(out), *SMALL], 6, 1.0, [out])

@@ -266,7 +266,7 @@ def test_a_small_disk_is_told_and_the_work_goes_on_when_there_is_room(
 
 def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     out = tmp_path / "a.counts"
-    kill_and_resume(["count", str(corpus), "--out", str(out), *SMALL], 6, 1.0, [out])
+    kill_and_resume(["count", str(corpus), "--out", str(out), *SMALL], 6, out)
     assert same(CountsFile.open(out), expected)
     assert [file.name for file in tmp_path.iterdir() if not file.name.startswith(".")] == ["a.counts"]
 

@@ -10,6 +10,6 @@ def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
     write_corpus(tmp_path / "a.txt", 3_000_000)
     out = tmp_path / "out"
     arguments = ["train", str(tmp_path / "a.txt"), "--vocab-size", "2000", "--out", str(out), *SMALL]
-    kill_and_resume(arguments, 20, 3.0, [out / "tokenizer.merganser"])
+    kill_and_resume(arguments, 20, out / "tokenizer.merganser")
     assert merganser.load(out) == merganser.train(tmp_path / "a.txt", 2000)
     assert [file.name for file in out.iterdir() if not file.name.startswith(".")] == ["tokenizer.merganser"]

@@ -286,9 +286,11 @@ def _found(
     """
     found = resolve(corpus, buffer_size, Reading(**reading))
     with ExitStack() as stack:
-        files = []
-        for file in found.counts:
-            files.append(stack.enter_context(file.copied()) if isinstance(file, RemoteFile) else file)
+        copies = [
+            stack.enter_context(file.copied()) if isinstance(file, RemoteFile) else file
+            for file in found.counts
+        ]
+        files = list(copies)
         plain = [file for file in files if file.suffix != ".tsv"]
         try:
             default = CountsFile.open(plain[0]).settings if plain else Settings()
@@ -301,7 +303,7 @@ def _found(
             yield replace(found, counts=tuple(files)), settings
         except CountsError as error:
             message = str(error)
-            for copy, file in zip(files, found.counts, strict=True):
+            for copy, file in zip(copies, found.counts, strict=True):
                 message = message.replace(str(copy), str(file))
             raise CountsError(message) from error
 

@@ -50,8 +50,8 @@ pub struct Room<'a> {
     pub folder: &'a Path,
 }
 
-/// What all of it takes for each slot that may be loaded; measured at 13 to 16.
-const BYTES_A_SLOT: u64 = 16;
+/// What all of it takes for each slot that may be loaded; measured at 11 to 14.
+const BYTES_A_SLOT: u64 = 13;
 
 impl<'a> Room<'a> {
     /// What there is room for in so many bytes.
@@ -444,6 +444,7 @@ impl Passing {
     }
 
     /// Whether something is merged; then `merged` is what the tokens become.
+    #[inline(always)]
     fn apply(&self, tokens: &[u32], merged: &mut Vec<u32>) -> bool {
         let Some(start) = tokens.windows(2).position(|pair| self.find(pair[0], pair[1]).is_some()) else {
             return false;

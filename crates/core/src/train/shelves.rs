@@ -5,8 +5,9 @@
 //! narrow range: eight shelves for every doubling. Pieces lie in blocks of one file, and the room of a block that was
 //! taken is used again.
 //!
-//! A piece is its weight, the number of its tokens, and the tokens, all as LEB128. Those of small weight have
-//! shelves of their own, because equal weights side by side take less memory when they are loaded.
+//! A piece is its weight and the number of its tokens, as LEB128, and the tokens, each in one, two or four bytes.
+//! Those of small weight have shelves of their own, because equal weights side by side take less memory when they
+//! are loaded.
 //!
 //! The file has no name: it is gone when the process is, however that ends.
 
@@ -137,8 +138,16 @@ impl Shelves {
         let (mut at, mut tokens) = (0, Vec::new());
         while at < held.len() {
             let weight = number(held, &mut at);
+            let head = number(held, &mut at);
+            let (count, width) = ((head >> 2) as usize, 1 << (head & 3));
+            let bytes = &held[at..at + count * width];
+            at += bytes.len();
             tokens.clear();
-            tokens.extend((0..number(held, &mut at)).map(|_| number(held, &mut at) as u32));
+            match width {
+                1 => tokens.extend(bytes.iter().map(|&byte| byte as u32)),
+                2 => tokens.extend(bytes.as_chunks().0.iter().map(|&two| u16::from_le_bytes(two) as u32)),
+                _ => tokens.extend(bytes.as_chunks().0.iter().map(|&four| u32::from_le_bytes(four))),
+            }
             visit(weight, &tokens)?;
         }
         Ok(())
@@ -199,10 +208,17 @@ pub struct Placer<'a> {
 impl Placer<'_> {
     pub fn put(&mut self, shelf: u16, weight: u64, tokens: &[u32]) -> Result<()> {
         self.record.clear();
+        let width = match tokens.iter().fold(0, |all, token| all | token) {
+            0..=0xFF => 0,
+            0x100..=0xFFFF => 1,
+            _ => 2,
+        };
         push_number(&mut self.record, weight);
-        push_number(&mut self.record, tokens.len() as u64);
-        for &token in tokens {
-            push_number(&mut self.record, token as u64);
+        push_number(&mut self.record, (tokens.len() as u64) << 2 | width);
+        match width {
+            0 => self.record.extend(tokens.iter().map(|&token| token as u8)),
+            1 => self.record.extend(tokens.iter().flat_map(|&token| (token as u16).to_le_bytes())),
+            _ => self.record.extend(tokens.iter().flat_map(|&token| token.to_le_bytes())),
         }
         let place = place_of(shelf, weight);
         let open = &mut self.open[place];

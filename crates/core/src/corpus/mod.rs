@@ -7,6 +7,7 @@
 //! ahead), or reads on until the document ends (patterns that look behind, and single pieces that long).
 
 mod cutters;
+mod shards;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use self::cutters::Cut;
 pub use self::cutters::{Boundary, Cutters, Found};
+pub use self::shards::{Range, ShardCut, shard_cuts};
 use crate::split::{Scratch, Splitter};
 use crate::{Error, Result};
 

@@ -28,7 +28,7 @@ pub use self::merge::{merge_files, part_of};
 use self::sorted::Sorted;
 pub use self::spill::Spill;
 use self::table::Table;
-use crate::corpus::{Block, Blocks, Boundary, Cutters, Documents, Files, Place};
+use crate::corpus::{Block, Blocks, Boundary, Cutters, Documents, Files, Place, Range};
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage};
@@ -184,6 +184,23 @@ impl Counter {
     /// A stream such as standard input; `path` is for messages.
     pub fn add_reader(&mut self, reader: impl Read + Send, path: &Path, progress: &Progress) -> Result<()> {
         let mut blocks = Blocks::skipping(reader, path, self.place)?;
+        self.count(progress, move |block, splitter, cutters| blocks.next(block, splitter, cutters))?;
+        self.skip_parts(1);
+        Ok(())
+    }
+
+    /// The bytes of a file of plain text from `start` to `end`, which [`shard_cuts`](crate::corpus::shard_cuts) has found.
+    pub fn add_range(
+        &mut self,
+        path: &Path,
+        start: u64,
+        end: u64,
+        in_document: bool,
+        progress: &Progress,
+    ) -> Result<()> {
+        self.place.offset = start;
+        self.in_document = in_document;
+        let mut blocks = Blocks::new(Range::open(path, start, end)?, path, self.place);
         self.count(progress, move |block, splitter, cutters| blocks.next(block, splitter, cutters))?;
         self.skip_parts(1);
         Ok(())

@@ -14,6 +14,7 @@ from merganser import _core
 from merganser.corpus import Source, resolve
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.errors import SettingsError
 from merganser.formats import tsv
 from merganser.settings import PATTERN, SEPARATOR, Separator, Settings
@@ -173,7 +174,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: None = None,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
 ) -> Counts: ...
@@ -185,7 +186,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: str | os.PathLike[str],
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
 ) -> CountsFile: ...
@@ -196,7 +197,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: str | os.PathLike[str] | None = None,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
 ) -> Counts | CountsFile:
@@ -208,7 +209,7 @@ def count(
     separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
     out: a `.counts` file to write. Then the counts are never in memory as a whole, however many they are, and
         what comes back is the file.
-    engine: threads, memory and where to keep work, `Local(...)`.
+    engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage, what is done and the total; an exception in it stops the work.
 
     Where the corpus has `.counts` files, the settings that are not given follow theirs.

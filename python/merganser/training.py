@@ -9,6 +9,7 @@ from merganser import _core
 from merganser.corpus import Source
 from merganser.counts import Counts, count, empty
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.settings import Separator, Settings
 from merganser.tokenizer import Tokenizer
@@ -28,7 +29,7 @@ def train(
     max_token_bytes: int | None = None,
     base: Tokenizer | None = None,
     buffer_size: int = 8192,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     separator: Separator = ...,
 ) -> Tokenizer:
@@ -45,7 +46,7 @@ def train(
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
-    engine: threads, memory and where to keep work, `Local(...)`.
+    engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage ("count", "merge"), what is done and the total (0 where it is not known);
         an exception in it stops the work.
 

@@ -16,6 +16,7 @@ from merganser.cli import options, progress, show
 )
 @options.reading
 @options.working
+@options.cluster
 @options.as_json
 def command(
     corpus: tuple[Path, ...],
@@ -24,8 +25,10 @@ def command(
     special: tuple[str, ...],
     separator: str | None,
     work_dir: Path | None,
+    ray: str | None,
+    storage: str | None,
     as_json: bool,
-    **engine: Any,
+    **limits: Any,
 ) -> None:
     """Count the pieces of CORPUS, to train from later; .counts files among it are added up.
 
@@ -42,8 +45,9 @@ def command(
     start = time.perf_counter()
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
-        local = Local(**engine, work_dir=work_dir or out.with_name(f"{out.name}.work"))
-        counts = count(corpus, **settings, out=out, engine=local, progress=draw)
+        local = Local(**limits, work_dir=work_dir or out.with_name(f"{out.name}.work"))
+        engine = options.engine(local, ray, storage)
+        counts = count(corpus, **settings, out=out, engine=engine, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
         show.as_json(

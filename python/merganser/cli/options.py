@@ -64,14 +64,14 @@ def cluster(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--storage",
             metavar="FOLDER|ADDRESS",
-            help="With --ray: a folder or an address such as s3://bucket/folder that all nodes share, for what can "
-            "be resumed; --work-dir if not given. Emptied on success.",
+            help="With --ray: a folder or an address such as s3://bucket/folder that all nodes share, for "
+            "what can be resumed; --work-dir if not given. Emptied on success.",
         ),
         click.option(
             "--ray",
             metavar="ADDRESS|local",
-            help="Count on the Ray cluster at this address ('auto': the one of this machine), or on one that is "
-            "started here; --memory is then that of a task, 1GB if not given.",
+            help="Count on the Ray cluster at this address ('auto': the one of this machine), or on one that "
+            "is started here; --memory is then that of a task, 1GB if not given.",
         ),
     ):
         function = option(function)

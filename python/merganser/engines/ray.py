@@ -11,6 +11,7 @@ It loses against `Local` where the corpus is small: starting a cluster takes sec
 
 import os
 import secrets
+import socket
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ _PARTS = 16
 #: What a cluster of ours keeps in memory for objects: the least that Ray takes, because manifests are small.
 _OBJECTS = 80_000_000
 
-#: Cancelled tasks have so many seconds to tidy up.
+#: Cancelled tasks have so many seconds to tidy up, and a cluster to answer.
 _PATIENCE = 5.0
 
 
@@ -310,6 +311,8 @@ class Ray:
         ours = self.address == "local"
         if ours:
             settings |= {"include_dashboard": False, "object_store_memory": _OBJECTS}
+        else:
+            _knock(self.address)
         with _protected() if ours else nullcontext():
             try:
                 ray.init(self.address, **settings)
@@ -320,6 +323,18 @@ class Ray:
                 yield ray
             finally:
                 ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Whether anybody is there: Ray itself would try for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+        except OSError as error:
+            raise EngineError(
+                f"cannot reach the Ray cluster {address}: {error}; check the address, and that the cluster runs"
+            ) from error
 
 
 @contextmanager

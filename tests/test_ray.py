@@ -187,7 +187,10 @@ merganser.count(sys.argv[2], out=sys.argv[4], engine=engine)
 """
 
 
-def test_a_killed_driver_goes_on_where_it_was(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_was_stopped_goes_on_where_it_was(
+    cluster: Cluster, texts: Path, tmp_path: Path, end: signal.Signals
+) -> None:
     storage, out = tmp_path / "storage", tmp_path / "all.counts"
     command = [sys.executable, "-c", DRIVER, cluster.address, str(texts), str(storage), str(out)]
 
@@ -198,9 +201,9 @@ def test_a_killed_driver_goes_on_where_it_was(cluster: Cluster, texts: Path, tmp
     deadline = time.monotonic() + 120
     while len(manifests()) < 4 and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
-    assert driver.returncode == -signal.SIGKILL and not out.exists()
+    driver.send_signal(end)
+    _, message = driver.communicate()
+    assert driver.returncode == -end and not out.exists(), message
     before = manifests()
     plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
     assert 4 <= len(before) < len(plan)

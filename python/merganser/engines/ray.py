@@ -333,7 +333,7 @@ def _knock(address: str) -> None:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
         except OSError as error:
             raise EngineError(
-                f"cannot reach the Ray cluster {address}: {error}; check the address, and that the cluster runs"
+                f"cannot reach the Ray cluster {address}: {error}; check the address and the cluster"
             ) from error
 
 

@@ -46,7 +46,7 @@ _PARTS = 16
 #: What a cluster of ours keeps in memory for objects: the least that Ray takes, because manifests are small.
 _OBJECTS = 80_000_000
 
-#: Cancelled tasks have so many seconds to tidy up, and a cluster to answer.
+#: A cluster has so many seconds to answer.
 _PATIENCE = 5.0
 
 
@@ -247,24 +247,25 @@ class Ray:
     def _results(
         self, ray: Any, remote: Any, calls: dict[str, tuple[Any, ...]], told: Callable[[], None]
     ) -> Iterator[tuple[str, Manifest]]:
-        """What the tasks return, as they end. Only so many are under way; all are cancelled where one
-        fails."""
+        """What the tasks return, as they end. Only so many are under way.
+
+        Where one fails or the work is stopped, the others end with our connection. They are not cancelled one by
+        one: a task that is cancelled while it ends makes Ray 2.60 abort the whole process. On a connection of the
+        caller's they run to their end, and what they leave is there for the next time.
+        """
         waiting = iter(calls.items())
         flying: dict[Any, str] = {}
-        try:
-            while True:
-                for _ in range(self._room(ray) - len(flying)):
-                    if (call := next(waiting, None)) is not None:
-                        flying[remote.remote(*call[1])] = call[0]
-                if not flying:
-                    return
-                ready, _ = ray.wait(list(flying), num_returns=1, timeout=1.0)
-                for task in ready:
-                    name = flying.pop(task)
-                    yield name, self._result(ray, task, name)
-                told()  # also where nothing was ready: a callback may stop the work
-        finally:
-            _cancel(ray, list(flying))
+        while True:
+            for _ in range(self._room(ray) - len(flying)):
+                if (call := next(waiting, None)) is not None:
+                    flying[remote.remote(*call[1])] = call[0]
+            if not flying:
+                return
+            ready, _ = ray.wait(list(flying), num_returns=1, timeout=1.0)
+            for task in ready:
+                name = flying.pop(task)
+                yield name, self._result(ray, task, name)
+            told()  # also where nothing was ready: a callback may stop the work
 
     def _room(self, ray: Any) -> int:
         """How many tasks may be under way: asked again and again, because a cluster may grow."""
@@ -364,14 +365,6 @@ def _reread_environment() -> None:
     raylet = imported("ray._raylet", "ray", "the engine Ray")
     raylet.Config.initialize("")
     raylet.AuthenticationTokenLoader.instance().reset_cache()
-
-
-def _cancel(ray: Any, tasks: list[Any]) -> None:
-    for force in (False, True):
-        for task in tasks:
-            ray.cancel(task, force=force)
-        if tasks:
-            _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=_PATIENCE)
 
 
 def _remove(place: Storage, job: dict[str, Any]) -> None:

@@ -13,12 +13,14 @@ from merganser.counts import Counts, count
 from merganser.counts_file import CountsFile
 from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
+from merganser.engines.ray import Ray
 from merganser.errors import (
     CheckpointError,
     CorpusError,
     CountsError,
     DecodeError,
     EncodeError,
+    EngineError,
     FormatError,
     InternalError,
     MerganserError,
@@ -43,12 +45,14 @@ __all__ = [
     "CountsFile",
     "DecodeError",
     "EncodeError",
+    "EngineError",
     "FormatError",
     "InternalError",
     "Local",
     "MerganserError",
     "MerganserWarning",
     "PatternError",
+    "Ray",
     "Reading",
     "SettingsError",
     "Skipped",

@@ -17,6 +17,7 @@ from merganser import _core
 from merganser.corpus import Corpus, Source, resolve
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.errors import CountsError, SettingsError
 from merganser.formats import tsv
 from merganser.reading import Reading, ReadingOptions, Skipped
@@ -185,7 +186,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: None = None,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
     **reading: "Unpack[ReadingOptions]",
@@ -198,7 +199,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: str | os.PathLike[str],
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
     **reading: "Unpack[ReadingOptions]",
@@ -210,7 +211,7 @@ def count(
     special_tokens: Iterable[str] | None = None,
     separator: Separator = ...,
     out: str | os.PathLike[str] | None = None,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
     **reading: "Unpack[ReadingOptions]",
@@ -223,7 +224,7 @@ def count(
     separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
     out: a `.counts` file to write. Then the counts are never in memory as a whole, however many they are, and
         what comes back is the file.
-    engine: threads, memory and where to keep work, `Local(...)`.
+    engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage, what is done and the total; an exception in it stops the work.
     text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
 
@@ -253,7 +254,7 @@ def counted(
     pattern: str | None,
     special_tokens: Iterable[str] | None,
     separator: Separator,
-    engine: Local,
+    engine: Local | Ray,
     progress: ProgressCallback | None,
     buffer_size: int,
     reading: ReadingOptions,
@@ -303,8 +304,8 @@ def _found(
             yield replace(found, counts=tuple(files)), settings
         except CountsError as error:
             message = str(error)
-            for copy, file in zip(copies, found.counts, strict=True):
-                message = message.replace(str(copy), str(file))
+            for copy, known in zip(copies, found.counts, strict=True):
+                message = message.replace(str(copy), str(known))
             raise CountsError(message) from error
 
 

@@ -11,6 +11,7 @@ MerganserError
 │   └── FormatError     a tokenizer file that cannot be used
 ├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
 ├── DecodeError         ids that cannot be decoded as asked                   (also ValueError)
+├── EngineError         a cluster that cannot be reached, or that lost a task
 ├── WriteError          a file that could not be written                      (also OSError)
 └── InternalError       a bug in merganser
 
@@ -25,6 +26,7 @@ __all__ = [
     "CountsError",
     "DecodeError",
     "EncodeError",
+    "EngineError",
     "FormatError",
     "InternalError",
     "MerganserError",
@@ -79,6 +81,10 @@ class EncodeError(MerganserError, ValueError):
 
 class DecodeError(MerganserError, ValueError):
     """Some ids cannot be decoded as asked."""
+
+
+class EngineError(MerganserError):
+    """A cluster cannot be reached, or it lost a task again and again."""
 
 
 class WriteError(MerganserError, OSError):

@@ -14,6 +14,7 @@ from merganser.corpus import Source
 from merganser.counts import Counts, counted, empty
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.reading import ReadingOptions
 from merganser.settings import Separator, Settings
@@ -39,7 +40,7 @@ def train(
     certify: bool = True,
     base: Tokenizer | None = None,
     buffer_size: int = 8192,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     separator: Separator = ...,
     **reading: "Unpack[ReadingOptions]",
@@ -62,7 +63,7 @@ def train(
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
-    engine: threads, memory and where to keep work, `Local(...)`.
+    engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is
         not known); an exception in it stops the work.
     text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.

@@ -117,20 +117,25 @@ def _job(folder: Path) -> dict[str, Any] | None:
 
 
 def _must_equal(folder: Path, there: dict[str, Any], job: dict[str, Any]) -> None:
+    if what := difference(there, job):
+        raise CountsError(
+            f"{folder} holds work on {what}; "
+            "give another --work-dir (work_dir), or --no-resume (resume=False) to start afresh"
+        )
+
+
+def difference(there: dict[str, Any], job: dict[str, Any]) -> str | None:
+    """What the job that is there has otherwise, if anything."""
     for name, value in job.items():
         old = there.get(name)
         if old == value:
             continue
         if name == "files":
-            what = _changed(old if isinstance(old, list) else [], value)
-        elif name == "merganser_work":
-            what = "another version of merganser"
-        else:
-            what = f"another {name.replace('_', ' ')}: {json.dumps(old)}, not {json.dumps(value)}"
-        raise CountsError(
-            f"{folder} holds work on {what}; "
-            "give another --work-dir (work_dir), or --no-resume (resume=False) to start afresh"
-        )
+            return _changed(old if isinstance(old, list) else [], value)
+        if name == "merganser_work":
+            return "another version of merganser"
+        return f"another {name.replace('_', ' ')}: {json.dumps(old)}, not {json.dumps(value)}"
+    return None
 
 
 def _changed(old: list[list[str | int]], new: list[list[str | int]]) -> str:

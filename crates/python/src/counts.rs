@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use merganser_core::Progress;
+use merganser_core::corpus::{self, Cutters, ShardCut};
 use merganser_core::count::{self, Settings, Spill};
 use merganser_core::tokens::Place;
 use pyo3::prelude::*;
@@ -137,6 +138,23 @@ impl Counts {
     }
 }
 
+/// Where a file of plain text can be cut into ranges of about `size` bytes, and whether that is inside a document.
+#[pyfunction]
+pub fn shard_cuts(
+    py: Python<'_>,
+    path: PathBuf,
+    size: u64,
+    pattern: &str,
+    special_tokens: Vec<String>,
+    separator: Option<String>,
+) -> PyResult<Vec<ShardCut>> {
+    let settings = settings(py, pattern, special_tokens, separator)?;
+    run_interruptible(py, None, &Progress::new(), |progress| {
+        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref());
+        corpus::shard_cuts(&path, size, &settings.splitter, &cutters, progress)
+    })
+}
+
 /// Adds documents up until `finish`.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counter {
@@ -171,6 +189,18 @@ impl Counter {
 
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
         self.with_counter(py, |counter, progress| counter.add_files(&paths, &reading.0, progress))
+    }
+
+    /// A range of a file that `shard_cuts` has cut.
+    fn add_range(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        start: u64,
+        end: u64,
+        in_document: bool,
+    ) -> PyResult<()> {
+        self.with_counter(py, |counter, progress| counter.add_range(&path, start, end, in_document, progress))
     }
 
     /// A stream, as an iterator of `bytes`; its name says what it holds.

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::counts::{Counter, Counts};
+    use super::counts::{Counter, Counts, shard_cuts};
     #[pymodule_export]
     use super::counts_file::{CountsReader, merge_counts, top_counts};
     #[pymodule_export]

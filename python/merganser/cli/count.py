@@ -18,6 +18,7 @@ from merganser.cli import options, progress, show
 @options.reading
 @options.files
 @options.working
+@options.cluster
 @options.as_json
 def command(
     corpus: tuple[Address, ...],
@@ -26,6 +27,8 @@ def command(
     special: tuple[str, ...],
     separator: str | None,
     work_dir: Path | None,
+    ray: str | None,
+    storage: str | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -50,7 +53,8 @@ def command(
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
         local = Local(**given, work_dir=work_dir or out.with_name(f"{out.name}.work"))
-        counts = count(corpus, **settings, **files, out=out, engine=local, progress=draw)
+        engine = options.engine(local, ray, storage)
+        counts = count(corpus, **settings, **files, out=out, engine=engine, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
         show.as_json(

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from merganser.addresses import Address
+
+if TYPE_CHECKING:
+    from merganser import Local, Ray
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -94,8 +97,46 @@ def files(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def cluster(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that move counting to a Ray cluster."""
+    for option in (
+        click.option(
+            "--storage",
+            metavar="FOLDER|ADDRESS",
+            help="With --ray: a folder or an address such as s3://bucket/folder that all nodes share, for "
+            "what can be resumed; --work-dir if not given. Emptied on success.",
+        ),
+        click.option(
+            "--ray",
+            metavar="ADDRESS|local",
+            help="Count on the Ray cluster at this address ('auto': the one of this machine), or on one that "
+            "is started here; --memory is then that of a task, 1GB if not given.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 #: What `files` adds.
 FILE_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window")
+
+
+def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray":
+    """This machine, or a cluster."""
+    from merganser import Ray
+
+    if ray is None:
+        if storage is not None:
+            raise click.UsageError("--storage goes with --ray")
+        return local
+    return Ray(
+        ray,
+        storage or local.work_dir,
+        memory=local.memory or "1GB",
+        resume=local.resume,
+        keep_work=local.keep_work,
+        local=local,
+    )
 
 
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:

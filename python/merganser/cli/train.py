@@ -44,6 +44,7 @@ from merganser.cli import options, progress, show
 )
 @click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
 @options.working
+@options.cluster
 @options.out_folder
 @options.as_json
 def command(
@@ -57,6 +58,8 @@ def command(
     work_dir: Path | None,
     resume: bool,
     checkpoint_every: float,
+    ray: str | None,
+    storage: str | None,
     base: Path | None,
     out: Path,
     as_json: bool,
@@ -79,7 +82,8 @@ def command(
     going_on = load(base) if base else None
     # Kept until the tokenizer is on disk.
     work_dir = work_dir or out / "work"
-    engine = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
+    local = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
+    engine = options.engine(local, ray, storage)
     with progress.drawn() as draw:
 
         def watch(stage: str, done: int, total: int) -> None:

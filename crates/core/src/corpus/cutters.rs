@@ -115,15 +115,40 @@ impl Cutters {
         self.find(text, 0).map_or(text.len(), |found| found.start)
     }
 
-    /// The end of the last cutter in `text[..settled]`, behind which a cut is right.
+    /// The end of the last cutter that ends in `text[..settled]`, behind which a cut is right.
     pub fn last_end(&self, text: &[u8], settled: usize) -> Option<Cut> {
         // From the left, because overlapping ones are told apart only that way; a block begins behind a cut.
         let mut last = None;
         let mut from = 0;
-        while let Some(Found { end, kind, .. }) = self.find(&text[..settled], from) {
+        // In all of the text: what ends behind `settled` may hold a shorter one that ends before it.
+        while let Some(Found { end, kind, .. }) = self.find(text, from)
+            && end <= settled
+        {
             last = Some(Cut { at: end, ends_document: kind == Boundary::Separator });
             from = end;
         }
         last
+    }
+
+    /// The end, not before `earliest`, of the first cutter that is one whatever stands before the text: no other one reaches
+    /// into it from the left. Behind it a cut is right.
+    pub fn first_lone_end(&self, text: &[u8], earliest: usize) -> Option<Cut> {
+        let mut from = 0;
+        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
+            // What could reach into it must be in sight.
+            if end >= earliest && start >= self.longest && !self.straddle(text, start) {
+                return Some(Cut { at: end, ends_document: kind == Boundary::Separator });
+            }
+            from = end;
+        }
+        None
+    }
+
+    /// Whether an occurrence of a cutter begins before `at` and ends behind it.
+    fn straddle(&self, text: &[u8], at: usize) -> bool {
+        self.all.iter().any(|cutter| {
+            let first = (at + 1).saturating_sub(cutter.len());
+            (first..at).any(|start| text[start..].starts_with(cutter))
+        })
     }
 }

@@ -16,6 +16,7 @@ mod input;
 mod json;
 mod reading;
 mod records;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -28,7 +29,8 @@ use self::input::Input;
 use self::reading::Format;
 pub use self::reading::{OnError, Reading, Skipped, Skips, Terms};
 use self::records::{Document, RecordBlocks, Records};
-use self::text::Blocks;
+pub use self::shards::{Range, ShardCut, shard_cuts};
+pub(crate) use self::text::Blocks;
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 

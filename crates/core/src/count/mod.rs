@@ -29,7 +29,7 @@ use self::sorted::Sorted;
 pub use self::spill::Spill;
 use self::table::Table;
 use crate::corpus::{
-    Block, Boundary, Cutters, Documents, Files, Place, Reading, Skipped, Skips, Stream, Terms,
+    Block, Blocks, Boundary, Cutters, Documents, Files, Place, Range, Reading, Skipped, Skips, Stream, Terms,
 };
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
@@ -206,6 +206,23 @@ impl Counter {
     /// What could not be read and was left out.
     pub fn skipped(&self) -> Skipped {
         self.skips.skipped()
+    }
+
+    /// The bytes of a file of plain text from `start` to `end`, which [`shard_cuts`](crate::corpus::shard_cuts) has found.
+    pub fn add_range(
+        &mut self,
+        path: &Path,
+        start: u64,
+        end: u64,
+        in_document: bool,
+        progress: &Progress,
+    ) -> Result<()> {
+        self.place.offset = start;
+        self.in_document = in_document;
+        let mut blocks = Blocks::new(Range::open(path, start, end)?, path, self.place);
+        self.count(progress, move |block, splitter, cutters| blocks.next(block, splitter, cutters))?;
+        self.skip_parts(1);
+        Ok(())
     }
 
     fn skip_parts(&mut self, parts: usize) {

@@ -245,7 +245,8 @@ impl Table {
     fn reserve(&mut self, more: usize) {
         let (used, slots) = (self.used + more, self.slots.len());
         if used * 4 > slots * 3 && (self.may_grow() || used * 16 > slots * 15) {
-            let mut larger = Table::new(2 * slots, self.seed);
+            // The smallest tables, those of tests, must more than double.
+            let mut larger = Table::new((2 * slots).max(4 * more), self.seed);
             for slot in &self.slots {
                 if slot.key != EMPTY.key {
                     larger.add_key(slot.key, slot.count);

@@ -6,6 +6,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
+use crate::corpus::shard_cuts;
 
 const SEPARATOR: &str = "<|endoftext|>";
 
@@ -125,6 +126,71 @@ proptest! {
         prop_assert_eq!(&loaded.settings.separator, &counts.settings.separator);
         fs::remove_dir_all(folder).unwrap();
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// Ranges of a file, each counted by a counter of its own, have what the whole file has: pieces, documents, invalid bytes.
+    #[test]
+    fn ranges_add_up_to_the_file(
+        text in proptest::collection::vec(hostile_text(), 0..4),
+        size in 20..300u64,
+        pattern in 0..PATTERNS.len(),
+        specials in prop_oneof![Just(&[][..]), Just(&["<a b>"][..]), Just(&["<a b>", "b><", "aa", "endoftext"][..])],
+    ) {
+        let (settings, text) = (settings(PATTERNS[pattern], specials), text.concat());
+        let folder = temporary_folder("ranges");
+        let path = folder.join("text");
+        fs::write(&path, &text).unwrap();
+        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref());
+        let cuts = shard_cuts(&path, size, &settings.splitter, &cutters, &Progress::new()).unwrap();
+        let ends = cuts.iter().map(|cut| cut.0).chain([text.len() as u64]);
+        let mut sum = Counter::new(settings.clone(), 1).finish(&Progress::new()).unwrap();
+        for ((start, in_document), end) in [(0, false)].iter().chain(&cuts).zip(ends) {
+            prop_assert!(*start < end || text.is_empty());
+            let mut counter = Counter::new(settings.clone(), 1);
+            counter.add_range(&path, *start, end, *in_document, &Progress::new()).unwrap();
+            sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
+        }
+        let mut counter = Counter::new(settings, 1);
+        counter.add_files(&[path], &Reading::default(), &Progress::new()).unwrap();
+        let whole = counter.finish(&Progress::new()).unwrap();
+        prop_assert_eq!(as_map(&sum), as_map(&whole));
+        prop_assert_eq!((sum.documents, sum.invalid_bytes), (whole.documents, whole.invalid_bytes));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn ranges_are_about_as_large_as_asked_for() {
+    let folder = temporary_folder("range-sizes");
+    let path = folder.join("text");
+    let cuts = |text: &[u8], pattern: &str| {
+        fs::write(&path, text).unwrap();
+        let settings = settings(pattern, &[]);
+        let cutters = Cutters::new(&[], settings.separator.as_deref());
+        shard_cuts(&path, 100, &settings.splitter, &cutters, &Progress::new()).unwrap()
+    };
+    let words = b"some words, ".repeat(40);
+    assert_eq!(cuts(&words, "gpt4"), [(100, true), (202, true), (304, true), (400, true)]);
+    assert_eq!(cuts(&words, r"\w+"), [], "a pattern that nothing is known about, and no separator");
+    let documents = b"a document<|endoftext|>".repeat(20);
+    assert_eq!(cuts(&documents, r"\w+"), [(115, false), (230, false), (322, false), (414, false)]);
+    assert_eq!(cuts(&[b"\x1f\x8b", &words[..]].concat(), "gpt4"), [], "compressed");
+    assert_eq!(cuts(&b"x".repeat(400), "gpt4"), [], "a single piece");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_range_that_is_no_longer_there_is_an_error() {
+    let folder = temporary_folder("range-gone");
+    let path = folder.join("text");
+    fs::write(&path, "shorter").unwrap();
+    let mut counter = Counter::new(settings("gpt4", &[]), 1);
+    let message = counter.add_range(&path, 2, 100, true, &Progress::new()).unwrap_err().to_string();
+    assert!(message.contains("text: it is shorter than when the work was shared out"), "{message}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 fn temporary_folder(name: &str) -> PathBuf {

@@ -1,0 +1,125 @@
+//! Shards: a large file of plain text as ranges of bytes that can be counted apart from each other, on any machines.
+//!
+//! A range begins at the first place behind a multiple of the shard size where a cut changes nothing, whatever the rest
+//! of the file holds: at a safe cut of the pattern (see `split`), or behind a special token or separator that no other one
+//! overlaps. Both can be told from the bytes around them, so a window of 64 KB is read for each range and not the file.
+//! Where a window has no such place, two ranges stay one. That happens to patterns without safe cuts (all but the presets)
+//! when separators are further apart than that.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::cutters::{Cut, Cutters};
+use crate::split::Splitter;
+use crate::{Error, Progress, Result};
+
+/// How far behind its place a cut is looked for.
+const WINDOW: u64 = if cfg!(test) { 48 } else { 1 << 16 };
+
+/// How the files of gzip, Zstandard, xz and bzip2 begin, which have no places to cut.
+const COMPRESSED: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"];
+
+/// Where a range begins that is not the first of its file, and whether it begins inside a document.
+pub type ShardCut = (u64, bool);
+
+/// Cuts a file of plain text into ranges of about `size` bytes: where all but the first begin.
+pub fn shard_cuts(
+    path: &Path,
+    size: u64,
+    splitter: &Splitter,
+    cutters: &Cutters,
+    progress: &Progress,
+) -> Result<Vec<ShardCut>> {
+    let cannot_read = |source| Error::Read { path: path.into(), source };
+    let mut file = File::open(path).map_err(cannot_read)?;
+    let len = file.metadata().map_err(cannot_read)?.len();
+    let mut read = |from: u64, to: u64| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity((to - from) as usize);
+        file.seek(SeekFrom::Start(from))?;
+        (&mut file).take(to - from).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let beginning = read(0, len.min(8)).map_err(cannot_read)?;
+    if COMPRESSED.iter().any(|magic| beginning.starts_with(magic)) {
+        return Ok(vec![]);
+    }
+    let mut cuts: Vec<ShardCut> = Vec::new();
+    let mut wanted = size.max(1);
+    // Half a shard at the end is not worth one of its own.
+    while len.saturating_sub(wanted) > size / 2 {
+        progress.check()?;
+        // A cutter that begins before the cut, or ends behind it, is in the window too.
+        let beside = cutters.longest() as u64;
+        let from = wanted.saturating_sub(beside);
+        let window = read(from, len.min(wanted + WINDOW + beside)).map_err(cannot_read)?;
+        let earliest = (wanted - from) as usize;
+        let latest = window.len().saturating_sub(cutters.longest());
+        if let Some(cut) = first_cut(&window, earliest, latest, splitter, cutters) {
+            let at = from + cut.at as u64;
+            if at < len && cuts.last().is_none_or(|&(last, _)| at > last) {
+                cuts.push((at, !cut.ends_document));
+            }
+        }
+        wanted += size.max(1);
+    }
+    Ok(cuts)
+}
+
+/// The first cut in `earliest..=latest` that is right whatever lies outside of the window.
+fn first_cut(
+    window: &[u8],
+    earliest: usize,
+    latest: usize,
+    splitter: &Splitter,
+    cutters: &Cutters,
+) -> Option<Cut> {
+    let safe = safe_cuts(window, splitter)
+        .find(|&at| at >= earliest && !cutters.cover(window, at))
+        .map(|at| Cut { at, ends_document: false });
+    let cut = safe.filter(|cut| cut.at <= latest).or_else(|| cutters.first_lone_end(window, earliest));
+    cut.filter(|cut| cut.at <= latest)
+}
+
+/// All safe cuts of the pattern. Characters are told from the bytes alone: the window may begin inside one.
+fn safe_cuts(window: &[u8], splitter: &Splitter) -> impl Iterator<Item = usize> {
+    let mut start = 0;
+    window.utf8_chunks().flat_map(move |chunk| {
+        let (valid, base) = (chunk.valid(), start);
+        start += valid.len() + chunk.invalid().len();
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            // A cut lies between two characters; the one behind it may be the first of the next pair.
+            from += splitter.first_cut(&valid[from..])?;
+            Some(base + from)
+        })
+    })
+}
+
+/// The bytes of a file from `start` to `end`, all of which must be there.
+pub struct Range {
+    file: File,
+    left: u64,
+}
+
+impl Range {
+    pub fn open(path: &Path, start: u64, end: u64) -> Result<Range> {
+        let cannot_read = |source| Error::Read { path: path.into(), source };
+        let mut file = File::open(path).map_err(cannot_read)?;
+        file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
+        Ok(Range { file, left: end.saturating_sub(start) })
+    }
+}
+
+impl Read for Range {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = self.file.read(&mut buffer[..wanted])?;
+        if read == 0 && wanted > 0 {
+            let message = "it is shorter than when the work was shared out";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+        }
+        self.left -= read as u64;
+        Ok(read)
+    }
+}

@@ -1,0 +1,331 @@
+"""Ray: a real cluster of a head and two workers gives what this machine gives, whatever is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+from merganser import Local, Ray
+from merganser.corpus import resolve
+from merganser.engines import shards
+from merganser.settings import Settings
+
+ray = pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.ray,
+    # Ray leaves log files and children to the end of the process.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SMALL: dict[str, Any] = {"memory": "50MB", "shard_size": 200_000}
+
+
+class Cluster:
+    """A head, which runs the driver and no tasks, and two workers."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster
+
+        self.cluster = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "object_store_memory": 80_000_000, "include_dashboard": False},
+        )
+        self.workers = [self.add(), self.add()]
+
+    def add(self) -> Any:
+        return self.cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+
+    @property
+    def address(self) -> str:
+        return str(self.cluster.address)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    os.environ["RAY_AUTH_MODE"] = "disabled"  # it is Ray's own fixture, and lives for a minute
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = Cluster()
+    yield cluster
+    ray.shutdown()
+    cluster.cluster.shutdown()
+    del os.environ["RAY_AUTH_MODE"]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Several small files and a large one, which is cut in documents and in between."""
+    folder = tmp_path_factory.mktemp("texts")
+    source = "".join(
+        file.read_text("utf-8") for file in sorted(Path(merganser.__file__).parent.rglob("*.py"))
+    )
+    for n in range(5):
+        (folder / f"{n}.txt").write_text(source[n * 20_000 :][:20_000] + "\n\nnaïve café 字", "utf-8")
+    (folder / "empty.txt").write_text("")
+    with (folder / "large.txt").open("wb") as file:
+        for n in range(30):
+            file.write(source.encode() + b"\xff<|endoftext|>" + b"x%d " % n * 9)
+    return folder
+
+
+def same(counts: merganser.Counts, other: merganser.Counts) -> bool:
+    return counts == other and (counts.documents, counts.invalid_bytes) == (
+        other.documents,
+        other.invalid_bytes,
+    )
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", r"\p{L}+|\s+|[^\s\p{L}]+"])
+def test_counts_and_tokenizer_are_those_of_this_machine(
+    cluster: Cluster, texts: Path, tmp_path: Path, pattern: str
+) -> None:
+    settings: dict[str, Any] = {"pattern": pattern, "special_tokens": ["<|fim|>"]}
+    engine = Ray(cluster.address, tmp_path / "storage", **SMALL)
+    here = merganser.count(texts, **settings)
+    assert same(merganser.count(texts, **settings, engine=engine), here)
+    assert not (tmp_path / "storage").exists(), "it is emptied"
+
+    done: list[int] = []
+    tokenizer = merganser.train(
+        texts,
+        500,
+        **settings,
+        engine=engine,
+        progress=lambda stage, at, _: done.append(at) if stage == "count" else None,
+    )
+    tokenizer.save(tmp_path / "ray.merganser")
+    merganser.train(texts, 500, **settings).save(tmp_path / "local.merganser")
+    assert (tmp_path / "ray.merganser").read_bytes() == (tmp_path / "local.merganser").read_bytes()
+    assert done == sorted(done) and done[0] == 0
+    assert done[-1] == sum(file.stat().st_size for file in texts.iterdir())
+
+
+def test_a_large_file_is_cut_and_small_ones_go_together(texts: Path) -> None:
+    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+    large = [part for shard in plan for part in shard if part.path.endswith("large.txt")]
+    assert len(large) > 10 and len(plan) == len(large) + 1 - sum(len(shard) > 1 for shard in plan[1:])
+    assert [part.start for part in large[1:]] == [part.end for part in large[:-1]]
+    (texts / "large.txt").rename(texts / "large.jsonl")  # has a structure
+    try:
+        plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+        assert [part.is_whole for shard in plan for part in shard] == [True] * 7
+    finally:
+        (texts / "large.jsonl").rename(texts / "large.txt")
+
+
+def test_counts_and_documents_of_this_process_are_added(
+    cluster: Cluster, texts: Path, tmp_path: Path
+) -> None:
+    engine = Ray(cluster.address, tmp_path / "storage", parts=2, **SMALL)
+    merganser.count(["more and more"], out=tmp_path / "more.counts")
+    out = merganser.count([texts, tmp_path / "more.counts"], out=tmp_path / "all.counts", engine=engine)
+    here = merganser.count([texts, tmp_path / "more.counts"])
+    assert same(merganser.Counts.load(out.path), here)
+    documents = ["only here", "and here"]
+    assert same(merganser.count(documents, engine=engine), merganser.count(documents))
+
+
+def test_storage_at_an_address(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    engine = Ray(cluster.address, f"file://{tmp_path}/storage", parts=3, **SMALL)
+    assert same(merganser.count(texts, engine=engine), merganser.count(texts))
+    assert not list((tmp_path / "storage").iterdir())
+
+
+def test_storage_that_is_not_shared(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    with pytest.raises(
+        merganser.SettingsError, match=r"does not find in memory://storage .* all nodes share"
+    ):
+        merganser.count(texts, engine=Ray(cluster.address, "memory://storage", **SMALL))
+    with pytest.raises(merganser.SettingsError, match="needs a storage that all its nodes share"):
+        Ray(cluster.address)
+
+
+def test_a_lost_node_changes_nothing(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "texts"
+    corpus.mkdir()
+    for n in range(12):
+        (corpus / f"{n}.txt").write_bytes((texts / "large.txt").read_bytes()[n : 1_500_000 + n])
+    slow = r"(?<=\S)\s+|\w+(?=\W)|."  # so that both nodes are at work when one is lost
+    lost: list[float] = []
+    hammer = threading.Thread(
+        target=lambda: cluster.cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+    )
+
+    def lose(stage: str, done: int, total: int) -> None:
+        if 0 < done < total // 2 and not lost:
+            lost.append(time.time())
+            hammer.start()
+
+    engine = Ray(cluster.address, tmp_path / "storage", keep_work=True, memory="50MB", shard_size=1_500_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = merganser.count(corpus, pattern=slow, engine=engine, progress=lose)
+        hammer.join()
+        cluster.workers.append(cluster.add())
+    ended = [json.loads(file.read_text())["ended"] for file in tmp_path.glob("storage/*/shard-*.json")]
+    assert len(ended) == 12 and sum(end > lost[0] for end in ended) > 4
+    assert same(counts, merganser.count(corpus, pattern=slow))
+
+
+DRIVER = """
+import sys, merganser
+limits = {"memory": "50MB", "shard_size": 200_000, "max_in_flight": 1}
+engine = merganser.Ray(sys.argv[1], sys.argv[3], keep_work=True, **limits)
+merganser.count(sys.argv[2], out=sys.argv[4], engine=engine)
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_was_stopped_goes_on_where_it_was(
+    cluster: Cluster, texts: Path, tmp_path: Path, end: signal.Signals
+) -> None:
+    storage, out = tmp_path / "storage", tmp_path / "all.counts"
+    command = [sys.executable, "-c", DRIVER, cluster.address, str(texts), str(storage), str(out)]
+
+    def manifests() -> dict[str, str]:
+        return {file.name: file.read_text() for file in storage.glob("*/shard-*.json")}
+
+    driver = subprocess.Popen(command, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while len(manifests()) < 4 and driver.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    driver.send_signal(end)
+    _, message = driver.communicate()
+    assert driver.returncode == -end and not out.exists(), message
+    before = manifests()
+    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+    assert 4 <= len(before) < len(plan)
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    after = manifests()
+    assert len(after) == len(plan)
+    # A manifest says when it was made and under which names: those of the first driver were not made again.
+    assert {name: after[name] for name in before} == before
+    assert same(merganser.Counts.load(out), merganser.count(texts))
+
+    with pytest.raises(merganser.CountsError, match="holds work on another pattern"):
+        merganser.count(texts, pattern="gpt2", engine=Ray(cluster.address, storage, **SMALL))
+    afresh = Ray(cluster.address, storage, resume=False, **SMALL)
+    assert same(merganser.count(texts, pattern="gpt2", engine=afresh), merganser.count(texts, pattern="gpt2"))
+    assert not storage.exists()
+
+
+def test_a_damaged_run_is_named(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+    storage = tmp_path / "storage"
+
+    class Stop(Exception):
+        pass
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done > total // 2:
+            raise Stop
+
+    engine = Ray(cluster.address, storage, **SMALL)
+    with pytest.raises(Stop):
+        merganser.count(texts, engine=engine, progress=stop)
+    manifest = json.loads(min(storage.glob("*/shard-*.json")).read_text())
+    run = storage / manifest["runs"][0]["name"]
+    data = bytearray(run.read_bytes())
+    data[-9] ^= 1
+    run.write_bytes(data)
+    with pytest.raises(merganser.CountsError, match=f"{run.name}, which holds .* is damaged"):
+        merganser.count(texts, engine=engine)
+    run.unlink()
+    with pytest.raises(merganser.CountsError, match=f"{run.name} is not there any more"):
+        merganser.count(texts, engine=engine)
+    assert same(
+        merganser.count(texts, engine=Ray(cluster.address, storage, resume=False, **SMALL)),
+        merganser.count(texts),
+    )
+
+
+def test_errors_of_a_task_are_shown_as_they_are(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ab" * 100)
+    engine = Ray(cluster.address, tmp_path / "storage", memory="50MB")
+
+    def shrink(stage: str, done: int, total: int) -> None:
+        (tmp_path / "a.txt").write_text("shorter")
+
+    with pytest.raises(merganser.CorpusError, match=r"a\.txt has 7 bytes on the node .*, and had 200"):
+        merganser.count(tmp_path / "a.txt", engine=engine, progress=shrink)
+    (tmp_path / "b.txt").write_text("a" * 300_000)
+    engine = Ray(cluster.address, tmp_path / "other", memory="50MB")
+    with pytest.raises(merganser.PatternError, match="rescans the text without end"):
+        merganser.count(tmp_path / "b.txt", pattern=r"\p{L}*ing|.", engine=engine)
+
+
+def test_a_cluster_that_is_not_there(tmp_path: Path, texts: Path) -> None:
+    code = """
+import sys, merganser
+merganser.count(sys.argv[1], engine=merganser.Ray("127.0.0.1:1", sys.argv[2]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(texts / "0.txt"), str(tmp_path / "storage")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "EngineError: cannot reach the Ray cluster 127.0.0.1:1: " in done.stderr
+
+
+def test_bad_settings_are_refused() -> None:
+    for settings in (
+        {"parts": 0},
+        {"parts": 1001},
+        {"cpus": 0},
+        {"retries": -1},
+        {"shard_size": 0},
+        {"memory": "1kB"},
+    ):
+        with pytest.raises(merganser.SettingsError, match=next(iter(settings))):
+            Ray(**settings)
+    with pytest.raises(merganser.SettingsError, match="shard_size"):
+        Ray(shard_size="large")
+
+
+def test_the_commands_start_a_cluster_that_asks_for_a_token(texts: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    merganser_command = [str(Path(sys.executable).with_name("merganser"))]
+    out = tmp_path / "all.counts"
+    done = subprocess.run(
+        [*merganser_command, "count", str(texts), "--out", str(out), "--ray", "local", "--memory", "50MB"],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert same(merganser.Counts.load(out), merganser.count(texts))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.counts"]
+    code = """
+import os, sys, merganser, ray
+seen = []
+def look(stage, done, total):
+    seen.append((os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]), ray.is_initialized()))
+merganser.count(sys.argv[1], engine=merganser.Ray(memory="50MB"), progress=look)
+assert set(seen) == {("token", 64, True)}, seen
+assert not ray.is_initialized() and "RAY_AUTH_TOKEN" not in os.environ
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(texts / "0.txt")],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_connection_of_the_caller_is_left_alone(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(cluster.address, log_to_driver=False, logging_level="WARNING")
+    engine = Ray("local", tmp_path / "storage", local=Local(threads=1), memory="50MB")
+    assert same(merganser.count(texts, engine=engine), merganser.count(texts))
+    assert ray.is_initialized()
+    ray.shutdown()

@@ -249,9 +249,9 @@ class Ray:
     ) -> Iterator[tuple[str, Manifest]]:
         """What the tasks return, as they end. Only so many are under way.
 
-        Where one fails or the work is stopped, the others end with our connection. They are not cancelled one by
-        one: a task that is cancelled while it ends makes Ray 2.60 abort the whole process. On a connection of the
-        caller's they run to their end, and what they leave is there for the next time.
+        Where one fails or the work is stopped, the others end with our connection. They are not cancelled
+        one by one: a task that is cancelled while it ends makes Ray 2.60 abort the whole process. On a
+        connection of the caller's they run to their end, and what they leave is there for the next time.
         """
         waiting = iter(calls.items())
         flying: dict[Any, str] = {}

@@ -2,10 +2,10 @@
 
     python3 benchmarks/scale/generate.py corpus.txt --megabytes 1000 --unique 30000000
 
-Half of the text and more is words that come again and again, the word of rank r about 1/r as often as the first (Zipf);
-between them stand words that occur once or twice, as many as `--unique` says. Words have 2 to 14 letters, ten to a
-line; documents are about a thousand lines, with `<|endoftext|>` between them. The text is made in chunks of numpy, at
-about 30 MB/s, and never held as a whole.
+Half of the text and more is words that come again and again, the word of rank r about 1/r as often as the
+first (Zipf); between them stand words that occur once or twice, about as many as `--unique` says. Words have
+up to nine letters, ten words make a line and a thousand lines a document, with `<|endoftext|>` between them.
+The text is made in chunks of numpy, at about 40 MB/s, and never held as a whole.
 """
 
 from __future__ import annotations

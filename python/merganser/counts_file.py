@@ -1,4 +1,4 @@
-"""CountsFile: counts that stay on disk. They may be larger than memory: nothing here holds more than a few megabytes."""
+"""CountsFile: counts that stay on disk and may be larger than memory. No more than a few MB are held."""
 
 import os
 from collections.abc import Iterator

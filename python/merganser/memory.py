@@ -1,8 +1,8 @@
 """Memory: how much there is, and how much the work may take.
 
-A budget is a number of bytes or a string with a unit: "2GB" is 2·10⁹ bytes, "2GiB" is 2·2³⁰. Where none is given it is
-60% of what is free now: what the system calls available, or what is left of the container's limit (cgroup 1 and 2) where
-that is less.
+A budget is a number of bytes or a string with a unit: "2GB" is 2·10⁹ bytes, "2GiB" is 2·2³⁰. Where none is
+given it is 60% of what is free now: what the system calls available, or what is left of the container's limit
+(cgroup 1 and 2) where that is less.
 """
 
 import re
@@ -32,7 +32,9 @@ def parse(memory: int | str) -> int:
     if isinstance(size, str):
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
         if not match or (match[3] and not match[2]):
-            raise SettingsError(f'memory is a number of bytes or a size such as "2GB" or "512MiB", not {memory!r}')
+            raise SettingsError(
+                f'memory is a number of bytes or a size such as "2GB" or "512MiB", not {memory!r}'
+            )
         size = int(float(match[1]) * (_BINARY if match[3] else _UNITS)[match[2].lower()])
     if size < _LEAST:
         raise SettingsError(f"memory must be at least {_LEAST // 10**6}MB, not {memory!r}")
@@ -55,7 +57,12 @@ def free() -> int:
     group = Path("/sys/fs/cgroup")
     for limit, used, statistics, inactive in (
         ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+        (
+            "memory/memory.limit_in_bytes",
+            "memory/memory.usage_in_bytes",
+            "memory/memory.stat",
+            "total_inactive_file",
+        ),
     ):
         with suppress(OSError, ValueError):  # as where there is no such group, or the limit is "max"
             taken = int((group / used).read_text())

@@ -3,13 +3,13 @@
 | file | what it holds |
 |---|---|
 | `job.json` | what is counted: the files with their sizes and times, and the settings |
-| `log.jsonl` | a line for each time memory was full or `checkpoint_every` had passed: runs, and where to go on |
+| `log.jsonl` | a line for each time that memory was full or the time had come: runs, and where to go on |
 | `run-00000.counts` | what one thread had counted by then |
 | `all.counts` | the sum, once there is nothing left to count |
 
-The core writes all of it (`crates/core/src/count/spill.rs`) when there is something to write: short work leaves no folder.
-A folder of the same job is gone on from, one of another job is refused. Text from an iterable or from standard input cannot
-be known again, so work on it always starts afresh.
+The core writes all of it (`crates/core/src/count/spill.rs`) when there is something to write: short work
+leaves no folder. A folder of the same job is gone on from, one of another job is refused. Text from an
+iterable or from standard input cannot be known again, so work on it always starts afresh.
 """
 
 import json

@@ -38,8 +38,7 @@ pub fn merge_counts(
 /// The most frequent pieces of a file, which is read and checked as a whole.
 #[pyfunction]
 pub fn top_counts(py: Python<'_>, path: PathBuf, n: usize) -> PyResult<Vec<Entry<'_>>> {
-    let (pieces, _) =
-        run_interruptible(py, None, &Progress::new(), |progress| count::top(&path, n, progress))?;
+    let pieces = run_interruptible(py, None, &Progress::new(), |progress| count::top(&path, n, progress))?;
     Ok(pieces.into_iter().map(|(piece, count)| (PyBytes::new(py, &piece), count)).collect())
 }
 

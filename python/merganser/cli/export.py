@@ -17,7 +17,9 @@ _BATCH = 1 << 17
 @click.option(
     "--to", "form", type=click.Choice(["tsv", "parquet"]), required=True, help="The format to write."
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write."
+)
 @options.as_json
 def command(path: Path, form: Literal["tsv", "parquet"], out: Path, as_json: bool) -> None:
     """Write the counts in PATH, a .counts file, for other programs: piece<TAB>count lines, or Parquet.
@@ -44,6 +46,8 @@ def command(path: Path, form: Literal["tsv", "parquet"], out: Path, as_json: boo
         }
         parquet.write(counts.batches(_BATCH), facts, out)
     if as_json:
-        show.as_json({"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total})
+        show.as_json(
+            {"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total}
+        )
         return
     click.echo(f"{len(counts):,} different pieces, {counts.total:,} in all, in {out}")

@@ -1,6 +1,7 @@
 """The threads of this machine.
 
-Counting keeps within a budget of memory: what does not fit is written to disk, sorted, and merged at the end (`work`).
+Counting keeps within a budget of memory: what does not fit is written to disk, sorted, and merged at the end
+(`merganser.work`).
 """
 
 import json
@@ -34,9 +35,9 @@ class Local:
 
     threads: how many; one per core if not given.
     memory: what counting may take, "2GB", "512MiB" or a number of bytes; 60% of what is free if not given.
-    work_dir: a folder for what does not fit, and for what a later run can go on from. If not given, what does not
-        fit goes to the system's temporary folder, and nothing can be resumed. It is made when it is first needed and
-        removed when the work has succeeded.
+    work_dir: a folder for what does not fit, and for what a later run can go on from. If not given, what does
+        not fit goes to the system's temporary folder, and nothing can be resumed. It is made when it is first
+        needed and removed when the work has succeeded.
     resume: go on from what an interrupted run of the same job has left in `work_dir`; False starts afresh.
     checkpoint_every: with a `work_dir`, at most so many seconds of counting are ever lost.
     keep_work: leave `work_dir` there, for one who has yet to save the result; `clean` removes it.
@@ -83,7 +84,7 @@ class Local:
     def count_to(
         self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
-        """Counts the text of `corpus` into a file and adds its counts; nothing is ever in memory as a whole."""
+        """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
         with self._counting(corpus, settings, progress) as (counter, folder):
             others = list(corpus.counts)
             if counter:
@@ -96,7 +97,7 @@ class Local:
     def _counting(
         self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
     ) -> Iterator[tuple[_core.Counter | None, Path]]:
-        """A counter that has counted all text, and the work folder; no counter where the sum is there already."""
+        """A counter that has counted all text, and the work folder; no counter where the sum is there."""
         counter = _core.Counter(
             settings.pattern, list(settings.special_tokens), settings.separator, self._threads, progress
         )

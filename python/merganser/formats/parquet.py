@@ -1,7 +1,7 @@
-"""Parquet: counts as a table of two columns, `piece` (binary) and `count` (uint64), in the order of the pieces' bytes.
+"""Parquet: counts as a table of two columns, `piece` (binary) and `count` (uint64), in the order of pieces.
 
-Needs pyarrow, the extra `[data]`. Written batch by batch, so that it never is in memory as a whole; the settings that
-made the counts stand in the metadata of the schema, under `merganser`, as JSON.
+Needs pyarrow, the extra `[data]`. Written batch by batch, so that it never is in memory as a whole; the
+settings that made the counts stand in the metadata of the schema, under `merganser`, as JSON.
 """
 
 import json
@@ -13,14 +13,19 @@ from merganser.errors import SettingsError
 from merganser.files import written_whole
 
 
-def write(batches: Iterable[list[tuple[bytes, int]]], facts: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def write(
+    batches: Iterable[list[tuple[bytes, int]]], facts: dict[str, Any], path: str | os.PathLike[str]
+) -> None:
     """Writes the file; it appears whole or not at all."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise SettingsError("parquet needs pyarrow: pip install 'merganser[data]'") from error
-    columns = [pyarrow.field("piece", pyarrow.binary(), False), pyarrow.field("count", pyarrow.uint64(), False)]
+    columns = [
+        pyarrow.field("piece", pyarrow.binary(), False),
+        pyarrow.field("count", pyarrow.uint64(), False),
+    ]
     schema = pyarrow.schema(columns, metadata={"merganser": json.dumps(facts, ensure_ascii=False)})
     with written_whole(path) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in batches:

@@ -163,7 +163,7 @@ fn merge(
         let part = if writers.len() == 1 { 0 } else { part_of(&piece, writers.len()) };
         writers[part].push(&piece, count)?;
         rounds += 1;
-        if rounds % LOOK == 0 {
+        if rounds.is_multiple_of(LOOK) {
             progress.check()?;
         }
     }

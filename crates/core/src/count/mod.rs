@@ -380,9 +380,9 @@ impl Worker {
             return Ok(None);
         }
         let mut sorted = self.table.sorted(progress)?;
-        let mut written = 0;
+        let mut written = 0u64;
         while sorted.advance() {
-            if written % LOOK == 0 {
+            if written.is_multiple_of(LOOK) {
                 progress.check()?;
             }
             written += 1;

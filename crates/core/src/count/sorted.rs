@@ -7,6 +7,21 @@ use super::table::{Long, Slot};
 use crate::key::{LONG, order, piece_of_order};
 use crate::{Progress, Result};
 
+/// How much is sorted between two looks at whether to stop: some hundredths of a second.
+const STEP: usize = if cfg!(test) { 16 } else { 1 << 20 };
+
+/// Sorts in halves that are parted first, unless asked to stop.
+fn sort(slots: &mut [Slot], progress: &Progress) {
+    if progress.is_cancelled() {
+    } else if slots.len() <= STEP {
+        slots.sort_unstable_by_key(|slot| slot.key);
+    } else {
+        let (before, _, behind) = slots.select_nth_unstable_by_key(slots.len() / 2, |slot| slot.key);
+        sort(before, progress);
+        sort(behind, progress);
+    }
+}
+
 pub struct Sorted<'a> {
     /// The rest of the packed pieces, their keys the two halves of their order.
     short: std::slice::Iter<'a, Slot>,
@@ -28,7 +43,7 @@ impl<'a> Sorted<'a> {
         bytes: &'a [u8],
         progress: &Progress,
     ) -> Result<Sorted<'a>> {
-        short.sort_unstable_by_key(|slot| slot.key);
+        sort(short, progress);
         progress.check()?;
         let piece = |long: &Long| &bytes[long.start..][..long.len as usize];
         long.sort_unstable_by(|a, b| {

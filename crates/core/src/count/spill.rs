@@ -92,6 +92,9 @@ impl Spill {
         if !self.begun {
             let path = self.folder.join(JOB);
             let temporary = self.folder.join(format!(".{JOB}.tmp"));
+            if !self.folder.is_dir() {
+                self.lock = None; // of a folder that its last user has taken away
+            }
             let write = |source| Error::Write { path: self.folder.clone(), source };
             fs::create_dir_all(&self.folder).map_err(write)?;
             self.lock(progress)?;

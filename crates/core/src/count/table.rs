@@ -40,7 +40,8 @@ pub struct Long {
 const LONG_ENTRY: usize = (size_of::<Long>() + 1) * 8 / 7 + size_of::<&Long>();
 
 /// A table is not made smaller than this.
-const LEAST_SLOTS: usize = if cfg!(test) { 8 } else { 1 << 12 };
+const LEAST_SLOTS: usize = if cfg!(test) { 64 } else { 1 << 12 };
+const _: () = assert!(LEAST_SLOTS >= 2 * BATCH, "twice the slots have room for a batch more");
 
 pub struct Table {
     /// Open addressing with linear probing, at most three quarters full as a rule.

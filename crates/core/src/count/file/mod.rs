@@ -14,8 +14,9 @@
 //! ```
 //! Other lengths and numbers are LEB128. The numbers stand at the end, so that whoever writes need not know them
 //! beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is written,
-//! read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its size: at about 400
-//! MB/s on one core. A *run*, what counting puts on disk when memory is full, is such a file.
+//! read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its size; 35 million pieces
+//! in 250 MB are read and checked in half a second. A *run*, what counting puts on disk when memory is full, is such a
+//! file.
 
 mod read;
 mod write;
@@ -87,7 +88,7 @@ impl Counts {
         let mut reader = Reader::open(path)?;
         let mut counts = Counts::empty(reader.settings()?);
         while reader.advance()? {
-            if counts.len() as u64 % LOOK == 0 {
+            if (counts.len() as u64).is_multiple_of(LOOK) {
                 progress.check()?;
             }
             counts.push(reader.piece(), reader.count());

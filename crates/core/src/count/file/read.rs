@@ -312,14 +312,14 @@ fn long_number(bytes: &[u8]) -> Option<Option<(u64, usize)>> {
     if bytes.len() < 10 { Some(None) } else { None }
 }
 
-/// The `n` most frequent pieces of a file, equally frequent ones in the order of their bytes, and its numbers. All of
-/// the file is read and checked, and only `n` pieces are kept.
-pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<(Vec<(Vec<u8>, u64)>, Numbers)> {
+/// The `n` most frequent pieces of a file, equally frequent ones in the order of their bytes. All of the file is
+/// read and checked, and only `n` pieces are kept.
+pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<Vec<(Vec<u8>, u64)>> {
     let mut reader = Reader::open(path)?;
     // The least frequent is on top; of equals the last one, and pieces come in order.
     let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
     while reader.advance()? {
-        if reader.pieces % LOOK == 0 {
+        if reader.pieces.is_multiple_of(LOOK) {
             progress.check()?;
         }
         if heap.len() < n {
@@ -331,5 +331,5 @@ pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<(Vec<(Vec<u8>, 
         }
     }
     let pieces = heap.into_sorted_vec().into_iter().map(|(Reverse(count), piece)| (piece, count));
-    Ok((pieces.collect(), reader.numbers))
+    Ok(pieces.collect())
 }

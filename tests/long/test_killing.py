@@ -1,0 +1,15 @@
+"""Twenty kills in counting, merging and saving, at full size."""
+
+from pathlib import Path
+
+import merganser
+from killing import SMALL, kill_and_resume, write_corpus
+
+
+def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "a.txt", 3_000_000)
+    out = tmp_path / "out"
+    arguments = ["train", str(tmp_path / "a.txt"), "--vocab-size", "2000", "--out", str(out), *SMALL]
+    kill_and_resume(arguments, 20, out / "tokenizer.merganser")
+    assert merganser.load(out) == merganser.train(tmp_path / "a.txt", 2000)
+    assert [file.name for file in out.iterdir() if not file.name.startswith(".")] == ["tokenizer.merganser"]

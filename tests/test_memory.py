@@ -1,0 +1,402 @@
+"""Counting in little memory: the same counts, and nothing that was done is lost."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import merganser
+import pytest
+from killing import SMALL, kill_and_resume, run, word, write_corpus
+from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError, memory, work
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """4 MB, 200,000 different pieces: several times what fits in 16 MB."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for nth in range(3):
+        write_corpus(folder / f"{nth}.txt", 100_000, nth)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path) -> Counts:
+    counts = merganser.count(corpus)
+    assert len(counts) > 150_000
+    return counts
+
+
+def same(file: CountsFile, expected: Counts) -> bool:
+    counts = Counts.load(file.path)
+    numbers = (len(file), file.total, file.documents, file.invalid_bytes)
+    assert numbers == (len(expected), expected.total, expected.documents, expected.invalid_bytes)
+    return counts == expected and counts.documents == expected.documents
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_memory_and_threads_change_nothing(
+    corpus: Path, expected: Counts, threads: int, tmp_path: Path
+) -> None:
+    small = Local(threads=threads, memory="16MB", work_dir=tmp_path / "work", keep_work=True)
+    assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=small), expected)
+    # Four threads may have taken all blocks before the first table is full.
+    assert threads == 4 or len(list((tmp_path / "work").glob("run-*.counts"))) > threads
+    large = Local(threads=threads)
+    merganser.count(corpus, out=tmp_path / "b.counts", engine=large)
+    assert (tmp_path / "a.counts").read_bytes() == (tmp_path / "b.counts").read_bytes()
+
+
+def test_a_tokenizer_does_not_depend_on_memory(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    small = Local(threads=2, memory="16MB", work_dir=tmp_path / "work")
+    tokenizer = merganser.train(corpus, 400, engine=small)
+    assert tokenizer == merganser.train(expected, 400)
+    assert tokenizer.training == merganser.train(expected, 400).training
+    assert not (tmp_path / "work").exists()
+
+
+def test_without_a_work_folder_nothing_is_left(
+    corpus: Path, expected: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert merganser.count(corpus, engine=Local(memory="16MB")) == expected
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_iterable_is_counted_in_little_memory_too(tmp_path: Path) -> None:
+    texts = [f"{word(nth * nth)} {word(nth * 7919)} " * 2 for nth in range(100_000)]
+    small = Local(memory="16MB", work_dir=tmp_path / "work")
+    assert merganser.count(iter(texts), engine=small, buffer_size=1000) == merganser.count(texts)
+    assert not (tmp_path / "work").exists()
+
+
+def test_counts_files_are_added_up_without_loading_them(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    parts = [
+        merganser.count(file, out=tmp_path / f"{file.stem}.counts").path for file in sorted(corpus.iterdir())
+    ]
+    assert same(merganser.count(parts, out=tmp_path / "all.counts"), expected)
+    mixed = [corpus / "0.txt", *parts[1:]]
+    small = Local(memory="16MB")
+    assert same(merganser.count(mixed, out=tmp_path / "mixed.counts", engine=small), expected)
+    many = [tmp_path / f"part-{nth}.counts" for nth in range(70)]
+    for nth, path in enumerate(many):
+        Counts({b"a": 1, b"%d" % nth: 2}).save(path)
+    file = merganser.count(many, out=tmp_path / "many.counts")
+    assert (len(file), file.total, file.top(1)) == (71, 210, [(b"a", 70)])
+    with pytest.raises(CountsError, match="pattern"):
+        merganser.count(parts, out=tmp_path / "other.counts", pattern="gpt2")
+    assert not (tmp_path / "other.counts").exists()
+
+
+def test_the_hash_of_a_piece_decides_its_part(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    whole = merganser.count(corpus, out=tmp_path / "all.counts").path
+    outs = [tmp_path / f"{nth}.counts" for nth in range(4)]
+    merganser._core.merge_counts([whole], outs, tmp_path)
+    import zlib
+
+    for nth, out in enumerate(outs):
+        pieces = [piece for batch in CountsFile.open(out).batches() for piece, _ in batch]
+        assert pieces == sorted(pieces)
+        assert {zlib.crc32(piece) % 4 for piece in pieces} == {nth}
+    assert same(merganser.count(outs, out=tmp_path / "again.counts"), expected)
+
+
+def interrupted(corpus: Path, folder: Path, times: int = 3) -> Local:
+    """A work folder as a run leaves it that was stopped after some runs."""
+    engine = Local(threads=2, memory="16MB", work_dir=folder, checkpoint_every=0.001)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if (folder / work.LOG).exists() and (folder / work.LOG).read_bytes().count(b"\n") >= times:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            merganser.count(corpus, out=folder.parent / "never.counts", engine=engine, progress=stop)
+    return engine
+
+
+def test_an_interrupted_run_goes_on_where_it_was(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    engine = interrupted(corpus, tmp_path / "work")
+    log = (tmp_path / "work" / work.LOG).read_bytes()
+    first = json.loads(log.splitlines()[0])["runs"][0]["name"]
+    written = (tmp_path / "work" / first).stat().st_mtime_ns
+    kept = Local(2, "16MB", engine.work_dir, keep_work=True)
+    assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=kept), expected)
+    assert (tmp_path / "work" / work.LOG).read_bytes().startswith(log)
+    assert (tmp_path / "work" / first).stat().st_mtime_ns == written
+    engine.clean()
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_torn_line_and_stray_files_are_no_harm(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    engine = interrupted(corpus, tmp_path / "work")
+    with (tmp_path / "work" / work.LOG).open("ab") as log:
+        log.write(b'{"runs": [{"name": "run-00')
+    (tmp_path / "work" / "run-99999.counts").write_bytes(b"half")
+    (tmp_path / "work" / ".run-99998.counts.1.tmp").write_bytes(b"half")
+    (tmp_path / "work" / "notes.txt").write_text("mine")
+    assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=engine), expected)
+    assert [file.name for file in (tmp_path / "work").iterdir()] == ["notes.txt"]
+
+
+def test_after_counting_a_training_does_not_count_again(corpus: Path, tmp_path: Path) -> None:
+    engine = Local(2, "16MB", tmp_path / "work")
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "merge":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        merganser.train(corpus, 300, engine=engine, progress=stop)
+    stages: list[str] = []
+    tokenizer = merganser.train(corpus, 300, engine=engine, progress=lambda stage, *_: stages.append(stage))
+    assert set(stages) == {"merge"}
+    assert tokenizer == merganser.train(corpus, 300)
+    assert not (tmp_path / "work").exists()
+
+
+def test_work_on_something_else_is_refused(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(corpus, copy)
+    engine = interrupted(copy, tmp_path / "work")
+    out = tmp_path / "a.counts"
+    with pytest.raises(CountsError, match=r'another pattern: "gpt4", not "gpt2"; .*--work-dir.*--no-resume'):
+        merganser.count(copy, out=out, pattern="gpt2", engine=engine)
+    with pytest.raises(CountsError, match="another special tokens"):
+        merganser.count(copy, out=out, special_tokens=["the"], engine=engine)
+    with pytest.raises(CountsError, match="3 files, not 2"):
+        merganser.count([copy / "0.txt", copy / "1.txt"], out=out, engine=engine)
+    os.utime(copy / "1.txt", ns=(1, 1))
+    with pytest.raises(CountsError, match=r"1\.txt has changed since"):
+        merganser.count(copy, out=out, engine=engine)
+    assert not out.exists()
+    afresh = Local(2, "16MB", tmp_path / "work", resume=False)
+    assert same(merganser.count(copy, out=out, engine=afresh), expected)
+
+
+def test_damage_in_the_work_folder_is_named(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.counts"
+    engine = interrupted(corpus, tmp_path / "work")
+    folder = tmp_path / "work"
+    run_file = min(folder.glob("run-*.counts"))
+    whole = run_file.read_bytes()
+
+    run_file.write_bytes(whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:])
+    with pytest.raises(CountsError, match=rf"{run_file.name}.*byte [0-9]+.*--no-resume"):
+        merganser.count(corpus, out=out, engine=engine)
+    run_file.write_bytes(whole[:-1])
+    with pytest.raises(CountsError, match=rf"{run_file.name}.*--no-resume"):
+        merganser.count(corpus, out=out, engine=engine)
+    run_file.write_bytes(whole)
+    log = (folder / work.LOG).read_bytes()
+    (folder / work.LOG).write_bytes(b"x" + log[1:])
+    with pytest.raises(CountsError, match=r"line 1 of .*log\.jsonl is damaged.*--no-resume"):
+        merganser.count(corpus, out=out, engine=engine)
+    (folder / work.LOG).write_bytes(log)
+    (folder / work.JOB).unlink()
+    with pytest.raises(CountsError, match=r"no usable job\.json"):
+        merganser.count(corpus, out=out, engine=engine)
+    assert not out.exists()
+
+
+def test_two_processes_do_not_share_a_work_folder(corpus: Path, tmp_path: Path) -> None:
+    engine = interrupted(corpus, tmp_path / "work")
+    holder = merganser._core.Counter("gpt4", [], None, 1, None)
+    holder.spill_to(tmp_path / "work", 10**6, 60.0, "{}")
+    # The other waits for a while; it must not wait for ever.
+    threading.Timer(0.5, holder.abandon).start()
+    start = time.perf_counter()
+    merganser.count(corpus, out=tmp_path / "a.counts", engine=engine)
+    assert time.perf_counter() - start > 0.4
+
+
+@pytest.mark.parametrize("limit", [20_000, 1_000_000])
+def test_a_full_disk_is_told_and_the_work_goes_on_later(
+    corpus: Path, expected: Counts, tmp_path: Path, limit: int
+) -> None:
+    arguments = ["count", str(corpus), "--out", str(tmp_path / "a.counts"), *SMALL]
+    script = (
+        "import resource, signal, sys\n"
+        "from merganser.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        f"sys.exit(main({arguments!r}))"
+    )
+    full = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 1
+    assert full.stderr.startswith("error: cannot write ")
+    assert ".counts" in full.stderr
+    assert full.stderr.count("\n") == 1
+    assert not (tmp_path / "a.counts").exists()
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert same(CountsFile.open(tmp_path / "a.counts"), expected)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.counts"]
+
+
+def test_a_small_disk_is_told_and_the_work_goes_on_when_there_is_room(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root can make a small disk")
+    try:
+        engine = Local(2, "16MB", disk / "work")
+        out = tmp_path / "a.counts"
+        with pytest.raises(WriteError, match=r"cannot write .*disk.*No space left"):
+            merganser.count(corpus, out=out, engine=engine)
+        assert not out.exists()
+        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
+        assert same(merganser.count(corpus, out=out, engine=engine), expected)
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    out = tmp_path / "a.counts"
+    kill_and_resume(["count", str(corpus), "--out", str(out), *SMALL], 6, out)
+    assert same(CountsFile.open(out), expected)
+    assert [file.name for file in tmp_path.iterdir() if not file.name.startswith(".")] == ["a.counts"]
+
+
+def test_peak_memory_stays_within_the_budget(tmp_path: Path) -> None:
+    """As the process sees it: the interpreter, mapped pages and all."""
+    write_corpus(tmp_path / "a.txt", 2_500_000)
+    script = (
+        "import re, sys\n"
+        "from merganser.cli import main\n"
+        "code = main(sys.argv[1:])\n"
+        # Not getrusage, which also knows what the parent had.
+        "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])\n"
+        "sys.exit(code)"
+    )
+    peaks = {}
+    for budget in ("80MB", "10GB"):
+        out = tmp_path / f"{budget}.counts"
+        arguments = [
+            "count",
+            str(tmp_path / "a.txt"),
+            "--out",
+            str(out),
+            "--memory",
+            budget,
+            "--threads",
+            "2",
+        ]
+        done = subprocess.run(
+            [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+        )
+        peaks[budget] = int(done.stdout.splitlines()[-1]) * 1024
+    assert peaks["80MB"] <= 100_000_000 < peaks["10GB"]
+    assert (tmp_path / "80MB.counts").read_bytes() == (tmp_path / "10GB.counts").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ("2GB", 2 * 10**9),
+        ("512MiB", 512 << 20),
+        ("1.5g", 1_500_000_000),
+        (10**8, 10**8),
+        ("100000000", 10**8),
+    ],
+)
+def test_sizes_are_read_as_written(given: int | str, size: int) -> None:
+    assert memory.parse(given) == size
+
+
+@pytest.mark.parametrize("wrong", ["", "2", "2 apples", "-1GB", "GB", 5, "2iB"])
+def test_what_is_not_a_size_is_refused(wrong: int | str) -> None:
+    with pytest.raises(SettingsError, match="memory"):
+        Local(memory=wrong)
+
+
+def test_other_settings_of_the_engine_are_checked() -> None:
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(SettingsError, match="checkpoint_every"):
+            Local(checkpoint_every=wrong)
+
+
+def test_the_default_is_a_share_of_what_is_free() -> None:
+    free = memory.free()
+    assert free > 0
+    assert abs(memory.budget(None) - 0.6 * free) < 0.2 * free
+
+
+def test_a_file_that_is_not_named_counts_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"\.counts"):
+        merganser.count(["text"], out="counts.txt")
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    texts = [f"{word(nth * nth)} {word(nth * 7919)} " for nth in range(100_000)]
+    with pytest.raises(WriteError, match="file"):
+        merganser.count(texts, engine=Local(memory="16MB", work_dir=tmp_path / "file" / "work"))
+
+
+def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "merganser",
+        "count",
+        *[str(corpus)] * 40,
+        "--out",
+        str(tmp_path / "a.counts"),
+    ]
+    with subprocess.Popen(
+        [*command, *SMALL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        log = tmp_path / "a.counts.work" / work.LOG
+        for _ in range(500):
+            if log.exists():
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=5)
+    assert (process.returncode, stderr.strip()) == (130, "stopped")
+    assert log.exists()
+
+
+def test_inspect_and_export_stream(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    path = str(merganser.count(corpus, out=tmp_path / "a.counts").path)
+    facts = json.loads(run("inspect", path, "--json", "--top", "3").stdout)
+    assert facts["different_pieces"] == len(expected)
+    assert facts["pattern_name"] == "gpt4"
+    assert [entry["count"] for entry in facts["top_pieces"]] == [n for _, n in expected.most_common(3)]
+    tsv, table = tmp_path / "a.tsv", tmp_path / "a.parquet"
+    assert run("export", path, "--to", "tsv", "--out", str(tsv)).returncode == 0
+    assert Counts.from_tsv(tsv) == expected
+    done = run("export", path, "--to", "parquet", "--out", str(table), "--json")
+    assert json.loads(done.stdout)["different_pieces"] == len(expected)
+    columns = parquet.read_table(table).to_pydict()
+    assert dict(zip(columns["piece"], columns["count"], strict=True)) == expected.to_dict()
+    metadata = json.loads(parquet.read_schema(table).metadata[b"merganser"])
+    assert metadata["documents"] == expected.documents
+    wrong = run("export", str(tsv), "--to", "tsv", "--out", "b.tsv")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
+
+
+def test_a_damaged_file_is_not_exported(corpus: Path, tmp_path: Path) -> None:
+    path = merganser.count(corpus, out=tmp_path / "a.counts").path
+    whole = path.read_bytes()
+    path.write_bytes(whole[:5000] + b"?" + whole[5001:])
+    done = run("export", str(path), "--to", "parquet", "--out", str(tmp_path / "a.parquet"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "a.counts is not a usable counts file" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["a.counts"]

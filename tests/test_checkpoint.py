@@ -12,7 +12,7 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kills import VOCAB_SIZE, check_killed_trainings_go_on, command, write_counts
+from killing import VOCAB_SIZE, check_killed_trainings_go_on, training, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
 from merganser.training import TIE_BREAKS
 from merganser.work import MERGES
@@ -123,7 +123,7 @@ def test_kills_change_nothing(tmp_path: Path) -> None:
 def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, tmp_path: Path) -> None:
     write_counts(tmp_path)
     log = tmp_path / "work" / MERGES
-    logged = command("out", "--work-dir", "work", "--checkpoint-every", "0.001")
+    logged = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")
     with subprocess.Popen(logged, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 50):
             time.sleep(0.001)
@@ -134,7 +134,7 @@ def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, 
     assert lines == ["what was done is in work; the same command again goes on there", "stopped"]
     assert 50 < log.read_text().count("\n") < VOCAB_SIZE - 256
     assert not (tmp_path / "out").exists()
-    subprocess.run(command("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
     counts = Counts.load(tmp_path / "all.counts")
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)
 
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    arguments = command("out", "--work-dir", "work", "--checkpoint-every", "0.001")[5:]
+    arguments = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")[5:]
     full = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, *arguments],
         cwd=tmp_path,
@@ -159,6 +159,6 @@ def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
     assert full.returncode == 1
     assert full.stderr.startswith("error: cannot write work/merges.log")
     assert (tmp_path / "work" / MERGES).stat().st_size > 10_000
-    subprocess.run(command("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
     counts = Counts.load(tmp_path / "all.counts")
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)

@@ -1,5 +1,6 @@
 """Ray: a real cluster of a head and two workers gives what this machine gives, whatever is lost."""
 
+import gzip
 import json
 import os
 import signal
@@ -14,7 +15,8 @@ from typing import Any
 
 import merganser
 import pytest
-from merganser import Local, Ray
+from merganser import Local, MerganserWarning, Ray
+from merganser.addresses import Address
 from merganser.corpus import resolve
 from merganser.engines import shards
 from merganser.settings import Settings
@@ -108,6 +110,26 @@ def test_counts_and_tokenizer_are_those_of_this_machine(
     assert (tmp_path / "ray.merganser").read_bytes() == (tmp_path / "local.merganser").read_bytes()
     assert done == sorted(done) and done[0] == 0
     assert done[-1] == sum(file.stat().st_size for file in texts.iterdir())
+
+
+def test_files_of_all_kinds_are_read_by_the_tasks(cluster: Cluster, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = [f"the {n}th duck dives — 潜水 {n * n}" for n in range(3000)]
+    (tmp_path / "in").mkdir()
+    lines = "".join(json.dumps({"body": text}) + "\n" for text in texts).encode()
+    (tmp_path / "in" / "a.jsonl").write_bytes(lines + b"not JSON\n")
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(lines))
+    (tmp_path / "in" / "c.csv").write_text("body\n" + "\n".join(texts) + "\n")
+    parquet.write_table(pa.table({"body": [*texts, None]}), tmp_path / "in" / "d.parquet")
+    address = f"file://{tmp_path / 'in' / 'b.jsonl.gz'}"
+    engine = Ray(cluster.address, tmp_path / "storage", **SMALL)
+    reading: dict[str, Any] = {"text_key": "body", "on_error": "skip"}
+    corpus = [Address(tmp_path / "in"), Address(address)]
+    with pytest.warns(MerganserWarning, match="not JSON|skipped"):
+        there = merganser.count(corpus, **reading, engine=engine)
+    assert same(there, merganser.count(texts * 5))
+    assert (there.skipped.records, there.skipped.files) == (2, 0)
 
 
 def test_a_large_file_is_cut_and_small_ones_go_together(texts: Path) -> None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import merganser
-from killing import SMALL, kill_and_resume, write_corpus
+import pytest
+from killing import SMALL, check_killed_trainings_go_on, kill_and_resume, write_corpus
 
 
 def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
@@ -13,3 +14,8 @@ def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
     kill_and_resume(arguments, 20, out / "tokenizer.merganser")
     assert merganser.load(out) == merganser.train(tmp_path / "a.txt", 2000)
     assert [file.name for file in out.iterdir() if not file.name.startswith(".")] == ["tokenizer.merganser"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_twenty_kills_of_a_merging_change_nothing(seed: int, tmp_path: Path) -> None:
+    check_killed_trainings_go_on(tmp_path, 20, seed)

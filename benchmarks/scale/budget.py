@@ -48,7 +48,9 @@ def section(plan: Plan) -> Section:
         "Wanted: at most 320 MB for counting, at most 3 times the time in all."
     )
     columns = ["what", "memory", "s", "× no limit", "CPU s", "× no limit", "peak MB", "stages, s"]
-    return Section("budget", "Counts that need 2 GB, within 256 MB", note, columns, rows, records, figures=True)
+    return Section(
+        "budget", "Counts that need 2 GB, within 256 MB", note, columns, rows, records, figures=True
+    )
 
 
 def min_stages(runs: list[dict[str, Any]]) -> dict[str, float]:

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20261116
-COMMON = 50_000  # or less where few pieces are wanted: each is two, one at the start of a line and one after a space
+COMMON = 50_000  # fewer where few pieces are wanted: each is two, at the start of a line and after a space
 LETTERS = np.frombuffer(b"etaoinshrdlucmfwypvbgkjqxz", dtype=np.uint8)
 RARE = 9.8  # the mean length of a rare word with the space before it
 WORDS_PER_CHUNK = 1_000_000
 WORDS_PER_DOCUMENT = 10_000
 
-# Measured under the gpt2 pattern: 1.05 million different pieces in the 132 MB of `mixed` (English, code and fifteen
-# languages), 5.5 million in 1 GB. Between two points lies the power 0.82 (Heaps).
+# Measured under the gpt2 pattern: 1.05 million different pieces in the 132 MB of `mixed` (English, code and
+# fifteen languages), 5.5 million in 1 GB. The power between the two is 0.82 (Heaps' law).
 MIXED_SIZE, MIXED_UNIQUE, GROWTH = 132e6, 1.05e6, 0.82
 
 
@@ -34,7 +34,7 @@ def natural(size: int) -> int:
     """How many different pieces natural text of `size` bytes has.
 
     >>> natural(132_000_000), natural(1_000_000_000)
-    (1050000, 5524395)
+    (1050000, 5524827)
     """
     return round(MIXED_UNIQUE * (size / MIXED_SIZE) ** GROWTH)
 

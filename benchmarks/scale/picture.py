@@ -1,7 +1,7 @@
 """The picture of docs/scale.md, from a record: `python3 benchmarks/scale/picture.py RECORD.json`.
 
-Four charts, each with one message, all with logarithmic axes and the same colours: what is blue is counting, what is
-orange is merging; dashed is within the budget.
+Four charts, each with one message, all with logarithmic axes and the same colours: counting is blue, merging
+is orange; dashed is within the budget.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
     size = record["sections"]["size"]["records"]
     unique = record["sections"]["unique"]["records"]
     megabytes = round(unique[0]["bytes"] / 1e6, -1)
-    machine = record["machine"]
+    cpu = record["machine"]["cpu"].split(" (")[0]
     rows = [
         [
             panel(size, "bytes", "seconds", "Time follows the text", "size of the text"),
@@ -56,7 +56,7 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": {
             "text": "What training costs: counting the pieces, and learning 32,000 tokens from them",
-            "subtitle": f"Generated text, {threads} threads, {machine['cpu'].split(' (')[0]}; both axes logarithmic",
+            "subtitle": f"Generated text, {threads} threads, {cpu}; both axes logarithmic",
             "fontSize": 17,
             "offset": 18,
         },
@@ -148,9 +148,7 @@ def labels(points: list[Point], figure: str) -> list[Point]:
     span = math.log(high / low)
     ends = sorted(last.values(), key=lambda point: point["y"])
     heights = spread([math.log(point["y"] / low) / span for point in ends], LABEL)
-    return [
-        point | {"y": low * math.exp(height * span)} for point, height in zip(ends, heights, strict=True)
-    ]
+    return [point | {"y": low * math.exp(height * span)} for point, height in zip(ends, heights, strict=True)]
 
 
 def spread(heights: list[float], gap: float) -> list[float]:

@@ -1,7 +1,7 @@
 """Time and memory against the size of the text, and against its different pieces; and how they grow.
 
-Growth is the slope of a straight line through the logarithms of the points, by least squares: 1 is in proportion, below
-it is better. Of memory, what the interpreter takes before it begins is left out.
+Growth is the slope of a straight line through the logarithms of the points, by least squares: 1 is in
+proportion, less is better. Of memory, what the interpreter takes before it begins is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import measure
 from benchmarks.measure import Job, Measured
 from benchmarks.report import Section, number, seconds
-from benchmarks.scale.plan import Plan, Text
+from benchmarks.scale.plan import BUDGET, Plan, Text
 
 STAGES = {"scale_count": "count", "scale_train": "merge"}
 
@@ -23,8 +23,8 @@ def by_size(plan: Plan) -> list[Section]:
     records = measured(plan, plan.by_size)
     note = (
         "Generated text with as many different pieces as natural text of that size. "
-        f"Count: text → `.counts` file. Merge: that file → {plan.vocab_size:,} tokens. {plan.threads} threads. "
-        "CPU s is the processor time of all threads, in the program and in the system."
+        f"Count: text → `.counts` file. Merge: that file → {plan.vocab_size:,} tokens. "
+        f"{plan.threads} threads. CPU s is the processor time of all threads, that of the system included."
     )
     return [
         table("size", "Against the size of the text", note, records),
@@ -44,7 +44,7 @@ def by_unique(plan: Plan) -> list[Section]:
 
 
 def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
-    """Every text counted and trained from, without a limit and within the budget; all the same, or it ends here."""
+    """Every text counted and trained from, without a limit and within the budget."""
     records = []
     for text in texts:
         out = plan.folder / "text.counts"
@@ -124,7 +124,7 @@ def fits(name: str, title: str, records: list[dict[str, Any]], axis: str) -> Sec
     }
     rows, made = [], []
     for stage in ("count", "merge"):
-        for budget in (None, "256MB"):
+        for budget in (None, BUDGET):
             chosen = [one for one in records if one["stage"] == stage and one["memory"] == budget]
             if len(chosen) < 2:
                 continue
@@ -135,7 +135,10 @@ def fits(name: str, title: str, records: list[dict[str, Any]], axis: str) -> Sec
                 rows.append([f"{stage}, {budget or 'no limit'}", figure, f"{found:.2f}", shown])
                 made.append({"stage": stage, "memory": budget, "figure": figure, "slope": found,
                              "axis": axis, "points": points})  # fmt: skip
-    note = f"y ~ x^slope, least squares on logarithms; x in {axis}, time in s, memory in MB above the interpreter's."
+    note = (
+        "y ~ x^slope, by least squares on logarithms. The points are (x, y): "
+        f"x in {axis}, time in s, memory in MB beyond the interpreter's."
+    )
     return Section(name, title, note, ["what", "figure", "slope", "points"], rows, made)
 
 

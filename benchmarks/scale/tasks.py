@@ -1,7 +1,7 @@
 """The things that are timed, one function each; every one runs alone in a worker process.
 
-Wall clock and processor time (program and system, all threads): where others use the machine too, the latter is
-the better witness. No `memory` means no limit.
+Wall clock and processor time (program and system, all threads): where others use the machine too, the latter
+is the better witness. No `memory` means no limit.
 """
 
 from __future__ import annotations

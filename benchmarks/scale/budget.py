@@ -19,7 +19,7 @@ def section(plan: Plan) -> Section:
     heavy = plan.heavy
     rows: list[list[str]] = []
     records: list[dict[str, Any]] = []
-    with heavy.made() as path:
+    with heavy.made(plan.keep) as path:
         for task in ("scale_count", "scale_command"):
             values: dict[str, Any] = {"path": str(path)}
             if task == "scale_count":

@@ -12,8 +12,8 @@ from benchmarks.scale import generate
 
 BUDGET = "256MB"
 
-# Larger texts are deleted once they are measured.
-KEPT = 1_000_000_000
+# Larger texts are deleted once they are measured, unless someone wants to go on.
+LARGE = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Text:
     unique: int
 
     @contextmanager
-    def made(self) -> Iterator[Path]:
-        """The file, made if need be, and deleted afterwards if it is large."""
+    def made(self, keep: bool) -> Iterator[Path]:
+        """The file, made if need be; if it is large it is deleted afterwards, unless it is to be kept."""
         name = f"scale-{self.size}-{self.unique}.txt"
         path = corpora.made(name, lambda target: generate.write(target, self.size, self.unique))
         yield path
-        if path.stat().st_size > KEPT:
+        if path.stat().st_size > LARGE and not keep:
             path.unlink()
 
 
@@ -44,13 +44,14 @@ class Plan:
     threads: int
     rounds: int
     folder: Path
+    keep: bool = False
 
     def budgets(self, text: Text) -> tuple[str | None, ...]:
         """Without a limit, and within the budget where that changes anything."""
         return (None, BUDGET) if text.unique >= 1_000_000 else (None,)
 
 
-def full(threads: int, rounds: int, vocab_size: int, folder: Path) -> Plan:
+def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -> Plan:
     """8 MB to 4 GB as natural text grows; 600 MB with 10⁵ to 3·10⁷ different pieces."""
     sizes = [s * 10**6 for s in (8, 32, 128, 512, 2_000, 4_000)]
     return Plan(
@@ -61,6 +62,7 @@ def full(threads: int, rounds: int, vocab_size: int, folder: Path) -> Plan:
         threads=threads,
         rounds=rounds,
         folder=folder,
+        keep=keep,
     )
 
 

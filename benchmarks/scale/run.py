@@ -31,6 +31,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small texts, one round; the record is apart")
     parser.add_argument("--only", help=f"comma-separated, of {', '.join(SECTIONS)}")
     parser.add_argument("--repeat", type=int, default=2, help="rounds; the best of each figure counts")
+    parser.add_argument("--keep", action="store_true", help="keep the texts of 2 and 4 GB")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--json", type=Path, help="write the JSON here too")
@@ -54,7 +55,7 @@ def main() -> None:
         todo = (
             plan.quick(threads, vocab_size, folder)
             if arguments.quick
-            else plan.full(threads, arguments.repeat, vocab_size, folder)
+            else plan.full(threads, arguments.repeat, vocab_size, folder, arguments.keep)
         )
         sections = measured(todo, chosen)
     settings = {

@@ -48,7 +48,7 @@ def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
     records = []
     for text in texts:
         out = plan.folder / "text.counts"
-        with text.made() as path:
+        with text.made(plan.keep) as path:
             size = path.stat().st_size
             values = {"path": str(path), "out": str(out)}
             counting = rounds(plan, text, "scale_count", values)

@@ -24,7 +24,7 @@ VERSION = "5.20"
 #: For screens with two dots for every pixel.
 SCALE = 2.0
 
-# A browser refuses whatever the policy does not name: all of the network. Vega makes functions of expressions.
+# A browser refuses what the policy does not name: all of the network. Vega makes functions of expressions.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 )

@@ -47,9 +47,9 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
                   "size of the text"),
         ],
         [
-            panel(unique, "unique", "seconds", f"{megabytes:g} MB of text: merging follows the pieces",
+            panel(unique, "unique", "seconds", f"{megabytes:g} MB of text: merging follows its pieces",
                   "different pieces"),
-            panel(unique, "unique", "memory", "and so does memory, unless it is limited", "different pieces"),
+            panel(unique, "unique", "memory", "… and so does memory, or it keeps to its budget", "different pieces"),
         ],
     ]  # fmt: skip
     threads = record["settings"]["threads"]
@@ -110,7 +110,13 @@ def panel(records: list[dict[str, Any]], axis: str, figure: str, title: str, bel
         "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 8, "fontWeight": "bold"},
         "encoding": {"x": x, "y": y, "color": colour, "text": {"field": "name"}},
     }
-    return {"title": title, "width": WIDTH, "height": HEIGHT, "layer": [lines, names]}
+    subtitle = "peak memory of the process" if figure == "memory" else "wall clock"
+    return {
+        "title": {"text": title, "subtitle": subtitle},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [lines, names],
+    }
 
 
 WITH_BYTES = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks import measure
@@ -40,14 +41,36 @@ def by_unique(plan: Plan) -> list[Section]:
     return [
         table("unique", "Against the number of different pieces", note, records),
         fits("unique growth", "How it grows with the pieces", records, "unique"),
+        adding_up(plan),
     ]
+
+
+def adding_up(plan: Plan) -> Section:
+    """The counts of all these texts, added up: what a node does when many have counted."""
+    files = [counts_file(plan, text) for text in plan.by_unique]
+    values = {"paths": list(map(str, files)), "out": str(plan.folder / "sum.counts"), "memory": None}
+    job = Job(f"sum of {len(files)} counts", "scale_add", values, plan.threads)
+    done = same(measure.interleaved([job], plan.rounds))[0]
+    pieces = sum(text.unique for text in plan.by_unique)
+    size = sum(file.stat().st_size for file in files)
+    one = record(done) | {"pieces": pieces, "bytes": size, "unique": done.runs[0]["unique"]}
+    row = [number(len(files)), number(pieces), number(one["unique"]), number(size / 1e6),
+           seconds(one["seconds"]), seconds(one["processor"]), number(one["peak_mb"])]  # fmt: skip
+    columns = ["files", "pieces in", "different pieces out", "MB", "s", "CPU s", "peak MB"]
+    note = "The `.counts` files of the table above become one, sorted and checked, as a stream."
+    return Section("sum", "Adding counts up", note, columns, [row], [one], figures=True)
+
+
+def counts_file(plan: Plan, text: Text) -> Path:
+    """Where the counts of a text are, as long as the benchmark runs."""
+    return plan.folder / f"{text.size}-{text.unique}.counts"
 
 
 def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
     """Every text counted and trained from, without a limit and within the budget."""
     records = []
     for text in texts:
-        out = plan.folder / "text.counts"
+        out = counts_file(plan, text)
         with text.made(plan.keep) as path:
             size = path.stat().st_size
             values = {"path": str(path), "out": str(out)}
@@ -56,7 +79,6 @@ def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
         values = {"path": str(out), "vocab_size": plan.vocab_size}
         training = rounds(plan, text, "scale_train", values)
         records += [record(one) | {"bytes": size, "unique": unique} for one in (*counting, *training)]
-        out.unlink()
     return records
 
 

@@ -43,6 +43,22 @@ def scale_count(*, path: str, out: str, memory: str | None, threads: int) -> Res
     }
 
 
+def scale_add(*, paths: list[str], out: str, memory: str | None, threads: int) -> Result:
+    """Several `.counts` files → their sum, as at the end of counting on many machines."""
+    import merganser
+
+    engine = merganser.Local(threads=threads, memory=memory or UNLIMITED)
+    processor, wall = time.process_time(), time.perf_counter()
+    counts = merganser.count([Path(path) for path in paths], out=out, engine=engine)
+    return {
+        "seconds": time.perf_counter() - wall,
+        "processor": time.process_time() - processor,
+        "peak_mb": peak_mb(),
+        "unique": len(counts),
+        "digest": hashlib.sha256(Path(out).read_bytes()).hexdigest(),
+    }
+
+
 def scale_train(*, path: str, vocab_size: int, memory: str | None, threads: int) -> Result:
     """A `.counts` file → a tokenizer."""
     import merganser
@@ -88,6 +104,7 @@ def scale_command(*, path: str, vocab_size: int, memory: str | None, threads: in
 
 TASKS: dict[str, Callable[..., Result]] = {
     "scale_count": scale_count,
+    "scale_add": scale_add,
     "scale_train": scale_train,
     "scale_command": scale_command,
 }

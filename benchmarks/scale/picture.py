@@ -49,7 +49,8 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
         [
             panel(unique, "unique", "seconds", f"{megabytes:g} MB of text: merging follows its pieces",
                   "different pieces"),
-            panel(unique, "unique", "memory", "… and so does memory, or it keeps to its budget", "different pieces"),
+            panel(unique, "unique", "memory", "… and so does memory, or it keeps to its budget",
+                  "different pieces"),
         ],
     ]  # fmt: skip
     threads = record["settings"]["threads"]

@@ -30,7 +30,7 @@ def section(plan: Plan) -> Section:
                 Job(f"{task}, {budget or 'no limit'}", task, values | {"memory": budget}, plan.threads)
                 for budget in (None, BUDGET)
             ]
-            done = series.same(measure.interleaved(jobs, plan.rounds))
+            done = series.same(measure.interleaved(jobs, plan.turns(heavy)))
             free, within = (series.record(one) for one in done)
             free["stages"], within["stages"] = (min_stages(one.runs) for one in done)
             label = "counting alone" if task == "scale_count" else "`merganser train`"

@@ -15,6 +15,9 @@ BUDGET = "256MB"
 # Larger texts are deleted once they are measured, unless someone wants to go on.
 LARGE = 1_000_000_000
 
+# From so many pieces on, a task takes half a minute.
+MANY = 5_000_000
+
 
 @dataclass(frozen=True)
 class Text:
@@ -49,6 +52,10 @@ class Plan:
     def budgets(self, text: Text) -> tuple[str | None, ...]:
         """Without a limit, and within the budget where that changes anything."""
         return (None, BUDGET) if text.unique >= 1_000_000 else (None,)
+
+    def turns(self, text: Text) -> int:
+        """How often: what takes long evens out its own noise, and is done less often."""
+        return self.rounds if text.unique < MANY else max(1, self.rounds // 3)
 
 
 def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -> Plan:

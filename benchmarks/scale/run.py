@@ -30,7 +30,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="small texts, one round; the record is apart")
     parser.add_argument("--only", help=f"comma-separated, of {', '.join(SECTIONS)}")
-    parser.add_argument("--repeat", type=int, default=2, help="rounds; the best of each figure counts")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="rounds, a third of them for the large texts; the best counts"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the texts of 2 and 4 GB")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--vocab-size", type=int, default=32_000)
@@ -60,7 +62,7 @@ def main() -> None:
         sections = measured(todo, chosen)
     settings = {
         "size": f"{NAME}-quick" if arguments.quick else NAME,
-        "repeat": todo.rounds,
+        "repeat": f"{todo.rounds} ({todo.turns(todo.heavy)} from {plan.MANY:,} pieces on)",
         "threads": threads,
         "vocab_size": vocab_size,
         "command": " ".join(["python3 benchmarks/scale/run.py", *sys.argv[1:]]),

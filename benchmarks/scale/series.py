@@ -50,7 +50,7 @@ def adding_up(plan: Plan) -> Section:
     files = [counts_file(plan, text) for text in plan.by_unique]
     values = {"paths": list(map(str, files)), "out": str(plan.folder / "sum.counts"), "memory": None}
     job = Job(f"sum of {len(files)} counts", "scale_add", values, plan.threads)
-    done = same(measure.interleaved([job], plan.rounds))[0]
+    done = same(measure.interleaved([job], plan.turns(plan.by_unique[-1])))[0]
     pieces = sum(text.unique for text in plan.by_unique)
     size = sum(file.stat().st_size for file in files)
     one = record(done) | {"pieces": pieces, "bytes": size, "unique": done.runs[0]["unique"]}
@@ -93,7 +93,7 @@ def rounds(plan: Plan, text: Text, task: str, values: dict[str, Any]) -> list[Me
         )
         for budget in plan.budgets(text)
     ]
-    return same(measure.interleaved(jobs, plan.rounds))
+    return same(measure.interleaved(jobs, plan.turns(text)))
 
 
 def same(done: list[Measured]) -> list[Measured]:

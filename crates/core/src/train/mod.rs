@@ -150,7 +150,9 @@ pub fn train(
         let size = source.size(settings.min_piece_count, progress)?;
         // The counts have a number and an end for each piece, and training a place in their order.
         let needed = size.bytes + 20 * size.pieces + BYTES_A_SLOT * (size.bytes + size.pieces);
-        if needed > limit.memory {
+        // Positions in memory have 32 bits.
+        let countable = size.bytes + size.pieces < symbols::END as u64 - 1;
+        if needed > limit.memory || !countable {
             let room = Room::within(limit.memory, limit.folder);
             return train_beyond(source, settings, log, room, progress);
         }

@@ -1,0 +1,86 @@
+"""How much of everything, and the texts by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import corpora
+from benchmarks.scale import generate
+
+BUDGET = "256MB"
+
+# Larger texts are deleted once they are measured, unless someone wants to go on.
+LARGE = 1_000_000_000
+
+# From so many pieces on, a task takes half a minute.
+MANY = 5_000_000
+
+
+@dataclass(frozen=True)
+class Text:
+    """A generated text: about so many bytes, with about so many different pieces."""
+
+    size: int
+    unique: int
+
+    @contextmanager
+    def made(self, keep: bool) -> Iterator[Path]:
+        """The file, made if need be; if it is large it is deleted afterwards, unless it is to be kept."""
+        name = f"scale-{self.size}-{self.unique}.txt"
+        path = corpora.made(name, lambda target: generate.write(target, self.size, self.unique))
+        yield path
+        if path.stat().st_size > LARGE and not keep:
+            path.unlink()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The texts of both series, and the one whose counts need 2 GB."""
+
+    by_size: tuple[Text, ...]
+    by_unique: tuple[Text, ...]
+    heavy: Text
+    vocab_size: int
+    threads: int
+    rounds: int
+    folder: Path
+    keep: bool = False
+
+    def budgets(self, text: Text) -> tuple[str | None, ...]:
+        """Without a limit, and within the budget where that changes anything."""
+        return (None, BUDGET) if text.unique >= 1_000_000 else (None,)
+
+    def turns(self, text: Text) -> int:
+        """How often: what takes long evens out its own noise, and is done less often."""
+        return self.rounds if text.unique < MANY else max(1, self.rounds // 3)
+
+
+def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -> Plan:
+    """8 MB to 4 GB as natural text grows; 600 MB with 10⁵ to 3·10⁷ different pieces."""
+    sizes = [s * 10**6 for s in (8, 32, 128, 512, 2_000, 4_000)]
+    return Plan(
+        by_size=tuple(Text(size, generate.natural(size)) for size in sizes),
+        by_unique=tuple(Text(600_000_000, n * 10**5) for n in (1, 10, 30, 100, 300)),
+        heavy=Text(700_000_000, 35_000_000),
+        vocab_size=vocab_size,
+        threads=threads,
+        rounds=rounds,
+        folder=folder,
+        keep=keep,
+    )
+
+
+def quick(threads: int, vocab_size: int, folder: Path) -> Plan:
+    """The same in small: does everything run?"""
+    return Plan(
+        by_size=tuple(Text(size, generate.natural(size)) for size in (2_000_000, 8_000_000)),
+        by_unique=(Text(20_000_000, 100_000), Text(20_000_000, 1_000_000)),
+        heavy=Text(24_000_000, 1_200_000),
+        vocab_size=vocab_size,
+        threads=threads,
+        rounds=1,
+        folder=folder,
+    )

@@ -1,0 +1,109 @@
+"""Charts: pictures and pages from a specification, without a network."""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from merganser import SettingsError, WriteError, charts
+
+SPEC: dict[str, Any] = {
+    "title": "Größe",
+    "data": {"values": [{"n": 1, "seconds": 0.5, "url": "https://example.org"}, {"n": 10, "seconds": 4}]},
+    "mark": "line",
+    "encoding": {
+        "x": {"field": "n", "type": "quantitative", "scale": {"type": "log"}},
+        "y": {"field": "seconds", "type": "quantitative"},
+    },
+    "width": 200,
+    "height": 100,
+}
+
+
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height, which stand at the beginning of every PNG."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+def test_one_specification_becomes_all_three(tmp_path: Path) -> None:
+    paths = [tmp_path / f"chart{kind}" for kind in (".png", ".svg", ".html")]
+    charts.save(SPEC, *paths)
+    assert sorted(tmp_path.iterdir()) == sorted(paths), "and nothing else"
+    width, height = size(paths[0].read_bytes())
+    assert 400 < width < 700
+    assert 200 < height < 500
+    assert "Größe" in paths[1].read_text("utf-8")
+    assert "Größe" in paths[2].read_text("utf-8")
+
+
+def test_scale_is_dots_for_every_unit() -> None:
+    one, three = size(charts.png(SPEC, scale=1)), size(charts.png(SPEC, scale=3))
+    assert three == (3 * one[0], 3 * one[1])
+
+
+def test_drawn_the_same_every_time() -> None:
+    assert charts.svg(SPEC) == charts.svg(SPEC)
+    assert charts.png(SPEC) == charts.png(SPEC)
+
+
+def test_the_page_fetches_nothing() -> None:
+    page = charts.html(SPEC)
+    assert len(page) > 500_000, "Vega is in it"
+    assert "default-src 'none'" in page, "and a browser would refuse to fetch anything"
+    assert not re.search(r"\b(import\s*\(?|from)\s*[\"']https?:", page)
+    beside = re.sub(r"(?s)<script>.*?</script>", "", page).replace("http-equiv", "")
+    assert not re.search(r"http|\ssrc\s*=|\shref\s*=|<link", beside)
+
+
+def test_no_text_in_the_data_ends_the_page() -> None:
+    evil = "</script><script src='https://example.org'></script><!--"
+    page = charts.html({"data": {"values": [{"n": evil}]}, "mark": "bar"})
+    assert page.count("</script") == 2
+    literal = re.search(r'vegaEmbed\("#chart", (.*), \{"config"', page)
+    assert literal
+    assert json.loads(literal[1])["data"]["values"] == [{"n": evil}], "and it is what it was"
+
+
+def test_what_the_specification_says_goes_before_the_look() -> None:
+    assert 'fill="white"' in charts.svg(SPEC)
+    assert 'fill="#123456"' in charts.svg(SPEC | {"background": "#123456"})
+
+
+@pytest.mark.parametrize("draw", [charts.svg, charts.png, charts.html])
+def test_data_from_elsewhere_are_refused(draw: Any) -> None:
+    layer = {"data": {"url": "http://127.0.0.1:9/data.json"}, "mark": "bar"}
+    with pytest.raises(SettingsError, match=r"would fetch 'http://127\.0\.0\.1:9/data\.json'"):
+        draw({"layer": [layer]})
+
+
+def test_not_a_specification() -> None:
+    with pytest.raises(SettingsError, match="not a Vega-Lite specification"):
+        charts.svg({"mark": "no such mark", "encoding": 7})
+
+
+def test_a_scale_out_of_bounds() -> None:
+    with pytest.raises(SettingsError, match="scale is a number above 0"):
+        charts.png(SPEC, scale=0)
+
+
+def test_one_name_that_is_not_known_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"chart\.pdf: a chart is saved as"):
+        charts.save(SPEC, tmp_path / "chart.svg", tmp_path / "chart.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="cannot write"):
+        charts.save(SPEC, tmp_path / "nowhere" / "chart.svg")
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['vl_convert'] = None; import merganser.charts as charts; charts.svg({})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "drawing charts needs vl_convert: pip install 'merganser[plot]'" in done.stderr

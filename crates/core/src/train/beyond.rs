@@ -272,28 +272,30 @@ impl<'a> Beyond<'a> {
             merges.push(*merge, &self.vocabulary);
             progress.advance(1);
         }
-        if !batch.is_empty() {
-            self.on_all(&blocks, progress, |_, block| {
-                let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
-                self.shelves.read(block, |weight, tokens| {
-                    if passing.apply(tokens, &mut merged) {
-                        self.for_each_sum(&merged, |_, _, sum| adder.add(sum, weight));
-                        self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
-                    }
-                    Ok(())
-                })
-            })?;
-        }
-        // Only now are all sums known, and so the shelves.
         let most = batch.last().map_or(floor - 1, |last| last.count);
+        let place = |placer: &mut Placer, weight, tokens: &[u32]| {
+            self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
+        };
+        // A piece that stays as it is can be put back at once: the sums of its pairs are still to fall, if anything.
+        // A new pair's sum is known when all pieces have passed.
         self.on_all(&blocks, progress, |placer, block| {
-            let mut merged = Vec::new();
+            let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
             self.shelves.read(block, |weight, tokens| {
-                let tokens = if passing.apply(tokens, &mut merged) { &merged } else { tokens };
-                self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
+                if !passing.apply(tokens, &mut merged) {
+                    return place(placer, weight, tokens);
+                }
+                // Added before it is taken away, so that no sum is ever too low for another thread.
+                self.for_each_sum(&merged, |_, _, sum| adder.add(sum, weight));
+                self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
+                placer.put(UNSORTED, weight, &merged)
             })
         })?;
         self.shelves.free(blocks);
+        let changed = self.shelves.take(UNSORTED);
+        self.on_all(&changed, progress, |placer, block| {
+            self.shelves.read(block, |weight, tokens| place(placer, weight, tokens))
+        })?;
+        self.shelves.free(changed);
         Ok(())
     }
 

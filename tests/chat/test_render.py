@@ -5,8 +5,6 @@ from typing import Any
 import merganser
 import pytest
 from conversations import BAD, GOOD, name, prompted, rendered
-from hypothesis import given
-from hypothesis import strategies as st
 from merganser import Tokenizer
 from merganser.chat import SPECIAL_TOKENS, Chat, ChatError, Template
 
@@ -91,23 +89,3 @@ def test_another_set_of_special_tokens_is_a_template() -> None:
     for wrong in ("", None, 3):
         with pytest.raises(ChatError, match="user_end of a template"):
             Template(user_end=wrong)  # type: ignore[arg-type]
-
-
-fragments = st.lists(
-    st.sampled_from([*SPECIAL_TOKENS, "<|", "|>", "<|bos", "user_", "end|>", "_start", "|", " a", "é", "\n"])
-).map("".join)
-
-
-@given(fragments, fragments, fragments, fragments)
-def test_no_text_forges_a_special_token(system: str, user: str, call: str, output: str) -> None:
-    parts = [{"type": "python", "text": call}, {"type": "python_output", "text": output}]
-    messages = [
-        {"role": "system", "content": system},
-        {"role": "user", "content": user},
-        {"role": "assistant", "content": [*parts, {"type": "text", "text": user}]},
-    ]
-    first_special = min(TRAINED.special_tokens.values())
-    ids, _ = Chat(TRAINED).render(messages, None)
-    found = [TRAINED.token_bytes(id).decode() for id in ids if id >= first_special]
-    bos, user_start, user_end, assistant_start, assistant_end, *tools = SPECIAL_TOKENS
-    assert found == [bos, user_start, user_end, assistant_start, *tools, assistant_end]

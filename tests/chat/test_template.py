@@ -8,8 +8,11 @@ import merganser
 import pytest
 from conversations import BAD, GOOD, name
 from hypothesis import given
+from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from merganser.chat import NANOCHAT, Chat, Template
+from merganser import Tokenizer
+from merganser.chat import NANOCHAT, Chat, ChatError, Template
+from merganser.chat.render import PART_TYPES
 from strategies import texts
 
 TEXT = "What is 2+2? The answer is 4. the cat sat\n\n 안녕 你好 " * 3
@@ -95,3 +98,40 @@ def test_any_template_is_quoted() -> None:
     ids, _ = Chat(tokenizer, template).render(messages)
     for render in compiled(template):
         assert tokenizer.encode(render(messages=messages), allowed_special="all") == ids
+
+
+# Two tokens in all the places, since more would nearly always overlap.
+two_tokens = st.lists(st.text("ab<", min_size=2, max_size=4), min_size=2, max_size=2)
+templates = two_tokens.map(lambda tokens: Template(*(tokens * 5)[:9], system_joint="b"))
+
+
+@given(templates, st.lists(st.text("ab<", max_size=4), min_size=4, max_size=4))
+def test_overlapping_special_tokens_are_refused_or_harmless(template: Template, said: list[str]) -> None:
+    try:
+        (render, _) = compiled(template)
+    except ChatError as error:
+        assert "do not overlap" in str(error)
+        return
+    specials = {token: 256 + nth for nth, token in enumerate(template.special_tokens)}
+    tokenizer = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens=specials)
+    parts = [{"type": type, "text": text} for type, text in zip(PART_TYPES, said, strict=False)]
+    messages = [
+        {"role": "system", "content": said[0]},
+        {"role": "user", "content": said[1]},
+        {"role": "assistant", "content": [*parts, *parts]},
+        {"role": "user", "content": said[2]},
+        {"role": "assistant", "content": said[3]},
+    ]
+    try:
+        text = render(messages=messages)
+    except jinja2.TemplateError:
+        return
+    assert (
+        tokenizer.encode(text, allowed_special="all") == Chat(tokenizer, template).render(messages, None)[0]
+    )
+
+
+def test_special_tokens_that_text_completes_are_refused() -> None:
+    for bos, user_start in (("<a>", "<a>b"), ("<a>", "x<a>y"), ("<a>", "b<"), ("aXa", "<u>")):
+        with pytest.raises(ChatError, match="could make up"):
+            Template(bos=bos, user_start=user_start).to_jinja()

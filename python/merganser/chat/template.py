@@ -52,14 +52,27 @@ class Template:
         """The same as a chat template of Hugging Face.
 
         It takes what `Chat.render` takes, and refuses the same. Its result is a string in which special
-        tokens are special, so it also refuses text that holds one, which `Chat` renders as text.
+        tokens are special, so it also refuses text that holds one, which `Chat` renders as text. Special
+        tokens that text beside a marker could make up with it ("<a>" and "<a>b") are a `ChatError`.
 
         >>> "<|user_start|>" in Template().to_jinja()
         True
         """
+        self._check_markers_stay_whole()
         values = {**vars(self), "specials": self.special_tokens}
         # Jinja's strings are Python's, and JSON's are among them as long as nothing needs a surrogate pair.
         return re.sub(r"\$(\w+)\$", lambda name: json.dumps(values[name[1]], ensure_ascii=False), _JINJA)
+
+    def _check_markers_stay_whole(self) -> None:
+        """Whether, in a string, text before or behind a marker could make up a special token with it."""
+        for special in self.special_tokens:
+            for marker in self.special_tokens:
+                within = marker != special and marker in special
+                if within or any(marker.startswith(special[cut:]) for cut in range(1, len(special))):
+                    raise ChatError(
+                        f"in a Jinja template, text beside {marker!r} could make up {special!r}; "
+                        "choose special tokens that do not overlap"
+                    )
 
 
 NANOCHAT = Template()

@@ -15,6 +15,7 @@ from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
 from merganser.engines.ray import Ray
 from merganser.errors import (
+    ChatError,
     CheckpointError,
     CorpusError,
     CountsError,
@@ -38,6 +39,7 @@ from merganser.tokens import Tokens
 from merganser.training import train
 
 __all__ = [
+    "ChatError",
     "CheckpointError",
     "CorpusError",
     "Counts",

@@ -11,6 +11,7 @@ MerganserError
 │   └── FormatError     a tokenizer file that cannot be used
 ├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
 ├── DecodeError         ids that cannot be decoded as asked                   (also ValueError)
+├── ChatError           a conversation that cannot be rendered                (also ValueError)
 ├── EngineError         a cluster that cannot be reached, or that lost a task
 ├── WriteError          a file that could not be written                      (also OSError)
 └── InternalError       a bug in merganser
@@ -21,6 +22,7 @@ The message always says what to do. The Rust core raises these by name.
 """
 
 __all__ = [
+    "ChatError",
     "CheckpointError",
     "CorpusError",
     "CountsError",
@@ -81,6 +83,10 @@ class EncodeError(MerganserError, ValueError):
 
 class DecodeError(MerganserError, ValueError):
     """Some ids cannot be decoded as asked."""
+
+
+class ChatError(MerganserError, ValueError):
+    """A conversation cannot be rendered, or not with this template or tokenizer."""
 
 
 class EngineError(MerganserError):

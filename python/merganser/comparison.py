@@ -1,0 +1,136 @@
+"""Comparison: how many tokens several tokenizers make of the same corpora.
+
+A corpus is counted once for each pattern, and every different piece is encoded once for each tokenizer: the
+numbers are those of encoding it all, as what becomes of a piece depends on nothing else. So it costs what
+`count` costs. It loses to encoding where nearly every piece is different.
+
+Special tokens in the text are ordinary text here, and separators of documents are no part of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from merganser.corpus import STDIN, Source
+from merganser.counts import Counts, count
+from merganser.engines.local import Local, ProgressCallback
+from merganser.errors import CorpusError, SettingsError
+from merganser.reading import ReadingOptions
+from merganser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: The name of the row that adds up all corpora.
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tokenizer on one corpus."""
+
+    corpus: str
+    tokenizer: str
+    vocab_size: int
+    bytes: int
+    tokens: int
+    #: Tokens as against those of the first tokenizer: -0.1 is a tenth less.
+    relative: float
+
+    @property
+    def bytes_per_token(self) -> float:
+        return self.bytes / self.tokens
+
+
+def compare(
+    tokenizers: Mapping[str, Tokenizer],
+    on: Mapping[str, Source],
+    *,
+    engine: Local | None = None,
+    progress: ProgressCallback | None = None,
+    **reading: "Unpack[ReadingOptions]",
+) -> list[Row]:
+    """A row for each tokenizer on each corpus, and on all of them together where there are several.
+
+    tokenizers, on: by the names that they have in the rows. The first tokenizer is what the others are
+        measured by.
+
+    >>> import merganser
+    >>> texts = ["low lower lowest"] * 9
+    >>> trained = {str(size): merganser.train(texts, size) for size in (256, 260)}
+    >>> [(row.tokenizer, row.tokens, f"{row.relative:+.0%}") for row in compare(trained, {"low": texts})]
+    [('256', 144, '+0%'), ('260', 54, '-62%')]
+    """
+    if not tokenizers or not on:
+        raise SettingsError("name at least one tokenizer and one corpus to compare them on")
+    engine = engine or Local()
+    patterns = {tokenizer.pattern: tokenizer.pattern_name for tokenizer in tokenizers.values()}
+    if len(patterns) > 1:
+        for name, source in on.items():
+            _refuse_what_is_read_once(name, source)
+    totals: dict[str, list[tuple[int, int]]] = {}
+    for corpus, source in on.items():
+        counted = {
+            pattern: count(
+                source,
+                pattern=preset or pattern,
+                special_tokens=(),
+                engine=engine,
+                progress=progress,
+                **reading,
+            )
+            for pattern, preset in patterns.items()
+        }
+        totals[corpus] = [
+            _total(tokenizer, counted[tokenizer.pattern], corpus) for tokenizer in tokenizers.values()
+        ]
+    if len(on) > 1:
+        columns = zip(*totals.values(), strict=True)
+        totals[_unused(ALL, on)] = [
+            (sum(size for size, _ in column), sum(tokens for _, tokens in column)) for column in columns
+        ]
+    return list(_rows(tokenizers, totals))
+
+
+def _rows(tokenizers: Mapping[str, Tokenizer], totals: Mapping[str, list[tuple[int, int]]]) -> Iterator[Row]:
+    for corpus, made in totals.items():
+        first = made[0][1]
+        for (name, tokenizer), (size, tokens) in zip(tokenizers.items(), made, strict=True):
+            yield Row(corpus, name, tokenizer.vocab_size, size, tokens, tokens / first - 1)
+
+
+def _total(tokenizer: Tokenizer, counts: Counts, corpus: str) -> tuple[int, int]:
+    """Bytes and tokens of all pieces."""
+    # This one takes every text as one piece: alone, a piece might be split once more.
+    whole = Tokenizer(tokenizer.mergeable_ranks, pattern="(?s).+")
+    size = tokens = 0
+    texts: list[str] = []
+    times: list[int] = []
+    for piece, seen in counts.to_dict().items():
+        size += seen * len(piece)
+        try:
+            texts.append(piece.decode())
+        except UnicodeDecodeError:  # a byte that is not UTF-8 is a piece of its own, and has a token
+            tokens += seen
+        else:
+            times.append(seen)
+    # Python's integers: the sum of large counts must not overflow.
+    tokens += sum(map(int.__mul__, times, whole.count_tokens(texts)))
+    if not tokens:
+        raise CorpusError(f"{corpus} holds no text to compare on; check the path, the glob and the separator")
+    return size, tokens
+
+
+def _refuse_what_is_read_once(name: str, source: Source) -> None:
+    text = str(source) if not isinstance(source, Iterator) else None
+    if text in (STDIN, None):
+        raise SettingsError(
+            f"{name} can be read only once, and these tokenizers split text in different ways; "
+            "pass a file, or a list of documents"
+        )
+
+
+def _unused(name: str, names: Mapping[str, object]) -> str:
+    while name in names:
+        name = f"{name} together"
+    return name

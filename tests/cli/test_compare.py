@@ -1,0 +1,86 @@
+"""merganser compare: the same numbers as a table, as Markdown and as JSON."""
+
+import json
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser.cli import main
+
+TEXT = "the cat sat on the mat with the other cat\n" * 20
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("news.txt").write_text(TEXT)
+    Path("code.txt").write_text("if cat: sat(mat)\n" * 9)
+    merganser.train([TEXT], 270).save("a.merganser")
+    merganser.train([TEXT], 256).save("b.merganser")
+    return tmp_path
+
+
+def test_json_has_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "a.merganser", "b.merganser", "--on", "news.txt", "code.txt", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["corpus"], row["tokenizer"]) for row in rows] == [
+        (corpus, name)
+        for corpus in ("news.txt", "code.txt", "all")
+        for name in ("a.merganser", "b.merganser")
+    ]
+    tokens = len(merganser.load("a.merganser").encode(TEXT))
+    assert rows[0] == {
+        "corpus": "news.txt",
+        "tokenizer": "a.merganser",
+        "vocab_size": 270,
+        "bytes": len(TEXT),
+        "tokens": tokens,
+        "relative": 0.0,
+        "bytes_per_token": len(TEXT) / tokens,
+    }
+    assert rows[1]["tokens"] == len(TEXT)
+    assert rows[1]["relative"] == len(TEXT) / tokens - 1
+
+
+def test_corpora_may_be_named_in_any_way(capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for arguments in (
+        ["a.merganser", "b.merganser", "--on", "news.txt", "code.txt", "--threads", "1"],
+        ["--on", "news.txt", "--on", "code.txt", "--threads", "2", "a.merganser", "b.merganser"],
+        ["a.merganser", "b.merganser", "--on=news.txt", "--on=code.txt"],
+    ):
+        assert main(["compare", *arguments]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] == told[2]
+    lines = told[0].splitlines()
+    assert lines[0].split()[:4] == ["corpus", "tokenizer", "vocabulary", "tokens"]
+    assert lines[1].split() == ["news.txt", "a.merganser", "270", *lines[1].split()[3:5], "+0.0%"]
+    assert lines[2].split()[2:5] == ["256", "840", "1.000"]
+    assert [line for line in lines if not line] == ["", ""]
+
+
+def test_markdown_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x|y.txt").write_text(TEXT)
+    assert main(["compare", "a.merganser", "--on", "x|y.txt", "--markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "| --- | --- | ---: | ---: | ---: | ---: |"
+    assert lines[2].startswith(r"| x\|y.txt | a.merganser | 270 | ")
+
+
+def test_a_file_of_ranks_is_named_with_its_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    import base64
+
+    ranks = (b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    Path("bytes.tiktoken").write_bytes(b"".join(ranks))
+    assert main(["compare", "bytes.tiktoken@gpt2", "--on", "news.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["tokens"] == len(TEXT)
+    assert main(["compare", "bytes.tiktoken", "--on", "news.txt"]) == 1
+    assert "pass pattern=" in capsys.readouterr().err
+
+
+def test_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "a.merganser", "--on", "gone.txt"]) == 1
+    assert "gone.txt" in capsys.readouterr().err
+    assert main(["compare", "gone.merganser", "--on", "news.txt"]) == 1
+    assert "gone.merganser" in capsys.readouterr().err
+    assert main(["compare", "a.merganser"]) == 2

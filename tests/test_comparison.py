@@ -1,0 +1,64 @@
+"""Comparison: the numbers are those of encoding everything."""
+
+from pathlib import Path
+
+import merganser
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser.comparison import compare
+from strategies import texts
+
+TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
+TOKENIZERS = {
+    pattern: merganser.train([TEXT], 262, pattern=pattern, special_tokens=["<|end|>"])
+    # The last two look around: what they make of a piece alone is something else.
+    for pattern in ("gpt4", "gpt2", "o200k", r"(?<=\s)\w+|\w|\s+|\S", r"\w+(?=\s)|\w|\W+")
+}
+
+
+@given(st.lists(texts.filter(bool), min_size=1))
+def test_as_many_tokens_as_encoding_makes(documents: list[str]) -> None:
+    documents = [document.replace("<|endoftext|>", "") or "a" for document in documents]
+    rows = compare(TOKENIZERS, {"one": [*documents, "<|end|>  x "], "two": [TEXT]})
+    assert [(row.corpus, row.tokenizer) for row in rows] == [
+        (corpus, name) for corpus in ("one", "two", "all") for name in TOKENIZERS
+    ]
+    for row in rows:
+        told = {"one": [*documents, "<|end|>  x "], "two": [TEXT], "all": [*documents, "<|end|>  x ", TEXT]}
+        tokenizer = TOKENIZERS[row.tokenizer]
+        ids = [tokenizer.encode_ordinary(document) for document in told[row.corpus]]
+        assert row.tokens == sum(map(len, ids))
+        assert row.bytes == sum(len(document.encode()) for document in told[row.corpus])
+        first = next(other for other in rows if other.corpus == row.corpus)
+        assert row.relative == row.tokens / first.tokens - 1
+        assert row.bytes_per_token == row.bytes / row.tokens
+        assert row.vocab_size == tokenizer.vocab_size
+
+
+def test_bytes_that_are_no_text_are_a_token_each() -> None:
+    (row,) = compare({"a": TOKENIZERS["gpt4"]}, {"broken": [b"the \xff\xff\xe4\xb8 cat"]})
+    assert row.bytes == 12
+    assert row.tokens == 4 + sum(len(TOKENIZERS["gpt4"].encode(text)) for text in ("the ", " cat"))
+
+
+def test_what_is_read_once_serves_one_pattern() -> None:
+    one = {"a": TOKENIZERS["gpt4"]}
+    assert compare(one, {"texts": iter([TEXT])}) == compare(one, {"texts": [TEXT]})
+    for source in (iter([TEXT]), "-", Path("-")):
+        with pytest.raises(merganser.SettingsError, match="texts can be read only once"):
+            compare(TOKENIZERS, {"texts": source})
+
+
+def test_nothing_to_compare_is_an_error() -> None:
+    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus"):
+        compare({}, {"texts": [TEXT]})
+    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus"):
+        compare(TOKENIZERS, {})
+    with pytest.raises(merganser.CorpusError, match="void holds no text"):
+        compare(TOKENIZERS, {"void": [""]})
+
+
+def test_a_corpus_may_be_called_all() -> None:
+    rows = compare({"a": TOKENIZERS["gpt4"]}, {"all": ["a"], "b": ["b"]})
+    assert [row.corpus for row in rows] == ["all", "b", "all together"]

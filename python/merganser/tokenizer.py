@@ -14,12 +14,15 @@ from merganser.errors import SettingsError
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import tiktoken
     from typing_extensions import Unpack
 
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
+    from merganser.exporting import ExportFormat
     from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
@@ -184,6 +187,17 @@ class Tokenizer(_core.Tokenizer):
             buffer_size=buffer_size,
             **reading,
         ).tokens
+
+    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
+        """Writes the tokenizer as the files of another library, and gives their paths.
+
+        format: "gpt2" (a folder with `vocab.json` and `merges.txt`).
+
+        A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
+        """
+        from merganser import exporting
+
+        return exporting.export(self, path, format)
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""

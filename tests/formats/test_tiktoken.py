@@ -176,7 +176,7 @@ def test_the_wrong_line_is_named_in_a_long_file(file: Path) -> None:
         merganser.load(file, pattern="gpt4")
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"{}", b"PK\x03\x04", b"merganser", b"\x80\x04"])
+@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"PK\x03\x04", b"merganser", b"\x80\x04"])
 def test_what_has_no_known_format_is_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(FormatError, match="neither a merganser tokenizer nor"):

@@ -1,7 +1,8 @@
 """Exporting: a tokenizer as the files of another library.
 
 What is to be written is made in memory and read back first: only if that is the same tokenizer do files
-appear, each whole or not at all. A format that cannot hold the tokenizer exactly refuses it with an `ExportError`.
+appear, each whole or not at all. A format that cannot hold the tokenizer exactly refuses it with an
+`ExportError`.
 """
 
 import os
@@ -15,7 +16,7 @@ from merganser.formats import BadFile
 if TYPE_CHECKING:
     from merganser.tokenizer import Tokenizer
 
-ExportFormat: TypeAlias = Literal["gpt2"]
+ExportFormat: TypeAlias = Literal["huggingface", "gpt2"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
 
@@ -23,7 +24,8 @@ def export(tokenizer: "Tokenizer", path: str | os.PathLike[str], format: ExportF
     """Writes the files of a format; gives their paths."""
     if format not in FORMATS:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
-    return _write_folder(Path(path), _gpt2(tokenizer))
+    contents = _huggingface if format == "huggingface" else _gpt2
+    return _write_folder(Path(path), contents(tokenizer))
 
 
 def _gpt2(tokenizer: "Tokenizer") -> dict[str, bytes]:
@@ -35,6 +37,18 @@ def _gpt2(tokenizer: "Tokenizer") -> dict[str, bytes]:
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
     _check("gpt2", (ranks, specials) == (tokenizer.mergeable_ranks, tokenizer.special_tokens))
+    return files
+
+
+def _huggingface(tokenizer: "Tokenizer") -> dict[str, bytes]:
+    from merganser.formats import huggingface
+
+    files = huggingface.contents(tokenizer)
+    try:
+        back = huggingface.parse(files[huggingface.FILE])
+    except BadFile as bad:
+        raise ExportError(f"the export {bad}") from None
+    _check("huggingface", back == tokenizer)
     return files
 
 

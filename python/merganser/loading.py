@@ -3,20 +3,21 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from merganser._core import preset_names
 from merganser.errors import FormatError, MerganserError, SettingsError, TokenizerError
-from merganser.formats import BadFile, gpt2, native
+from merganser.formats import BadFile, gpt2, huggingface, native
 from merganser.formats import tiktoken as ranks
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import tiktoken
+    import tokenizers
 
 
 def load(
-    source: "str | os.PathLike[str] | tiktoken.Encoding",
+    source: "str | os.PathLike[str] | tiktoken.Encoding | tokenizers.Tokenizer",
     *,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
@@ -24,8 +25,10 @@ def load(
     """Reads a tokenizer.
 
     source: a file that `Tokenizer.save` wrote, or the folder that holds it; a `.tiktoken` file of ranks;
-        GPT-2's `vocab.json` or `merges.txt`, which stand side by side, or their folder; or a live
-        `tiktoken.Encoding`. Which format a file has is read from the file, not from its name.
+        GPT-2's `vocab.json` or `merges.txt`, which stand side by side, or their folder;
+        Hugging Face's `tokenizer.json` of the byte-level BPE kind, or its folder; or a live
+        `tiktoken.Encoding` or `tokenizers.Tokenizer`. Which format a file has is read from the
+        file, not from its name.
     pattern, special_tokens: what a file of ranks does not say. It needs a pattern: a preset's name or a
         regular expression. GPT-2's files need the pattern only. All other sources say both themselves, and
         giving them is an error.
@@ -38,14 +41,20 @@ def load(
     True
     """
     if not isinstance(source, str | os.PathLike):
-        _refuse("a tiktoken.Encoding", pattern, special_tokens)
+        _refuse(f"a live {type(source).__name__}", pattern, special_tokens)
+        if type(source).__module__.startswith("tokenizers"):
+            return _from_huggingface(cast("tokenizers.Tokenizer", source))
+        source = cast("tiktoken.Encoding", source)
         return ranks.from_encoding(source)
     file = Path(source)
     if file.is_dir():
-        names = (native.FILE_NAME, gpt2.VOCAB)
+        names = (native.FILE_NAME, huggingface.FILE, gpt2.VOCAB)
         file = next((file / name for name in names if (file / name).exists()), file / native.FILE_NAME)
     try:
         data = _read(file)
+        if data.startswith(b"{") and isinstance(gpt2.read_json(data).get("model"), dict):
+            _refuse(str(file), pattern, special_tokens)
+            return huggingface.parse(data)
         if data.startswith((b"{", b"#version")):
             return _from_gpt2(file, data, pattern, special_tokens)
         if ranks.recognised(data):
@@ -77,6 +86,17 @@ def _from_native(file: Path, data: bytes) -> Tokenizer:
         return native.parse(data)
     except MerganserError as error:
         raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
+
+
+def _from_huggingface(live: "tokenizers.Tokenizer") -> Tokenizer:
+    try:
+        return huggingface.from_live(live)
+    except AttributeError:
+        raise TokenizerError(
+            f"load takes a path, a tiktoken.Encoding or a tokenizers.Tokenizer, not {type(live).__name__}"
+        ) from None
+    except BadFile as bad:
+        raise TokenizerError(f"this tokenizers.Tokenizer {bad}") from None
 
 
 def _from_gpt2(

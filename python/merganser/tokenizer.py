@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import tiktoken
+    import tokenizers
     from typing_extensions import Unpack
 
     from merganser.corpus import Source
@@ -191,7 +192,8 @@ class Tokenizer(_core.Tokenizer):
     def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
-        format: "gpt2" (a folder with `vocab.json` and `merges.txt`).
+        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
+            `tokenizer_config.json`) or "gpt2" (a folder with `vocab.json` and `merges.txt`).
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
         """
@@ -204,6 +206,12 @@ class Tokenizer(_core.Tokenizer):
         from merganser.formats import tiktoken
 
         return tiktoken.to_encoding(self, name)
+
+    def to_huggingface(self) -> "tokenizers.Tokenizer":
+        """The same tokenizer as a `tokenizers.Tokenizer`. Special tokens in text are always special there."""
+        from merganser.formats import huggingface
+
+        return huggingface.to_huggingface(self)
 
     def __len__(self) -> int:
         return self.vocab_size

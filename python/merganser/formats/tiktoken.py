@@ -75,7 +75,9 @@ def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
         special_tokens = encoding._special_tokens
     except AttributeError:
         kind = type(encoding).__name__
-        raise TokenizerError(f"load takes a path or a tiktoken.Encoding, not {kind}") from None
+        raise TokenizerError(
+            f"load takes a path or a tiktoken.Encoding or tokenizers.Tokenizer, not {kind}"
+        ) from None
     return Tokenizer(ranks, pattern=_without_rest(pattern), special_tokens=special_tokens)
 
 

@@ -16,7 +16,7 @@ from merganser.formats import BadFile
 if TYPE_CHECKING:
     from merganser.tokenizer import Tokenizer
 
-ExportFormat: TypeAlias = Literal["huggingface", "gpt2"]
+ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
 
@@ -24,8 +24,18 @@ def export(tokenizer: "Tokenizer", path: str | os.PathLike[str], format: ExportF
     """Writes the files of a format; gives their paths."""
     if format not in FORMATS:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
+    if format == "tiktoken":
+        return [_write(Path(path), _tiktoken(tokenizer))]
     contents = _huggingface if format == "huggingface" else _gpt2
     return _write_folder(Path(path), contents(tokenizer))
+
+
+def _tiktoken(tokenizer: "Tokenizer") -> bytes:
+    from merganser.formats import tiktoken
+
+    data = tiktoken.contents(tokenizer)
+    _check("tiktoken", tiktoken.parse(data) == tokenizer.mergeable_ranks)
+    return data
 
 
 def _gpt2(tokenizer: "Tokenizer") -> dict[str, bytes]:

@@ -193,7 +193,8 @@ class Tokenizer(_core.Tokenizer):
         """Writes the tokenizer as the files of another library, and gives their paths.
 
         format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
-            `tokenizer_config.json`) or "gpt2" (a folder with `vocab.json` and `merges.txt`).
+            `tokenizer_config.json`), "gpt2" (a folder with `vocab.json` and `merges.txt`) or "tiktoken" (a
+            file of ranks, without the pattern and the special tokens: `to_tiktoken` has them).
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
         """

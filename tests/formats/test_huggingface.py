@@ -147,3 +147,15 @@ def test_a_live_tokenizer_that_cannot_be_represented_is_refused() -> None:
         merganser.load(Theirs(models.Unigram()))
     with pytest.raises(SettingsError, match="says itself"):
         merganser.load(LIVE["gpt4"], pattern="gpt4")
+
+
+def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from merganser.cli import main
+
+    TRAINED["gpt4"].save(tmp_path / "ours")
+    for form in ("huggingface", "gpt2"):
+        out = tmp_path / form
+        assert main(["export", str(tmp_path / "ours"), "--to", form, "--out", str(out), "--json"]) == 0
+        files = json.loads(capsys.readouterr().out)["files"]
+        assert sorted(files) == sorted(map(str, out.iterdir()))
+    assert merganser.load(tmp_path / "huggingface") == TRAINED["gpt4"]

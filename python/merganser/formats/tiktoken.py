@@ -54,6 +54,12 @@ def parse(data: bytes) -> dict[bytes, int]:
     return ranks
 
 
+def contents(tokenizer: Tokenizer) -> bytes:
+    """The file of ranks, in the order of ids."""
+    ranks = tokenizer.mergeable_ranks.items()
+    return b"".join(b"%s %d\n" % (binascii.b2a_base64(token, newline=False), id) for token, id in ranks)
+
+
 def _not_a_rank(data: bytes, start: int) -> BadFile:
     """Names the first wrong line; there is one from `start` on."""
     before = data.count(b"\n", 0, start)

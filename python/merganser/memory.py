@@ -22,20 +22,27 @@ _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _LEAST = 16_000_000
 
 
+def size_of(given: int | str, what: str) -> int:
+    """A number of bytes; `what` is its name, for messages.
+
+    >>> size_of("1.5GB", "max_size"), size_of("2 KiB", "max_size"), size_of(7, "max_size")
+    (1500000000, 2048, 7)
+    """
+    if not isinstance(given, str):
+        return given
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", given, re.IGNORECASE)
+    if not match or (match[3] and not match[2]):
+        raise SettingsError(f'{what} is a number of bytes or a size such as "2GB" or "512MiB", not {given!r}')
+    return int(float(match[1]) * (_BINARY if match[3] else _UNITS)[match[2].lower()])
+
+
 def parse(memory: int | str) -> int:
     """A budget in bytes.
 
     >>> parse("2GB"), parse("512MiB"), parse(10**9)
     (2000000000, 536870912, 1000000000)
     """
-    size = memory
-    if isinstance(size, str):
-        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", size, re.IGNORECASE)
-        if not match or (match[3] and not match[2]):
-            raise SettingsError(
-                f'memory is a number of bytes or a size such as "2GB" or "512MiB", not {memory!r}'
-            )
-        size = int(float(match[1]) * (_BINARY if match[3] else _UNITS)[match[2].lower()])
+    size = size_of(memory, "memory")
     if size < _LEAST:
         raise SettingsError(f"memory must be at least {_LEAST // 10**6}MB, not {memory!r}")
     return size

@@ -22,20 +22,9 @@ from typing import Literal, TypedDict
 
 from merganser import _core
 from merganser.errors import MerganserWarning, SettingsError
+from merganser.memory import size_of
 
 OnError = Literal["stop", "skip"]
-
-_UNITS = {
-    "": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-    "ti": 2**40,
-}
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -80,8 +69,8 @@ class Reading:
                 text_key=self.text_key,
                 on_error=self.on_error,
                 max_ratio=self.max_ratio,
-                max_size=_bytes(self.max_size, "max_size"),
-                max_window=_bytes(self.max_window, "max_window"),
+                max_size=size_of(self.max_size, "max_size"),
+                max_window=size_of(self.max_window, "max_window"),
             )
         except (TypeError, OverflowError) as error:
             raise SettingsError(
@@ -133,17 +122,3 @@ class Skips:
 
     def add(self, records: int, files: int, first: list[str]) -> None:
         self.skipped = self.skipped + Skipped(records, files, tuple(first))
-
-
-def _bytes(size: int | str, what: str) -> int:
-    """A number of bytes.
-
-    >>> _bytes("1.5GB", "max_size"), _bytes("2 KiB", "max_size"), _bytes(7, "max_size")
-    (1500000000, 2048, 7)
-    """
-    if not isinstance(size, str):
-        return size
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", size.lower())
-    if not match:
-        raise SettingsError(f'{what} is a number of bytes or a size like "500GB", not {size!r}')
-    return int(float(match[1]) * _UNITS[match[2] or ""])

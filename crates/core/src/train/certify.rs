@@ -23,10 +23,10 @@ use hashbrown::HashMap;
 use super::queue::{Entry, Queue};
 use super::source::{Share, Source};
 use super::vocabulary::Vocabulary;
-use super::{Merges, Rules, TrainSettings};
+use super::{Merges, Rules, TrainSettings, add_weight};
 use crate::encode::pieces::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
-use crate::{Error, Progress, Result, Stage, Tokenizer};
+use crate::{Progress, Result, Stage, Tokenizer};
 
 /// How many merges the first round looks at, and how many times more the next. (Small in tests.)
 const FIRST_ROUND: usize = if cfg!(test) { 2 } else { 64 };
@@ -71,9 +71,7 @@ fn certify_within(
     }
     let mut weight_of_all = 0u64;
     source.for_each(progress, |piece, count| {
-        let weight = count.checked_mul(piece.len() as u64);
-        let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
-        weight_of_all = sum.ok_or(Error::CountOverflow)?;
+        weight_of_all = add_weight(weight_of_all, piece, count)?;
         Ok(())
     })?;
 
@@ -313,6 +311,7 @@ mod tests {
 
     use super::super::tests::{TIES, counts, fast, pieces, settings};
     use super::*;
+    use crate::Error;
     use crate::split::Splitter;
 
     /// How many of the first merges two trainings share.

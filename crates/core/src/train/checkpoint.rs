@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Merges, Source, TrainSettings};
+use crate::durable::sync_folder;
 use crate::key::{self, PACKED};
 use crate::{Error, Progress, Result};
 
@@ -114,7 +115,7 @@ impl MergeLog {
         self.check(header.as_bytes());
         self.append(&header)?;
         self.header = header;
-        sync_folder(&self.path);
+        self.path.parent().into_iter().for_each(sync_folder);
         Ok(())
     }
 
@@ -236,15 +237,6 @@ fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
         None => return Some("it was made by another version".into()),
     };
     Some(format!("it was made with {theirs}, and not with {ours}"))
-}
-
-/// Makes a new file survive a power cut, where the system lets a folder be flushed.
-fn sync_folder(path: &Path) {
-    if let Some(folder) = path.parent()
-        && let Ok(folder) = File::open(folder)
-    {
-        let _ = folder.sync_all();
-    }
 }
 
 #[cfg(test)]

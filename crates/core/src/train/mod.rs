@@ -184,9 +184,7 @@ fn train_beyond(
                 if count < settings.min_piece_count {
                     return Ok(());
                 }
-                let weight = count.checked_mul(piece.len() as u64);
-                let sum = weight.and_then(|weight| weight_of_all.checked_add(weight));
-                weight_of_all = sum.ok_or(Error::CountOverflow)?;
+                weight_of_all = add_weight(weight_of_all, piece, count)?;
                 tokens.clear();
                 match base {
                     None => tokens.extend(piece.iter().map(|&byte| byte_tokens[byte as usize])),
@@ -256,11 +254,10 @@ fn lay_out(
 ) -> Result<Symbols> {
     let order = by_falling_count(counts, min_piece_count);
     progress.check()?;
-    let weight_of_all = order.iter().try_fold(0u64, |sum, &i| {
+    order.iter().try_fold(0, |sum, &i| {
         let (piece, count) = counts.get(i as usize);
-        count.checked_mul(piece.len() as u64).and_then(|weight| sum.checked_add(weight))
-    });
-    weight_of_all.ok_or(Error::CountOverflow)?;
+        add_weight(sum, piece, count)
+    })?;
 
     let shares: Vec<&[u32]> = order.chunks(1 << 16).collect();
     let pieces = |share: usize| {
@@ -306,6 +303,13 @@ fn lay_out(
     };
     progress.check()?;
     Ok(symbols)
+}
+
+/// The sum of all counts of pairs is at most the bytes of all pieces, each as often as it is seen: where those
+/// fit in 64 bits, no count overflows.
+fn add_weight(sum: u64, piece: &[u8], count: u64) -> Result<u64> {
+    let weight = count.checked_mul(piece.len() as u64);
+    weight.and_then(|weight| sum.checked_add(weight)).ok_or(Error::CountOverflow)
 }
 
 /// Positions have 32 bits.

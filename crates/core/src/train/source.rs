@@ -112,6 +112,15 @@ impl<'a> Source<'a> {
         progress: &Progress,
         mut visit: impl FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
+        if let Source::Memory(counts) = *self {
+            for (nth, (piece, count)) in counts.iter().enumerate() {
+                if nth.is_multiple_of(SHARE) {
+                    progress.check()?;
+                }
+                visit(piece, count)?;
+            }
+            return Ok(());
+        }
         let (mut shares, mut share) = (self.shares()?, Share::default());
         while shares(&mut share)? {
             progress.check()?;

@@ -19,6 +19,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "DecodeError",
         "EncodeError",
         "EngineError",
+        "ExportError",
         "FormatError",
         "InternalError",
         "Local",

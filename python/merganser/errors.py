@@ -9,6 +9,7 @@ MerganserError
 ├── TokensError         a folder of token files that cannot be used           (also ValueError)
 ├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
 │   └── FormatError     a tokenizer file that cannot be used
+├── ExportError         a tokenizer that a format cannot hold exactly        (also ValueError)
 ├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
 ├── DecodeError         ids that cannot be decoded as asked                   (also ValueError)
 ├── ChatError           a conversation that cannot be rendered                (also ValueError)
@@ -29,6 +30,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "EngineError",
+    "ExportError",
     "FormatError",
     "InternalError",
     "MerganserError",
@@ -75,6 +77,10 @@ class TokenizerError(MerganserError, ValueError):
 
 class FormatError(TokenizerError):
     """A tokenizer file cannot be used."""
+
+
+class ExportError(MerganserError, ValueError):
+    """A format cannot hold this tokenizer exactly."""
 
 
 class EncodeError(MerganserError, ValueError):

@@ -14,12 +14,16 @@ from merganser.errors import SettingsError
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import tiktoken
+    import tokenizers
     from typing_extensions import Unpack
 
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
+    from merganser.exporting import ExportFormat
     from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
@@ -185,11 +189,30 @@ class Tokenizer(_core.Tokenizer):
             **reading,
         ).tokens
 
+    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
+        """Writes the tokenizer as the files of another library, and gives their paths.
+
+        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
+            `tokenizer_config.json`), "gpt2" (a folder with `vocab.json` and `merges.txt`) or "tiktoken" (a
+            file of ranks, without the pattern and the special tokens: `to_tiktoken` has them).
+
+        A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
+        """
+        from merganser import exporting
+
+        return exporting.export(self, path, format)
+
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""
         from merganser.formats import tiktoken
 
         return tiktoken.to_encoding(self, name)
+
+    def to_huggingface(self) -> "tokenizers.Tokenizer":
+        """The same tokenizer as a `tokenizers.Tokenizer`. Special tokens in text are always special there."""
+        from merganser.formats import huggingface
+
+        return huggingface.to_huggingface(self)
 
     def __len__(self) -> int:
         return self.vocab_size

@@ -176,7 +176,7 @@ def test_the_wrong_line_is_named_in_a_long_file(file: Path) -> None:
         merganser.load(file, pattern="gpt4")
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"{}", b"PK\x03\x04", b"merganser", b"\x80\x04"])
+@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"PK\x03\x04", b"merganser", b"\x80\x04"])
 def test_what_has_no_known_format_is_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(FormatError, match="neither a merganser tokenizer nor"):
@@ -197,3 +197,12 @@ def test_a_missing_byte_is_named(file: Path) -> None:
     file.write_bytes(lines({token: rank for token, rank in BYTES.items() if rank != 0x7F}))
     with pytest.raises(FormatError, match="0x7f"):
         merganser.load(file, pattern="gpt4")
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_files_of_ranks_are_written_as_they_were_read(file: Path, name: str) -> None:
+    assert vocabs.ours(name).export(file, format="tiktoken") == [file]
+    assert merganser.load(file, pattern="gpt2").mergeable_ranks == vocabs.theirs(name)._mergeable_ranks
+    again = file.with_name("again")
+    merganser.load(file, pattern="gpt2").export(again, format="tiktoken")
+    assert again.read_bytes() == file.read_bytes()

@@ -15,24 +15,39 @@ _BATCH = 1 << 17
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
-    "--to", "form", type=click.Choice(["tsv", "parquet"]), required=True, help="The format to write."
+    "--to",
+    "form",
+    type=click.Choice(["tiktoken", "huggingface", "gpt2", "tsv", "parquet"]),
+    required=True,
+    help="The format to write: tsv and parquet for counts, the others for tokenizers.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write."
+    "--out", type=click.Path(path_type=Path), required=True, help="The file to write, or the folder."
 )
 @options.as_json
-def command(path: Path, form: Literal["tsv", "parquet"], out: Path, as_json: bool) -> None:
-    """Write the counts in PATH, a .counts file, for other programs: piece<TAB>count lines, or Parquet.
+def command(
+    path: Path, form: Literal["tiktoken", "huggingface", "gpt2", "tsv", "parquet"], out: Path, as_json: bool
+) -> None:
+    """Write the tokenizer or the counts in PATH for other programs.
 
-    The pieces come in the order of their bytes, and are never in memory as a whole.
+    A tokenizer becomes a file of ranks (tiktoken), a folder for AutoTokenizer (huggingface), or one with
+    vocab.json and merges.txt (gpt2). A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces
+    come in the order of their bytes, and are never in memory as a whole.
 
-    Example: merganser export all.counts --to tsv --out all.tsv
+    Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
-    from merganser import CountsFile, SettingsError
+    from merganser import CountsFile, SettingsError, load
     from merganser.formats import parquet, tsv
 
+    if form != "tsv" and form != "parquet":  # noqa: PLR1714 (mypy narrows only this)
+        files = [str(file) for file in load(path).export(out, format=form)]
+        if as_json:
+            show.as_json({"out": str(out), "format": form, "files": files})
+        else:
+            click.echo(f"wrote {' and '.join(files)}")
+        return
     if path.suffix != ".counts":
-        raise SettingsError(f"{path} is not a .counts file, and nothing else can be exported yet")
+        raise SettingsError(f"{path} is not a .counts file, and only counts are written as {form}")
     counts = CountsFile.open(path)
     if form == "tsv":
         tsv.write(chain.from_iterable(counts.batches()), out)

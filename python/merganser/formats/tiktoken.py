@@ -54,6 +54,12 @@ def parse(data: bytes) -> dict[bytes, int]:
     return ranks
 
 
+def contents(tokenizer: Tokenizer) -> bytes:
+    """The file of ranks, in the order of ids."""
+    ranks = tokenizer.mergeable_ranks.items()
+    return b"".join(b"%s %d\n" % (binascii.b2a_base64(token, newline=False), id) for token, id in ranks)
+
+
 def _not_a_rank(data: bytes, start: int) -> BadFile:
     """Names the first wrong line; there is one from `start` on."""
     before = data.count(b"\n", 0, start)
@@ -75,7 +81,9 @@ def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
         special_tokens = encoding._special_tokens
     except AttributeError:
         kind = type(encoding).__name__
-        raise TokenizerError(f"load takes a path or a tiktoken.Encoding, not {kind}") from None
+        raise TokenizerError(
+            f"load takes a path or a tiktoken.Encoding or tokenizers.Tokenizer, not {kind}"
+        ) from None
     return Tokenizer(ranks, pattern=_without_rest(pattern), special_tokens=special_tokens)
 
 

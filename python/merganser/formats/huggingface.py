@@ -1,0 +1,216 @@
+"""Hugging Face: `tokenizer.json` of the byte-level BPE kind, and `tokenizer_config.json` beside it.
+
+The tokens are spelled as in GPT-2's files (`formats/gpt2.py`), the pattern is rewritten for the engine that
+reads it (`formats/oniguruma.py`). A token that no merge reaches stays whole by `ignore_merges`. Special
+tokens are not in the model's vocabulary if their ids follow it without a gap; otherwise
+they are, to keep their ids.
+
+Files are made and read without the library: the extra `[hf]` is for the live object only.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from merganser._core import split
+from merganser.errors import ExportError, MerganserError
+from merganser.extras import imported
+from merganser.formats import BadFile, gpt2, native, oniguruma
+from merganser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import tokenizers
+
+FILE, CONFIG = "tokenizer.json", "tokenizer_config.json"
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+#: The names by which special tokens are known to have a role.
+_ROLES = {
+    "bos_token": ("<|bos|>", "<|begin_of_text|>", "<s>", "<bos>"),
+    "eos_token": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"),
+}
+
+
+def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
+    """The two files, by name."""
+    roles = {
+        role: next((name for name in names if name in tokenizer.special_tokens), None)
+        for role, names in _ROLES.items()
+    }
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "add_prefix_space": False,
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": 10**30,
+        **{role: name for role, name in roles.items() if name is not None},
+    }
+    return {FILE: _json(_as_json(tokenizer)), CONFIG: _json(config)}
+
+
+def to_huggingface(tokenizer: Tokenizer) -> "tokenizers.Tokenizer":
+    library = imported("tokenizers", "hf", "to_huggingface")
+    live: tokenizers.Tokenizer = library.Tokenizer.from_str(json.dumps(_as_json(tokenizer)))
+    return live
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
+    vocab = {gpt2.printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
+    specials = sorted(tokenizer.special_tokens.items(), key=lambda entry: entry[1])
+    ignore_merges = bool(gpt2.unreached(tokenizer))
+    follows = [id for _, id in specials] == list(range(len(vocab), len(vocab) + len(specials)))
+    whole = gpt2.vocabulary(tokenizer)  # refuses a special token that is spelled like another
+    if not follows:
+        vocab = whole
+        if ignore_merges and (
+            alone := next((name for name, _ in specials if _is_piece(tokenizer, name)), None)
+        ):
+            raise ExportError(
+                f"the special token {alone!r} is one piece, and Hugging Face would take it for special even "
+                "as plain text; give the special tokens ids that follow all others"
+            )
+    if tokenizer.pattern_name is None:
+        pattern = oniguruma.with_rest(tokenizer.pattern)
+    else:
+        pattern = oniguruma.written(tokenizer.pattern)
+    cut = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": id,
+                "content": name,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
+            for name, id in specials
+        ],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [cut, _BYTE_LEVEL]},
+        "post_processor": None,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": ignore_merges,
+            "vocab": vocab,
+            "merges": [[gpt2.printable(left), gpt2.printable(right)] for left, right in tokenizer.merges],
+        },
+    }
+
+
+def _is_piece(tokenizer: Tokenizer, special: str) -> bool:
+    return len(split(special, tokenizer.pattern)) == 1
+
+
+# ── reading ───────────────────────────────────────────────────────────────────
+
+
+def from_live(live: "tokenizers.Tokenizer") -> Tokenizer:
+    return parse(live.to_str().encode())
+
+
+def parse(data: bytes) -> Tokenizer:
+    """The tokenizer of a `tokenizer.json`; what it says that ours cannot do is refused."""
+    whole = gpt2.read_json(data)
+    model = whole.get("model") if isinstance(whole, dict) else None
+    if not isinstance(model, dict):
+        raise BadFile("is damaged: it has no model; get a fresh copy")
+    _refuse_what_we_cannot_do(whole, model)
+    ids = dict(gpt2.checked_vocabulary(model.get("vocab")))
+    specials = _specials(whole.get("added_tokens") or [])
+    for name, id in specials.items():
+        if ids.pop(name, id) != id:
+            raise BadFile(f"is damaged: its special token {name!r} has two ids; get a fresh copy")
+    pairs = [_pair(merge) for merge in _list(model.get("merges"), "merges")]
+    try:
+        ranks = {gpt2.unprintable(token): id for token, id in ids.items()}
+        merges = gpt2.in_bytes(pairs)
+    except KeyError as error:
+        raise BadFile(f"is not byte-level: {error} in its tokens is no byte") from None
+    if missing := next((pair for pair in merges if pair[0] + pair[1] not in ranks), None):
+        raise BadFile(f"is damaged: it merges {missing[0]!r} and {missing[1]!r} to what is no token")
+    try:
+        tokenizer = Tokenizer(ranks, pattern=_pattern(whole.get("pre_tokenizer")), special_tokens=specials)
+    except MerganserError as error:
+        raise BadFile(f"holds no usable tokenizer: {error}") from error
+    gpt2.check_merges(tokenizer, merges)
+    if not model.get("ignore_merges") and (stuck := gpt2.unreached(tokenizer)):
+        raise BadFile(f"cannot be represented: no merge makes its token {stuck[0]!r}, which is never used")
+    return tokenizer
+
+
+def _refuse_what_we_cannot_do(whole: dict[str, Any], model: dict[str, Any]) -> None:
+    if model.get("type", "BPE") != "BPE":
+        raise BadFile(f"cannot be represented: it is {model.get('type')!r}, and only byte-level BPE is known")
+    for name in ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
+        if model.get(name):
+            raise BadFile(f"cannot be represented: its model has {name}")
+    for name in ("normalizer", "truncation", "padding"):
+        if whole.get(name):
+            raise BadFile(f"cannot be represented: it has a {name}")
+    for name in ("post_processor", "decoder"):
+        part = whole.get(name)
+        if part and not (isinstance(part, dict) and part.get("type") == "ByteLevel"):
+            raise BadFile(f"cannot be represented: its {name} is not ByteLevel")
+
+
+def _specials(added: object) -> dict[str, int]:
+    specials: dict[str, int] = {}
+    for token in _list(added, "added tokens"):
+        right = isinstance(token, dict) and isinstance(token.get("content"), str)
+        if not right or type(token.get("id")) is not int or token["content"] in specials:
+            raise BadFile("is damaged: its added tokens are not names with an id each; get a fresh copy")
+        if any(token.get(name) for name in ("single_word", "lstrip", "rstrip")) or not token.get("special"):
+            raise BadFile(
+                f"cannot be represented: its added token {token['content']!r} is not special, or takes the "
+                "space around it"
+            )
+        specials[token["content"]] = token["id"]
+    return specials
+
+
+def _list(value: object, what: str) -> list[Any]:
+    if not isinstance(value, list) or len(value) > native.MAX_TOKENS:
+        raise BadFile(f"is damaged: its {what} are not a list, or too many; get a fresh copy")
+    return value
+
+
+def _pair(merge: object) -> tuple[str, str]:
+    """A merge: two tokens, or, as older files have it, a string of two."""
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) for part in parts):
+        raise BadFile("is damaged: one of its merges is not two tokens; get a fresh copy")
+    return parts[0], parts[1]
+
+
+def _pattern(cutter: object) -> str:
+    """The pattern of a pre-tokenizer: GPT-2's own in ByteLevel, or one Split before it."""
+    match cutter:
+        case {"type": "ByteLevel", "add_prefix_space": False, **rest} if rest.get("use_regex", True) is True:
+            return "gpt2"
+        case {
+            "type": "Sequence",
+            "pretokenizers": [
+                {
+                    "type": "Split",
+                    "pattern": {"Regex": str(pattern)},
+                    "behavior": "Isolated",
+                    "invert": False,
+                },
+                {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+            ],
+        }:
+            return oniguruma.read(pattern)
+    raise BadFile("cannot be represented: its pre-tokenizer is neither ByteLevel nor one Split and ByteLevel")

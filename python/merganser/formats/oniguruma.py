@@ -1,0 +1,183 @@
+r"""Patterns for Oniguruma, the engine of Hugging Face tokenizers, which reads some things in another way.
+
+| ours | means | Oniguruma reads | written as |
+|---|---|---|---|
+| `x{1,3}+` | never gives back | repeats a repeat | `(?>x{1,3})` |
+| `$`, `^` | ends of the text | ends of a line | `\z`, `\A` |
+| `(?s:.)` | also a newline | an error | `(?m:.)` |
+| `\w`, `\b` | as Unicode's annex says | other characters | the class, spelled out |
+| `\x41` | a character | a byte | `\x{41}` |
+
+What the two might read differently in a way that is not known here is refused: it could give other ids.
+All else, and the classes of characters, are the same: tests/formats/test_oniguruma.py compares them for every
+code point.
+"""
+
+import re
+from collections.abc import Iterator
+
+from merganser._core import preset_names, split
+from merganser.counts import Counts
+from merganser.errors import ExportError, PatternError
+from merganser.formats import BadFile
+
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+_IN, _OUT = f"[{_WORD}]", f"[^{_WORD}]"
+_BOUNDARY = f"(?:(?<={_IN})(?!{_IN})|(?<!{_IN})(?={_IN}))"
+_INSIDE = f"(?:(?<={_IN})(?={_IN})|(?<!{_IN})(?!{_IN}))"
+_CLASS_ESCAPES = {r"\w": _WORD, r"\W": _OUT}
+_ESCAPES = {r"\w": _IN, r"\W": _OUT, r"\b": _BOUNDARY, r"\B": _INSIDE}
+#: Two characters or more that some single character equals when case does not count: ß is ss, ﬁ is fi.
+_FOLDED = re.compile("ss|st|ff|fi|fl|[^\0-\x7f]")
+
+_PART = re.compile(
+    r"""(?P<escape>\\(?:[pP](?:\{\^?\w+\}|\w)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[dDsSwWbBAznrtfv]|[^\w\s]))
+    |(?P<open>\((?:\?(?::|>|=|!|<=|<!|[is]+:))?(?!\?))
+    |(?P<flags>\(\?[is]+\))
+    |(?P<class>\[\^?)
+    |(?P<close>\))
+    |(?P<repeat>(?:[*+?]|\{\d+(?:,\d*)?\})[+?]?)
+    |(?P<or>\|)
+    |(?P<end>[$^])
+    |(?P<plain>[^\\()\[\]{}*+?|$^])""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLASS_PART = re.compile(
+    r"""(?P<escape>\\(?:[pP](?:\{\^?\w+\}|\w)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[dDsSwWnrtfv]|[^\w\s]))
+    |(?P<open>\[\^?(?![:\]]))
+    |(?P<close>\])
+    |(?P<plain>(?!--|&&|~~)[^\\\[\]])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def written(pattern: str) -> str:
+    r"""A pattern of ours as Oniguruma must be given it, to mean the same.
+
+    >>> print(written(r"\p{N}{1,3}+|\s++$|(?s:.)"))
+    (?>\p{N}{1,3})|\s++\z|(?m:.)
+    """
+    out: list[str] = []
+    atom = 0  # where in `out` the last atom begins
+    groups: list[int] = []  # and the groups that are open
+    for kind, text, at in _parts(pattern):
+        if kind == "repeat":
+            if text.startswith("{") and text.endswith("+"):
+                out[atom:] = ["(?>", *out[atom:], text[:-1], ")"]
+            else:
+                out.append(text)
+            continue
+        if kind == "flags":
+            # To Oniguruma they hold for all branches that follow; so they do to us where a branch begins.
+            if out and out[-1] != "|" and not out[-1].startswith("("):
+                raise _refused(pattern, at)
+            out.append(text.replace("s", "m"))
+            continue
+        atom = groups.pop() if kind == "close" and groups else len(out)
+        if kind == "open":
+            groups.append(atom)
+        out.append(_part(kind, text))
+    if re.search(r"\(\?s?i", pattern) and (found := _FOLDED.search(pattern.lower())):
+        raise ExportError(
+            f"the pattern {pattern!r} ignores case and has {found[0]!r}, which Hugging Face's engine may "
+            "find in a single character such as ß; spell out both cases instead"
+        )
+    return "".join(out)
+
+
+def _part(kind: str, text: str) -> str:
+    if kind == "open" and text.endswith(":"):
+        return text.replace("s", "m")
+    if kind == "end":
+        return r"\z" if text == "$" else r"\A"
+    if kind == "escape":
+        return _ESCAPES.get(text) or _code_point(text)
+    if kind == "class":
+        inside = _CLASS_PART.finditer(text)
+        return "".join(_CLASS_ESCAPES.get(part[0]) or _code_point(part[0]) for part in inside)
+    return text
+
+
+def _parts(pattern: str) -> Iterator[tuple[str, str, int]]:
+    """What a pattern consists of: kind, text and place of each part, a class as one."""
+    at, previous = 0, ""
+    while at < len(pattern):
+        part = _PART.match(pattern, at)
+        if not part:
+            raise _refused(pattern, at)
+        kind, end = str(part.lastgroup), part.end()
+        if kind == "class":
+            end = _end_of_class(pattern, at)
+        if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
+            raise _refused(pattern, at)
+        yield kind, pattern[at:end], at
+        at, previous = end, kind
+
+
+def _end_of_class(pattern: str, at: int) -> int:
+    depth = 0
+    while part := _CLASS_PART.match(pattern, at):
+        depth += (part.lastgroup == "open") - (part.lastgroup == "close")
+        at = part.end()
+        if depth == 0:
+            return at
+    raise _refused(pattern, at)
+
+
+def _code_point(escape: str) -> str:
+    return rf"\x{{{escape[2:]}}}" if re.fullmatch(r"\\x[0-9A-Fa-f]{2}", escape) else escape
+
+
+def _refused(pattern: str, at: int) -> ExportError:
+    return ExportError(
+        f"the pattern {pattern!r} has, at character {at + 1}, something that Hugging Face's engine may read "
+        "in another way; write it more simply"
+    )
+
+
+# ── reading ───────────────────────────────────────────────────────────────────
+
+#: What stands behind a pattern of ours: text that it does not match becomes pieces of one character.
+_OPEN, _REST = "(?:", ")|(?m:.)"
+
+
+def with_rest(pattern: str) -> str:
+    """`written`, and such that it leaves no text unmatched."""
+    return f"{_OPEN}{written(pattern)}{_REST}"
+
+
+def read(pattern: str) -> str:
+    """The pattern of ours that means the same, if there is one for certain."""
+    for name in preset_names():
+        if pattern == written(Counts({}, pattern=name).pattern):
+            return name
+    if pattern.startswith(_OPEN) and pattern.endswith(_REST):
+        inner = _ours(pattern[len(_OPEN) : -len(_REST)])
+        if inner is not None:
+            return inner
+    raise BadFile(
+        f"cannot be represented: its pattern {pattern!r} may mean something else here, or leave "
+        "text unmatched"
+    )
+
+
+def _ours(pattern: str) -> str | None:
+    """`written` undone; it says itself whether this has succeeded."""
+    back = pattern
+    for ours, theirs in (
+        (r"\b", _BOUNDARY),
+        (r"\B", _INSIDE),
+        (r"\w", _IN),
+        (r"\W", _OUT),
+        (r"\w", _WORD),
+        ("$", r"\z"),
+        ("^", r"\A"),
+    ):
+        back = back.replace(theirs, ours)
+    back = re.sub(r"\(\?(i?)m(i?)(?=[:)])", r"(?\1s\2", back)
+    back = re.sub(r"\(\?>((?:\\p\{\w+\}|\\.|\[(?:\\.|[^\]\[\\])*\]|.)\{\d+(?:,\d*)?\})\)", r"\1+", back)
+    try:
+        split("", back)
+        return back if written(back) == pattern else None
+    except (PatternError, ExportError):
+        return None

@@ -1,0 +1,167 @@
+"""GPT-2's files: they give our ids where they are read, come back the same, and are not believed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import merganser
+import pytest
+import vocabs
+from corpora import corpus_text
+from exported import ADVERSARIAL, TRAINED
+from hypothesis import given
+from merganser import ExportError, FormatError, SettingsError, Tokenizer
+from merganser.formats import gpt2, native
+from strategies import texts
+from tokenizers import Tokenizer as Theirs
+from tokenizers import decoders, models, pre_tokenizers
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+GPT2 = TRAINED["gpt2"]
+
+
+def theirs(folder: Path) -> Theirs:
+    tokenizer = Theirs(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gpt2")
+    assert GPT2.export(folder, format="gpt2") == [folder / "vocab.json", folder / "merges.txt"]
+    return folder
+
+
+@given(text=texts)
+def test_ids_are_the_same_there(folder: Path, text: str) -> None:
+    assert theirs(folder).encode(text).ids == GPT2.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_adversarial_texts_have_the_same_ids_there(folder: Path, name: str) -> None:
+    text = ADVERSARIAL[name]
+    assert theirs(folder).encode(text).ids == GPT2.encode_ordinary(text)
+
+
+def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
+    text = corpus_text("multilingual.txt", 300_000)
+    tokenizer = merganser.train([text], 2000, pattern="gpt2")
+    tokenizer.export(tmp_path, format="gpt2")
+    assert theirs(tmp_path).encode(text).ids == tokenizer.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    TRAINED[pattern].export(first, format="gpt2")
+    for source in (first, first / "vocab.json", first / "merges.txt"):
+        back = merganser.load(source, pattern=pattern)
+        assert back == TRAINED[pattern]
+        back.export(second, format="gpt2")
+        for name in ("vocab.json", "merges.txt"):
+            assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+def test_real_gpt2_is_written_and_read(tmp_path: Path) -> None:
+    tokenizer = vocabs.ours("gpt2")
+    tokenizer.export(tmp_path, format="gpt2")
+    assert merganser.load(tmp_path, pattern="gpt2") == tokenizer
+    vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
+    assert vocab["Ġthe"] == 262
+    assert vocab["<|endoftext|>"] == 50256
+    assert (tmp_path / "merges.txt").read_text("utf-8").startswith("#version: 0.2\nĠ t\nĠ a\nh e\n")
+
+
+# ── what cannot be written ────────────────────────────────────────────────────
+
+
+def test_a_token_that_no_merge_reaches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="b'abc' the first, are not made by any merge"):
+        Tokenizer(BYTES | {b"abc": 256}).export(tmp_path / "new", format="gpt2")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("special", ["Ġ", "é"])
+def test_a_special_token_that_spells_a_byte_is_refused(tmp_path: Path, special: str) -> None:
+    with pytest.raises(ExportError, match="another name"):
+        Tokenizer(BYTES, special_tokens={special: 256}).export(tmp_path, format="gpt2")
+
+
+def test_a_merge_that_looks_like_the_first_line_is_refused(tmp_path: Path) -> None:
+    ranks = BYTES | {b"#version"[:length]: 254 + length for length in range(2, 9)} | {b"#version:": 263}
+    tokenizer = Tokenizer(ranks)
+    assert tokenizer.merges[-1] == (b"#version", b":")
+    with pytest.raises(ExportError, match="#version"):
+        tokenizer.export(tmp_path, format="gpt2")
+
+
+def test_no_such_format(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"'pickle'; there are .*gpt2"):
+        GPT2.export(tmp_path, format="pickle")  # type: ignore[arg-type]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(merganser.WriteError, match="cannot make the folder"):
+        GPT2.export(tmp_path / "file", format="gpt2")
+
+
+# ── what cannot be read ───────────────────────────────────────────────────────
+
+
+def test_they_do_not_say_the_pattern(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="pattern="):
+        merganser.load(folder)
+    with pytest.raises(SettingsError, match="special tokens"):
+        merganser.load(folder, pattern="gpt2", special_tokens={})
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "message"),
+    [
+        ({"ab": 256, "abc": 257}, "a b\nab c\nb", "line 3"),
+        ({"ab": 256, "abc": 257}, "a b\nab  c", "line 2"),
+        ({"ab": 256}, "a b\nb c", "'bc', which has no id"),
+        ({"ab": 256, "abc": 257}, "a b\na bc", "not both tokens"),
+        ({"ab": 257, "bc": 256}, "a b\nb c", "comes later than its id 256"),
+        ({"ab": 256, "abc": 257, "bc": 258}, "a b\na bc\nb c", "does not list the merge of b'ab' and b'c'"),
+        ({"中": 256, "中a": 257}, "中 a", "not byte-level"),
+        ({"ab": "256"}, "a b", "an id each"),
+        ({"ab": True}, "a b", "an id each"),
+        ({"ab": -1}, "a b", "an id each"),
+        ({"ab": 97}, "a b", "both"),
+        ({"ab": 1 << 31}, "a b", "too high"),
+    ],
+)
+def test_files_are_not_believed(tmp_path: Path, vocab: dict[str, object], merges: str, message: str) -> None:
+    base = {gpt2.printable(token): id for token, id in BYTES.items()}
+    (tmp_path / "vocab.json").write_text(json.dumps(base | vocab), "utf-8")
+    (tmp_path / "merges.txt").write_text(merges, "utf-8")
+    with pytest.raises(FormatError, match=rf"vocab\.json.*{message}"):
+        merganser.load(tmp_path, pattern="gpt2")
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b'{"a": 1, "a": 2}', b"{\xff}", b'{"a":' * 100_000, b"{}", b'{"a": {}}']
+)
+def test_damaged_json_is_refused(folder: Path, tmp_path: Path, data: bytes) -> None:
+    shutil.copy(folder / "merges.txt", tmp_path)
+    (tmp_path / "vocab.json").write_bytes(data)
+    with pytest.raises(FormatError, match="damaged"):
+        merganser.load(tmp_path, pattern="gpt2")
+
+
+def test_one_file_without_the_other_is_refused(folder: Path, tmp_path: Path) -> None:
+    for name, other in (("vocab.json", "merges.txt"), ("merges.txt", "vocab.json")):
+        shutil.copy(folder / name, tmp_path)
+        with pytest.raises(FormatError, match=other):
+            merganser.load(tmp_path / name, pattern="gpt2")
+        (tmp_path / name).unlink()
+
+
+def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MAX_TOKENS", 100)
+    with pytest.raises(FormatError, match="more than 100"):
+        merganser.load(folder, pattern="gpt2")

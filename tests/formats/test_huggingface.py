@@ -1,0 +1,161 @@
+"""Hugging Face: our exports give our ids there, come back the same, and what we cannot do is refused."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+import vocabs
+from corpora import corpus_text
+from exported import ADVERSARIAL, TRAINED
+from hypothesis import given
+from merganser import ExportError, FormatError, SettingsError, Tokenizer, TokenizerError
+from strategies import texts
+from tokenizers import Tokenizer as Theirs
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+LIVE = {pattern: tokenizer.to_huggingface() for pattern, tokenizer in TRAINED.items()}
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+@given(text=texts)
+def test_ids_are_the_same_there(pattern: str, text: str) -> None:
+    ours, theirs = TRAINED[pattern], LIVE[pattern]
+    ids = ours.encode_ordinary(text)
+    assert theirs.encode(text).ids == ids
+    assert theirs.decode(ids) == text
+    text = f"{text}<s>{text}</s>"
+    assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", r"\w+"])
+@pytest.mark.parametrize("name", [name for name in ADVERSARIAL if name != "all code points"])
+def test_adversarial_texts_have_the_same_ids_there(pattern: str, name: str) -> None:
+    text = ADVERSARIAL[name][:4000]
+    assert LIVE[pattern].encode(text).ids == TRAINED[pattern].encode_ordinary(text)
+
+
+@pytest.mark.parametrize("corpus", ["english.txt", "multilingual.txt", "code.txt"])
+def test_auto_tokenizer_gives_the_same_ids(tmp_path: Path, corpus: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    text = corpus_text(corpus, 200_000)
+    tokenizer = merganser.train([text], 2000, special_tokens=["<|bos|>", "<|endoftext|>"])
+    assert [file.name for file in tokenizer.export(tmp_path, format="huggingface")] == [
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert (auto.bos_token, auto.eos_token) == ("<|bos|>", "<|endoftext|>")
+    assert len(auto) == 2000
+    ids = tokenizer.encode(text, allowed_special="all")
+    assert auto.encode(text, add_special_tokens=False) == ids
+    assert auto.encode("a <|endoftext|>b")[-2] == tokenizer.special_tokens["<|endoftext|>"]
+    assert auto.decode(ids) == text
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    TRAINED[pattern].export(first, format="huggingface")
+    for source in (first, first / "tokenizer.json", LIVE[pattern]):
+        back = merganser.load(source)
+        assert back == TRAINED[pattern]
+        back.export(second, format="huggingface")
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_real_vocabularies_are_the_same_there(tmp_path: Path, name: str) -> None:
+    tokenizer = vocabs.ours(name)
+    tokenizer.export(tmp_path, format="huggingface")
+    assert merganser.load(tmp_path) == tokenizer
+    text = corpus_text("multilingual.txt", 50_000) + "".join(tokenizer.special_tokens)
+    live = Theirs.from_file(str(tmp_path / "tokenizer.json"))
+    assert live.encode(text).ids == tokenizer.encode(text, allowed_special="all")
+
+
+def test_a_token_that_no_merge_reaches_stays_whole() -> None:
+    tokenizer = Tokenizer(BYTES | {b"abc": 256}, pattern="gpt2")
+    live = tokenizer.to_huggingface()
+    for text in ("abc", "abcd", " abc", "abc abc"):
+        assert live.encode(text).ids == tokenizer.encode(text)
+    assert merganser.load(live) == tokenizer
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    for tokenizer, message in (
+        (Tokenizer(BYTES, special_tokens={"é": 256}), "another name"),
+        (Tokenizer(BYTES | {b"abc": 256}, pattern="whitespace", special_tokens={"<s>": 300}), "one piece"),
+        (Tokenizer(BYTES, pattern=r"(?i)ss|."), "ignores case"),
+    ):
+        with pytest.raises(ExportError, match=message):
+            tokenizer.export(tmp_path / "new", format="huggingface")
+        with pytest.raises(ExportError, match=message):
+            tokenizer.to_huggingface()
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_the_library_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ImportError, match=r"pip install 'merganser\[hf\]'"):
+        TRAINED["gpt4"].to_huggingface()
+
+
+NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"normalizer": {"type": "NFC"}}, "normalizer"),
+        ({"pre_tokenizer": NO_SPLIT}, "pre-tokenizer"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "pre-tokenizer"),
+        ({"pre_tokenizer": None}, "pre-tokenizer"),
+        ({"decoder": {"type": "WordPiece"}}, "decoder"),
+        ({"post_processor": {"type": "TemplateProcessing"}}, "post_processor"),
+        ({"model": {"byte_fallback": True}}, "byte_fallback"),
+        ({"model": {"dropout": 0.1}}, "dropout"),
+        ({"model": {"type": "Unigram"}}, "Unigram"),
+        ({"model": {"merges": 5}}, "merges"),
+        ({"model": {"merges": ["a b c"]}}, "not two tokens"),
+        ({"model": {"merges": [["a", "\U0001f600"]]}}, "no byte"),
+        ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "no token"),
+        ({"model": {"merges": []}}, "does not list the merge"),
+        ({"model": {"vocab": {"a": "0"}}}, "an id each"),
+        ({"model": {"vocab": {"a": 0}}}, "no token|damaged"),
+        ({"added_tokens": [{"id": 400, "content": "x", "special": False}]}, "is not special"),
+        ({"added_tokens": [{"id": "4", "content": "x"}]}, "an id each"),
+        ({"added_tokens": 7}, "not a list"),
+    ],
+)
+def test_what_cannot_be_represented_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    whole = json.loads(LIVE["gpt4"].to_str())
+    for name, value in change.items():
+        whole[name] = whole[name] | value if name == "model" else value
+    (tmp_path / "t.json").write_text(json.dumps(whole), "utf-8")
+    with pytest.raises(FormatError, match=rf"t\.json.*({message})"):
+        merganser.load(tmp_path / "t.json")
+
+
+def test_a_live_tokenizer_that_cannot_be_represented_is_refused() -> None:
+    from tokenizers import models
+
+    with pytest.raises(TokenizerError, match="Unigram"):
+        merganser.load(Theirs(models.Unigram()))
+    with pytest.raises(SettingsError, match="says itself"):
+        merganser.load(LIVE["gpt4"], pattern="gpt4")
+
+
+def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from merganser.cli import main
+
+    TRAINED["gpt4"].save(tmp_path / "ours")
+    for form in ("huggingface", "gpt2"):
+        out = tmp_path / form
+        assert main(["export", str(tmp_path / "ours"), "--to", form, "--out", str(out), "--json"]) == 0
+        files = json.loads(capsys.readouterr().out)["files"]
+        assert sorted(files) == sorted(map(str, out.iterdir()))
+    assert merganser.load(tmp_path / "huggingface") == TRAINED["gpt4"]

@@ -3,12 +3,13 @@
 //! Data flows one way, and each stage sees only the value that reaches it:
 //!
 //! ```text
-//! corpus ─documents─▶ split ─pieces─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode
+//! corpus ─documents─▶ split ─pieces─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode ─tokens─▶ embed
 //! ```
 
 pub mod corpus;
 pub mod count;
 mod durable;
+pub mod embed;
 pub mod encode;
 mod error;
 mod key;

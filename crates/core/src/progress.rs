@@ -19,6 +19,8 @@ pub enum Stage {
     Encode,
     /// Checking merges against pieces that were dropped; the unit is bytes of pieces.
     Certify,
+    /// Learning vectors; the unit is batches.
+    Embed,
 }
 
 /// Written by the workers, read by a watcher on another thread.
@@ -68,6 +70,7 @@ impl Progress {
             2 => Stage::Merge,
             3 => Stage::Encode,
             4 => Stage::Certify,
+            5 => Stage::Embed,
             _ => Stage::Idle,
         };
         (stage, self.done.load(Relaxed), self.total.load(Relaxed))

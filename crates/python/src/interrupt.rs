@@ -52,6 +52,7 @@ pub fn run_fed<T: Send>(
                 Stage::Merge => "merge",
                 Stage::Encode => "encode",
                 Stage::Certify => "certify",
+                Stage::Embed => "embed",
             };
             callback.call1((stage, now.1, now.2))?;
         }

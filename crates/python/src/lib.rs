@@ -3,6 +3,7 @@
 mod counts;
 mod counts_file;
 mod decode;
+mod embed;
 mod encode;
 mod errors;
 mod ids;
@@ -27,6 +28,8 @@ mod _core {
     use super::counts_file::{CountsReader, merge_counts, top_counts};
     #[pymodule_export]
     use super::decode::StreamDecoder;
+    #[pymodule_export]
+    use super::embed::Embedder;
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]

@@ -1,0 +1,83 @@
+//! Random numbers, and the noise from which negatives are drawn.
+
+/// SplitMix64 (Steele et al. 2014): one addition and a mix, and every seed gives another stream.
+#[derive(Clone)]
+pub struct Random(u64);
+
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(mix(seed ^ STEP))
+    }
+
+    #[inline(always)]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        mix(self.0)
+    }
+
+    /// A number below `n`.
+    #[inline(always)]
+    pub fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// From 0 to 1, 1 excluded.
+    pub fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 24) as f32
+    }
+}
+
+/// A number that follows from two others: what happens at a place does not depend on who comes there when.
+#[inline(always)]
+pub fn at(seed: u64, place: u64) -> u64 {
+    mix(seed.wrapping_add(place.wrapping_mul(STEP)))
+}
+
+#[inline(always)]
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+/// Draws rows by weight in constant time: Walker's alias method, built as Vose (1991) does.
+///
+/// Every slot holds its own row up to `threshold` and another one above it.
+pub struct Noise(Vec<Slot>);
+
+#[derive(Clone, Copy)]
+struct Slot {
+    threshold: u32,
+    other: u32,
+}
+
+impl Noise {
+    pub fn new(counts: &[u64], power: f64) -> Noise {
+        let mut share: Vec<f64> = counts.iter().map(|&count| (count as f64).powf(power)).collect();
+        let mean = share.iter().sum::<f64>() / share.len() as f64;
+        share.iter_mut().for_each(|share| *share /= mean);
+        let mut slots: Vec<Slot> =
+            (0..counts.len()).map(|row| Slot { threshold: u32::MAX, other: row as u32 }).collect();
+        let (mut poor, mut rich): (Vec<usize>, Vec<usize>) =
+            (0..share.len()).partition(|&row| share[row] < 1.0);
+        while let (Some(&from), Some(to)) = (rich.last(), poor.pop()) {
+            slots[to] = Slot { threshold: (share[to] * f64::from(u32::MAX)) as u32, other: from as u32 };
+            share[from] -= 1.0 - share[to];
+            if share[from] < 1.0 {
+                rich.pop();
+                poor.push(from);
+            }
+        }
+        Noise(slots)
+    }
+
+    #[inline(always)]
+    pub fn draw(&self, random: &mut Random) -> u32 {
+        let drawn = random.next();
+        let at = ((drawn >> 32) * self.0.len() as u64) >> 32;
+        let slot = self.0[at as usize];
+        if drawn as u32 <= slot.threshold { at as u32 } else { slot.other }
+    }
+}

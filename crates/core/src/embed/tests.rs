@@ -1,0 +1,271 @@
+use proptest::prelude::*;
+
+use super::chance::{Noise, Random};
+use super::kernel::{self, Scratch};
+use super::weights::{Lane, Weights};
+use super::{Objective, Settings, Trainer};
+use crate::{Error, Progress};
+
+fn settings() -> Settings {
+    Settings {
+        dimension: 20,
+        window: 3,
+        dynamic_window: true,
+        objective: Objective::Negatives,
+        negatives: 4,
+        epochs: 3,
+        rate: 0.05,
+        last_rate: 0.0001,
+        subsample: 1e-2,
+        noise_power: 0.75,
+        min_count: 1,
+        batch: 50,
+        seed: 7,
+        threads: 1,
+    }
+}
+
+/// Two circles of tokens that never meet: 0 to 9 and 10 to 19.
+fn text() -> (Vec<u32>, Vec<usize>) {
+    let mut random = Random::new(1);
+    let mut tokens = Vec::new();
+    let mut ends = Vec::new();
+    for document in 0..200 {
+        let circle = document % 2 * 10;
+        tokens.extend((0..20 + document % 7).map(|_| circle + random.below(10)));
+        ends.push(tokens.len());
+    }
+    (tokens, ends)
+}
+
+fn trained(settings: Settings) -> Trainer {
+    let (tokens, ends) = text();
+    let mut trainer = Trainer::new(&tokens, &ends, settings).unwrap();
+    trainer.advance(u64::MAX, &Progress::new()).unwrap();
+    trainer
+}
+
+fn loss(input: &[f64], targets: &[Vec<f64>]) -> f64 {
+    let dot = |target: &[f64]| target.iter().zip(input).map(|(a, b)| a * b).sum::<f64>();
+    let softplus = |x: f64| x.exp().ln_1p();
+    targets.iter().enumerate().map(|(i, row)| softplus(if i == 0 { -dot(row) } else { dot(row) })).sum()
+}
+
+fn softmax_loss(input: &[f64], targets: &[Vec<f64>]) -> f64 {
+    let dot = |target: &[f64]| target.iter().zip(input).map(|(a, b)| a * b).sum::<f64>();
+    targets.iter().map(|row| dot(row).exp()).sum::<f64>().ln() - dot(&targets[0])
+}
+
+/// The step that a kernel makes is the slope of the loss, found by moving every number a little.
+fn check_gradient(
+    numbers: &[f32],
+    dimension: usize,
+    oracle: impl Fn(&[f64], &[Vec<f64>]) -> f64,
+    step: impl Fn(*mut Lane, &[*mut Lane], usize, f32) -> f32,
+) -> Result<(), TestCaseError> {
+    let rows = numbers.len() / dimension;
+    let mut weights = Weights::zeros(rows, dimension);
+    weights.fill(numbers);
+    let before: Vec<Vec<f64>> =
+        (0..rows).map(|row| weights.row(row).iter().map(|&x| f64::from(x)).collect()).collect();
+    let (input, targets) = before.split_first().unwrap();
+    let (place, rate) = (weights.rows(), 1e-2_f32);
+    let pointers: Vec<*mut Lane> = (1..rows as u32).map(|row| place.row(row)).collect();
+    let found = step(place.row(0), &pointers, place.width, rate);
+    prop_assert!((f64::from(found) - oracle(input, targets)).abs() < 1e-4 * rows as f64);
+    for row in 0..rows {
+        for k in 0..dimension {
+            let moved = |by: f64| {
+                let mut all = before.clone();
+                all[row][k] += by;
+                oracle(&all[0], &all[1..])
+            };
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            let made = (before[row][k] - f64::from(weights.row(row)[k])) / f64::from(rate);
+            prop_assert!((slope - made).abs() < 2e-4, "row {row}, number {k}: {slope} is not {made}");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    // Every case moves every number.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn gradients_are_those_of_finite_differences(
+        (dimension, numbers) in (1_usize..36, 2_usize..20)
+            .prop_flat_map(|(dimension, rows)| (Just(dimension), prop::collection::vec(-0.9_f32..0.9, rows * dimension)))
+    ) {
+        // SAFETY (all three): the rows are those of the weights.
+        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| unsafe {
+            kernel::learn::<true, 1>([input], targets, width, rate, &mut Scratch::new(targets.len()))
+        })?;
+        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| unsafe {
+            kernel::learn::<false, 1>([input], targets, width, rate, &mut Scratch::new(targets.len()))
+        })?;
+        check_gradient(&numbers, dimension, softmax_loss, |input, targets, width, rate| unsafe {
+            kernel::learn_softmax::<true>(input, targets, 0, width, rate, &mut Scratch::new(targets.len()))
+        })?;
+    }
+
+    #[test]
+    fn inputs_that_share_their_targets_learn_what_they_would_alone(
+        numbers in prop::collection::vec(-0.9_f32..0.9, 9 * 20)
+    ) {
+        let rate = 1e-3;
+        let run = |inputs: std::ops::Range<u32>| {
+            let mut weights = Weights::zeros(9, 20);
+            weights.fill(&numbers);
+            let rows = weights.rows();
+            let targets: Vec<*mut Lane> = (4..9).map(|row| rows.row(row)).collect();
+            let mut scratch = Scratch::new(targets.len());
+            // SAFETY (both): the rows are those of the weights.
+            let loss = if inputs.len() == 4 {
+                let inputs = [0, 1, 2, 3].map(|row| rows.row(row));
+                unsafe { kernel::learn::<true, 4>(inputs, &targets, rows.width, rate, &mut scratch) }
+            } else {
+                let input = [rows.row(inputs.start)];
+                unsafe { kernel::learn::<true, 1>(input, &targets, rows.width, rate, &mut scratch) }
+            };
+            let moved: Vec<f32> = weights.to_vec().iter().zip(&numbers).map(|(new, old)| new - old).collect();
+            (loss, moved)
+        };
+        let (loss, together) = run(0..4);
+        let alone: Vec<(f32, Vec<f32>)> = (0..4).map(|input| run(input..input + 1)).collect();
+        prop_assert!((loss - alone.iter().map(|(loss, _)| loss).sum::<f32>()).abs() < 1e-3);
+        for (place, moved) in together.iter().enumerate() {
+            prop_assert!((moved - alone.iter().map(|(_, moved)| moved[place]).sum::<f32>()).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn one_thread_gives_the_same_numbers_every_time_however_it_is_interrupted() {
+    for objective in [Objective::Negatives, Objective::SharedNegatives, Objective::Softmax] {
+        let whole = trained(Settings { objective, ..settings() });
+        let (tokens, ends) = text();
+        let mut parts = Trainer::new(&tokens, &ends, Settings { objective, ..settings() }).unwrap();
+        while parts.batches_done() < parts.batches() {
+            parts.advance(7, &Progress::new()).unwrap();
+            let mut next = Trainer::new(&tokens, &ends, Settings { objective, ..settings() }).unwrap();
+            next.restore(&parts.vectors(), &parts.outputs(), parts.batches_done()).unwrap();
+            parts = next;
+        }
+        assert_eq!(whole.vectors(), parts.vectors());
+        assert_eq!(whole.outputs(), parts.outputs());
+        assert_ne!(whole.vectors(), trained(Settings { seed: 8, objective, ..settings() }).vectors());
+    }
+}
+
+#[test]
+fn tokens_that_stand_together_come_together() {
+    for objective in [Objective::Negatives, Objective::SharedNegatives, Objective::Softmax] {
+        for (threads, dynamic_window) in [(1, true), (3, false)] {
+            let settings =
+                Settings { objective, threads, dynamic_window, epochs: 30, subsample: 0.0, ..settings() };
+            let trainer = trained(settings);
+            let (vectors, ids) = (trainer.vectors(), trainer.ids());
+            let cosine = |a: usize, b: usize| {
+                let row = |row: usize| &vectors[row * 20..][..20];
+                let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+                dot(row(a), row(b)) / (dot(row(a), row(a)) * dot(row(b), row(b))).sqrt()
+            };
+            let (mut within, mut between) = (f32::MAX, f32::MIN);
+            for a in 0..20 {
+                for b in 0..a {
+                    if ids[a] / 10 == ids[b] / 10 {
+                        within = within.min(cosine(a, b));
+                    } else {
+                        between = between.max(cosine(a, b));
+                    }
+                }
+            }
+            assert!(within > between + 0.5, "{objective:?}: {within} within, {between} between");
+        }
+    }
+}
+
+#[test]
+fn the_loss_falls_and_pairs_are_counted() {
+    let (tokens, ends) = text();
+    let unlimited = Settings { dynamic_window: false, subsample: 0.0, epochs: 10, ..settings() };
+    let mut trainer = Trainer::new(&tokens, &ends, unlimited).unwrap();
+    let in_epoch = trainer.batches_in_epoch();
+    let first = trainer.advance(in_epoch, &Progress::new()).unwrap();
+    let mut last = first;
+    while trainer.batches_done() < trainer.batches() {
+        last = trainer.advance(in_epoch, &Progress::new()).unwrap();
+    }
+    assert!(last.loss / (last.pairs as f64) < 0.97 * first.loss / first.pairs as f64);
+    // Each document of n tokens has 3 neighbours on both sides of each, but for 1 + 2 + 3 at each end.
+    let mut start = 0;
+    let pairs: usize = ends.iter().map(|&end| 6 * (end - std::mem::replace(&mut start, end)) - 12).sum();
+    assert_eq!(first.pairs as usize, pairs);
+    assert_eq!(first.tokens as usize, tokens.len());
+}
+
+#[test]
+fn frequent_tokens_are_left_out_now_and_then_and_rare_ones_always() {
+    let mut tokens = vec![0; 10_000];
+    tokens.extend([1; 100]);
+    tokens.extend([2; 3]);
+    let ends = [tokens.len()];
+    let only = Settings { min_count: 5, subsample: 1e-3, window: 1, dynamic_window: false, ..settings() };
+    let mut trainer = Trainer::new(&tokens, &ends, only).unwrap();
+    assert_eq!(trainer.ids(), [0, 1]);
+    assert_eq!(trainer.counts(), [10_000, 100]);
+    let pairs = trainer.advance(trainer.batches_in_epoch(), &Progress::new()).unwrap().pairs;
+    // √(s/f) + s/f for f ≈ 0.99: about 3.3 in a hundred of the 10,000, and 42 of the 100; two pairs each.
+    assert!((600..950).contains(&pairs), "{pairs}");
+}
+
+#[test]
+fn noise_is_drawn_by_its_weights() {
+    let counts = [1000, 300, 0, 20, 1];
+    let noise = Noise::new(&counts, 0.75);
+    let mut random = Random::new(3);
+    let mut drawn = [0_u64; 5];
+    for _ in 0..1_000_000 {
+        drawn[noise.draw(&mut random) as usize] += 1;
+    }
+    let total: f64 = counts.iter().map(|&count| (count as f64).powf(0.75)).sum();
+    for (&count, drawn) in counts.iter().zip(drawn) {
+        let share = (count as f64).powf(0.75) / total;
+        assert!((drawn as f64 / 1e6 - share).abs() < 2e-3, "{count}: {drawn}");
+    }
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused() {
+    let (tokens, ends) = text();
+    let reason = |settings: Settings| match Trainer::new(&tokens, &ends, settings) {
+        Err(Error::BadSetting { reason }) => reason,
+        other => panic!("{:?}", other.map(|_| ())),
+    };
+    assert!(reason(Settings { dimension: 0, ..settings() }).contains("embedding_dim"));
+    assert!(reason(Settings { window: 0, ..settings() }).contains("window_size"));
+    assert!(reason(Settings { negatives: 256, ..settings() }).contains("num_negative_samples"));
+    assert!(reason(Settings { batch: 0, ..settings() }).contains("batch_size"));
+    assert!(reason(Settings { rate: f32::NAN, ..settings() }).contains("learning_rate"));
+    assert!(reason(Settings { subsample: -1.0, ..settings() }).contains("subsample"));
+    assert!(reason(Settings { noise_power: f64::NAN, ..settings() }).contains("noise_power"));
+    assert!(reason(Settings { min_count: 1 << 40, ..settings() }).contains("min_count"));
+    assert!(matches!(Trainer::new(&[], &[], settings()), Err(Error::EmptyCorpus)));
+
+    let mut trainer = Trainer::new(&tokens, &ends, settings()).unwrap();
+    let (vectors, mut outputs) = (trainer.vectors(), trainer.outputs());
+    assert!(trainer.restore(&vectors[1..], &outputs, 0).unwrap_err().to_string().contains("another one"));
+    outputs[5] = f32::INFINITY;
+    assert!(trainer.restore(&vectors, &outputs, 0).unwrap_err().to_string().contains("damaged"));
+}
+
+#[test]
+fn a_training_that_is_stopped_ends_between_two_batches() {
+    let (tokens, ends) = text();
+    let mut trainer = Trainer::new(&tokens, &ends, Settings { threads: 2, ..settings() }).unwrap();
+    let progress = Progress::new();
+    progress.cancel();
+    assert_eq!(trainer.advance(u64::MAX, &progress).unwrap().batches, 0);
+    assert_eq!(trainer.batches_done(), 0);
+}

@@ -1,0 +1,148 @@
+//! Training of vectors, a stretch at a time.
+
+use std::sync::{Mutex, MutexGuard};
+
+use merganser_core::Progress;
+use merganser_core::embed::{Objective, Settings, Trainer};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::errors::raise;
+use crate::interrupt::{run, run_interruptible};
+
+/// Batches, tokens, pairs, and the sum of their losses.
+type Interval = (u64, u64, u64, f64);
+
+/// Holds the text and the two matrices.
+#[pyclass(frozen, module = "merganser._core")]
+pub struct Embedder(Mutex<Trainer>);
+
+#[pymethods]
+impl Embedder {
+    #[new]
+    #[pyo3(signature = (
+        tokens, ends, *, dimension, window, dynamic_window, objective, negatives, epochs, rate, last_rate,
+        subsample, noise_power, min_count, batch, seed, threads
+    ))]
+    #[allow(clippy::too_many_arguments)] // the settings of training, by name
+    fn new(
+        py: Python<'_>,
+        tokens: PyReadonlyArray1<'_, u32>,
+        ends: PyReadonlyArray1<'_, i64>,
+        dimension: usize,
+        window: usize,
+        dynamic_window: bool,
+        objective: &str,
+        negatives: usize,
+        epochs: u32,
+        rate: f32,
+        last_rate: f32,
+        subsample: f64,
+        noise_power: f64,
+        min_count: u64,
+        batch: usize,
+        seed: u64,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let objective = match objective {
+            "negatives" => Objective::Negatives,
+            "shared" => Objective::SharedNegatives,
+            "softmax" => Objective::Softmax,
+            other => return Err(raise(py, "SettingsError", format!("no objective is called {other:?}"))),
+        };
+        let settings = Settings {
+            dimension,
+            window,
+            dynamic_window,
+            objective,
+            negatives,
+            epochs,
+            rate,
+            last_rate,
+            subsample,
+            noise_power,
+            min_count,
+            batch,
+            seed,
+            threads,
+        };
+        let tokens = tokens.as_slice()?;
+        let ends: Vec<usize> = ends.as_slice()?.iter().map(|&end| end as usize).collect();
+        let rising = ends.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !rising || ends.last().copied().unwrap_or(0) != tokens.len() {
+            return Err(raise(py, "SettingsError", "ends rise, and the last one is the number of tokens"));
+        }
+        Ok(Embedder(Mutex::new(run(py, || Trainer::new(tokens, &ends, settings))?)))
+    }
+
+    /// Trains on the next `batches`; Ctrl-C stops it between two of them, and what is done stays.
+    #[pyo3(signature = (batches, progress=None))]
+    fn advance(
+        &self,
+        py: Python<'_>,
+        batches: u64,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Interval> {
+        let trainer = &mut *self.lock(py)?;
+        let watched = Progress::new();
+        let did = run_interruptible(py, progress, &watched, |watched| trainer.advance(batches, watched))?;
+        Ok((did.batches, did.tokens, did.pairs, did.loss))
+    }
+
+    /// Goes on where another one with the same text and settings was.
+    fn restore(
+        &self,
+        py: Python<'_>,
+        vectors: PyReadonlyArray1<'_, f32>,
+        outputs: PyReadonlyArray1<'_, f32>,
+        batches_done: u64,
+    ) -> PyResult<()> {
+        let trainer = &mut *self.lock(py)?;
+        let (vectors, outputs) = (vectors.as_slice()?, outputs.as_slice()?);
+        run(py, || trainer.restore(vectors, outputs, batches_done))
+    }
+
+    /// The vectors, one row after the other.
+    fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        Ok(self.lock(py)?.vectors().into_pyarray(py))
+    }
+
+    /// The vectors that they are trained against.
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        Ok(self.lock(py)?.outputs().into_pyarray(py))
+    }
+
+    /// The token of each row, the frequent ones first.
+    #[getter]
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(self.lock(py)?.ids().to_vec().into_pyarray(py))
+    }
+
+    /// How often each of them is in the text.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(self.lock(py)?.counts().to_vec().into_pyarray(py))
+    }
+
+    #[getter]
+    fn batches_done(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.batches_done())
+    }
+
+    #[getter]
+    fn batches_in_epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.batches_in_epoch())
+    }
+
+    #[getter]
+    fn batches(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.batches())
+    }
+}
+
+impl Embedder {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Trainer>> {
+        let busy = |_| raise(py, "InternalError", "this embedder is at work on another thread");
+        self.0.try_lock().map_err(busy)
+    }
+}

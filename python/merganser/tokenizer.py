@@ -192,9 +192,12 @@ class Tokenizer(_core.Tokenizer):
     def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
-        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
-            `tokenizer_config.json`), "gpt2" (a folder with `vocab.json` and `merges.txt`) or "tiktoken" (a
-            file of ranks, without the pattern and the special tokens: `to_tiktoken` has them).
+        path: a folder, or a file if it ends as named below.
+        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`); "gpt2" (`vocab.json` and
+            `merges.txt`); "tiktoken" (a plug-in: with the folder on `PYTHONPATH`, `tiktoken.get_encoding`
+            knows the tokenizer by the folder's name; or a file of ranks, `.tiktoken`, without the pattern and
+            the special tokens); "minbpe" (`.model`, and `.vocab` beside it); "gguf" (`.gguf`, for llama.cpp);
+            "token-lengths" (`.npy`, or `.pt` with torch: the bytes of every id, for bits per byte).
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
         """

@@ -2,11 +2,18 @@
 
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from merganser.cli import options, show
+
+if TYPE_CHECKING:
+    from merganser.exporting import ExportFormat
+
+#: As in `merganser.exporting`, which is not imported for --help.
+_FOR_TOKENIZERS = ["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
+_FOR_COUNTS = ["tsv", "parquet"]
 
 #: How many pieces make a row group of Parquet.
 _BATCH = 1 << 17
@@ -17,7 +24,7 @@ _BATCH = 1 << 17
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["tiktoken", "huggingface", "gpt2", "tsv", "parquet"]),
+    type=click.Choice([*_FOR_TOKENIZERS, *_FOR_COUNTS]),
     required=True,
     help="The format to write: tsv and parquet for counts, the others for tokenizers.",
 )
@@ -25,22 +32,23 @@ _BATCH = 1 << 17
     "--out", type=click.Path(path_type=Path), required=True, help="The file to write, or the folder."
 )
 @options.as_json
-def command(
-    path: Path, form: Literal["tiktoken", "huggingface", "gpt2", "tsv", "parquet"], out: Path, as_json: bool
-) -> None:
+def command(path: Path, form: str, out: Path, as_json: bool) -> None:
     """Write the tokenizer or the counts in PATH for other programs.
 
-    A tokenizer becomes a file of ranks (tiktoken), a folder for AutoTokenizer (huggingface), or one with
-    vocab.json and merges.txt (gpt2). A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces
-    come in the order of their bytes, and are never in memory as a whole.
+    A tokenizer becomes a plug-in for tiktoken, or its file of ranks if --out ends in .tiktoken; a folder for
+    AutoTokenizer (huggingface), or one with vocab.json and merges.txt (gpt2); minbpe's .model and .vocab; a
+    vocabulary for llama.cpp (gguf); or the bytes of every token, as .npy or .pt (token-lengths).
+
+    A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes, and
+    are never in memory as a whole.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
     from merganser import CountsFile, SettingsError, load
     from merganser.formats import parquet, tsv
 
-    if form != "tsv" and form != "parquet":  # noqa: PLR1714 (mypy narrows only this)
-        files = [str(file) for file in load(path).export(out, format=form)]
+    if form in _FOR_TOKENIZERS:
+        files = [str(file) for file in load(path).export(out, format=cast("ExportFormat", form))]
         if as_json:
             show.as_json({"out": str(out), "format": form, "files": files})
         else:

@@ -69,7 +69,7 @@ def unreached(tokenizer: Tokenizer) -> list[bytes]:
     return [token for token, id in tokenizer.mergeable_ranks.items() if len(token) > 1 and id not in made]
 
 
-def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
+def contents(tokenizer: Tokenizer, _: str = "") -> dict[str, bytes]:
     """The two files, by name."""
     if stuck := unreached(tokenizer):
         raise ExportError(
@@ -82,6 +82,12 @@ def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
     vocab = json.dumps(vocabulary(tokenizer), ensure_ascii=False, separators=(",", ":"))
     lines = "".join(f"{line}\n" for line in [FIRST_LINE, *merges])
     return {VOCAB: vocab.encode() + b"\n", MERGES: lines.encode()}
+
+
+def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+    """Whether the two files, which do not say the pattern, say all else of this tokenizer."""
+    ranks, specials, _ = parse(files[VOCAB], files[MERGES])
+    return (ranks, specials) == (tokenizer.mergeable_ranks, tokenizer.special_tokens)
 
 
 def read_json(data: bytes) -> Any:

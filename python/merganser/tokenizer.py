@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from merganser import _core
-from merganser.errors import SettingsError
+from merganser.errors import SettingsError, TokenizerError
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
@@ -84,7 +84,13 @@ class Tokenizer(_core.Tokenizer):
         merge_counts: Mapping[int, int] | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> "Tokenizer":
-        model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
+        try:
+            model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
+        except UnicodeEncodeError as error:
+            raise TokenizerError(
+                f"the pattern or a special token, {error.object[:40]!r}, has half a character (a lone "
+                "surrogate); leave it out"
+            ) from None
         return cls._of(model, merge_counts or {}, training or {})
 
     @classmethod

@@ -39,8 +39,8 @@ def command(path: Path, form: str, out: Path, as_json: bool) -> None:
     AutoTokenizer (huggingface), or one with vocab.json and merges.txt (gpt2); minbpe's .model and .vocab; a
     vocabulary for llama.cpp (gguf); or the bytes of every token, as .npy or .pt (token-lengths).
 
-    A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes, and
-    are never in memory as a whole.
+    A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes,
+    and are never in memory as a whole.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """

@@ -16,10 +16,10 @@ All numbers are little-endian; a string is its length and its UTF-8. The facts t
 Of our patterns, llama.cpp has gpt2, llama3 and qwen2 under names of its own. Its gpt-4o only resembles o200k
 (letters beyond a to z have no case there), and it has nothing for the others: these are refused. Even with
 the former it departs from us, and from the models' own tokenizers, in two rare things: its characters are
-those of Unicode before 16, and to llama3 and qwen2 there ſ is no s, so that it does not cut `'ſ` off a letter.
+those of Unicode before 16, and with llama3 and qwen2 ſ is no s there: it does not cut `'ſ` off a letter.
 
-With llama3, a piece that is a token stays whole, so that tokens that no merge reaches can be written; with the
-others they cannot. Ids without a token become unused ones.
+With llama3, a piece that is a token stays whole, so that tokens that no merge reaches can be written; with
+the others they cannot. Ids without a token become unused ones.
 
 Reading takes the facts from the front of a file of any size. What a caller puts around the text, such as a
 token at its beginning, is no part of a tokenizer here.

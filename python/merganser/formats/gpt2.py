@@ -12,6 +12,7 @@ neither bytes nor merged. That is why a token that no merge reaches cannot be wr
 """
 
 import json
+import re
 from typing import Any
 
 from merganser.errors import ExportError
@@ -20,6 +21,8 @@ from merganser.tokenizer import Tokenizer
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 FIRST_LINE = "#version: 0.2"
+#: Half of a character beyond U+FFFF, as JSON may spell it; the other half should follow.
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _alphabet() -> list[str]:
@@ -91,9 +94,13 @@ def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
 
 
 def read_json(data: bytes) -> Any:
-    """JSON in which no name stands twice."""
+    """JSON in UTF-8 in which no name stands twice, and no character is a half one."""
     try:
-        return json.loads(data, object_pairs_hook=_once)
+        text = data.decode()
+        value = json.loads(text, object_pairs_hook=_once)
+        if _ESCAPED_HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except (ValueError, RecursionError) as error:
         raise BadFile(f"is damaged: it is not JSON ({error}); get a fresh copy") from None
 

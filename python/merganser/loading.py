@@ -28,6 +28,9 @@ _IN_FOLDERS = (
 )
 
 
+_PART = 1 << 20
+
+
 def load(
     source: "str | os.PathLike[str] | tiktoken.Encoding | tokenizers.Tokenizer",
     *,
@@ -117,19 +120,24 @@ def _found_in(folder: Path) -> Path:
 
 
 def _read(file: Path) -> bytes:
+    """A file, or of GGUF's, which may have the tensors of a model as well, the beginning."""
     try:
         with file.open("rb") as opened:
-            start = opened.read(len(gguf.MAGIC))
-            if start == gguf.MAGIC:
-                return start + opened.read(gguf.MAX_HEADER_BYTES)
-            data = start + opened.read(native.MAX_FILE_BYTES + 1)
+            # In parts: to ask for as much as a file may have would take that much memory.
+            parts = [opened.read(_PART)]
+            is_gguf = parts[0].startswith(gguf.MAGIC)
+            limit = gguf.MAX_HEADER_BYTES if is_gguf else native.MAX_FILE_BYTES
+            size = len(parts[0])
+            while size <= limit and (part := opened.read(_PART)):
+                parts.append(part)
+                size += len(part)
     except OSError as error:
         raise FormatError(f"cannot read the tokenizer {file}: {error.strerror}; check the path") from error
     except ValueError as error:  # a path with a NUL
         raise FormatError(f"cannot read the tokenizer {str(file)!r}: {error}; check the path") from error
-    if len(data) > native.MAX_FILE_BYTES:
+    if size > limit and not is_gguf:
         raise BadFile(f"is larger than {native.MAX_FILE_BYTES >> 20} MiB, which no tokenizer is")
-    return data
+    return b"".join(parts)
 
 
 def _usable(file: Path, parse: Callable[[], Tokenizer]) -> Tokenizer:

@@ -145,8 +145,8 @@ def checked_vocabulary(vocab: object) -> dict[str, int]:
 def separated(ids: dict[str, int], pairs: list[tuple[str, str]]) -> tuple[dict[bytes, int], dict[str, int]]:
     """The tokens that bytes and merges make, and all others, which are special."""
     made = {left + right for left, right in pairs}
-    if missing := next((token for token in sorted(made) if token not in ids), None):
-        raise BadFile(f"is damaged: a merge makes {missing!r}, which has no id; get a fresh copy")
+    if missing := sorted(token for token in made if token not in ids):
+        raise BadFile(f"is damaged: a merge makes {missing[0]!r}, which has no id; get a fresh copy")
     ranks, specials = {}, {}
     for token, id in ids.items():
         if token in _BYTE or token in made:

@@ -1,4 +1,4 @@
-"""llama.cpp's tokenizer, where `llama-cpp-python` is installed. It takes minutes to build: no extra has it."""
+"""llama.cpp's tokenizer, where `llama-cpp-python` is installed; no extra has it, for it takes long to build."""
 
 import ctypes
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""llama.cpp's tokenizer, where `llama-cpp-python` is installed; no extra has it, for it takes long to build."""
+"""llama.cpp's tokenizer, where `llama-cpp-python` is installed; it builds too long for an extra."""
 
 import ctypes
 from pathlib import Path

@@ -5,6 +5,7 @@ decides, and loads it. Either this is refused with an error of ours, or it is a 
 decodes. Checksums are mended in half of the cases, so that what lies behind them is reached as well.
 """
 
+import copy
 import hashlib
 import json
 import random
@@ -215,7 +216,7 @@ def _other_values(chance: random.Random, data: bytes) -> bytes:
         within, key = place
         kind = chance.random()
         if kind < 0.5:
-            within[key] = chance.choice(_JUNK)
+            within[key] = copy.deepcopy(chance.choice(_JUNK))
         elif kind < 0.7:
             del within[key]
         elif kind < 0.85:

@@ -1,4 +1,4 @@
-"""Real vocabularies in every format: which hold them, and that what is written, read and written is the same."""
+"""Real vocabularies in every format: which hold them, and that they come back and are written the same."""
 
 from pathlib import Path
 

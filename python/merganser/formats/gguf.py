@@ -58,6 +58,8 @@ _ROLES = {
 }
 
 _UINT32, _INT32, _BOOL, _STRING, _ARRAY = 4, 5, 7, 8, 9
+#: The lists that are kept in memory; models have others.
+_LISTS = {f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges")}
 #: Of each type of numbers its letter in `struct`.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -239,10 +241,11 @@ class _Reader:
             name = self.string()
             if name in facts:
                 raise BadFile(f"is damaged: it says {name[:60]!r} twice; get a fresh copy")
-            facts[name] = self.value(*self.numbers("I"))
+            [kind] = self.numbers("I")
+            facts[name] = self.value(kind, name in _LISTS)
         return facts
 
-    def value(self, kind: int) -> Any:
+    def value(self, kind: int, keep_list: bool) -> Any:
         if kind == _STRING:
             return self.string()
         if kind in _NUMBERS:
@@ -252,11 +255,18 @@ class _Reader:
         kind, length = self.numbers("IQ")
         if length > native.MAX_TOKENS:
             raise BadFile(f"is damaged: it has a list of more than {native.MAX_TOKENS} values")
-        if kind == _STRING:
+        if kind == _STRING and keep_list:
             return [self.string() for _ in range(length)]
-        if kind in _NUMBERS:
+        if kind == _STRING:
+            for _ in range(length):
+                self.take(self.numbers("Q")[0])
+        elif kind in _NUMBERS and keep_list:
             return list(self.numbers(f"{length}{_NUMBERS[kind]}"))
-        raise BadFile(f"is damaged: at byte {self.at} is a list of values of the type {kind}")
+        elif kind in _NUMBERS:
+            self.take(length * struct.calcsize(f"<{_NUMBERS[kind]}"))
+        else:
+            raise BadFile(f"is damaged: at byte {self.at} is a list of values of the type {kind}")
+        return None
 
     def numbers(self, letters: str) -> tuple[Any, ...]:
         return struct.unpack(f"<{letters}", self.take(struct.calcsize(f"<{letters}")))

@@ -1,8 +1,8 @@
 """Exporting: a tokenizer as the files of another library.
 
-What is to be written is made in memory and read back first: only if that is the same tokenizer do files
-appear, each whole or not at all. A format that cannot hold the tokenizer exactly refuses it with an
-`ExportError`.
+What is to be written is made in memory and read back first: only if that is the same tokenizer, and gives the
+same ids in the library that will read it (`merganser.verification`), do files appear, each whole or not at
+all. A format that cannot hold the tokenizer exactly refuses it with an `ExportError`.
 """
 
 import os
@@ -15,19 +15,33 @@ from merganser.formats import BadFile
 
 if TYPE_CHECKING:
     from merganser.tokenizer import Tokenizer
+    from merganser.verification import Pieces
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
 
-def export(tokenizer: "Tokenizer", path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+def export(
+    tokenizer: "Tokenizer",
+    path: str | os.PathLike[str],
+    format: ExportFormat,
+    on: "Pieces | None" = None,
+) -> list[Path]:
     """Writes the files of a format; gives their paths."""
+    from merganser.readers import readers
+    from merganser.verification import verify_export
+
     if format not in FORMATS:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
+    contents: bytes | dict[str, bytes]
     if format == "tiktoken":
-        return [_write(Path(path), _tiktoken(tokenizer))]
-    contents = _huggingface if format == "huggingface" else _gpt2
-    return _write_folder(Path(path), contents(tokenizer))
+        contents = _tiktoken(tokenizer)
+    else:
+        contents = _huggingface(tokenizer) if format == "huggingface" else _gpt2(tokenizer)
+    verify_export(tokenizer, readers(tokenizer, format, contents), on)
+    if isinstance(contents, bytes):
+        return [_write(Path(path), contents)]
+    return _write_folder(Path(path), contents)
 
 
 def _tiktoken(tokenizer: "Tokenizer") -> bytes:

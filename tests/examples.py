@@ -28,7 +28,7 @@ def furnish(folder: Path) -> None:
         beginning = sources
         if (SHARED / "corpora" / name).exists():
             with (SHARED / "corpora" / name).open(encoding="utf-8", newline="") as file:
-                beginning = file.read(1_000_000)
+                beginning = file.read(200_000)
         (folder / "corpora" / name).write_text(beginning, "utf-8")
     if (SHARED / "vocabs").exists():
         (folder / "vocabs").symlink_to(SHARED / "vocabs")

@@ -1,19 +1,22 @@
 """Exporting: a tokenizer as the files of another library.
 
-What is to be written is made in memory and read back first: only if that is the same tokenizer do files
-appear, each whole or not at all. A format that cannot hold the tokenizer exactly refuses it with an
-`ExportError`.
+What is to be written is made in memory and read back first: only if that is the same tokenizer, and gives the
+same ids in the library that will read it (`merganser.verification`), do files appear, each whole or not at
+all. A format that cannot hold the tokenizer exactly refuses it with an `ExportError`.
 """
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from merganser.errors import ExportError, SettingsError, WriteError
 from merganser.files import written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from merganser.verification import Pieces
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
@@ -42,8 +45,16 @@ _TABLE: dict[str, _Format] = {
 }
 
 
-def export(tokenizer: Tokenizer, path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+def export(
+    tokenizer: Tokenizer,
+    path: str | os.PathLike[str],
+    format: ExportFormat,
+    on: "Pieces | None" = None,
+) -> list[Path]:
     """Writes the files of a format; gives their paths."""
+    from merganser.readers import readers
+    from merganser.verification import verify_export
+
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
     contents, same, suffixes = _TABLE[format]
@@ -54,6 +65,7 @@ def export(tokenizer: Tokenizer, path: str | os.PathLike[str], format: ExportFor
             raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
+    verify_export(tokenizer, readers(tokenizer, format, files), on)
     return _write(target.parent if target.suffix in suffixes else target, files)
 
 

@@ -6,7 +6,13 @@ from contextlib import contextmanager
 
 from merganser.engines.local import ProgressCallback
 
-_TITLES = {"count": "counting", "merge": "merging", "certify": "proving", "encode": "encoding"}
+_TITLES = {
+    "count": "counting",
+    "merge": "merging",
+    "certify": "proving",
+    "encode": "encoding",
+    "verify": "verifying",
+}
 
 
 @contextmanager

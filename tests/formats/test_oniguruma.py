@@ -36,13 +36,28 @@ def test_pieces_are_the_same_there(pattern: str, text: str) -> None:
     assert theirs(pattern, text) == merganser.split(text, pattern)
 
 
-@pytest.mark.parametrize("pattern", [pattern_of("gpt4"), pattern_of("o200k"), r"\w+|\W"])
-def test_every_code_point_is_split_the_same_there(pattern: str) -> None:
+PROPERTIES = [[rf"\p{{{name}}}" for name in line.split()] for line in oniguruma.PROPERTIES]
+ESCAPES = [
+    [r"\d", r"\s"],
+    [r"\w"],
+    ["(?i:s)", "(?i:k)", "(?i:[a-jl-rt-z])"],
+    ["."],
+    [r"[^\s\p{L}\p{N}]", r"\s"],
+]
+
+
+@pytest.mark.parametrize("classes", [*PROPERTIES, *ESCAPES], ids=lambda classes: classes[0])
+def test_every_code_point_is_in_the_same_classes_there(classes: list[str]) -> None:
+    # As stretches of one class each: a code point in another class would begin or end one.
+    rest = "".join(f"(?!{one})" for one in classes)
+    pattern = "|".join(f"(?:{one})+" for one in classes) + f"|(?:{rest}(?s:.))+"
+    cutter = pre_tokenizers.Split(Regex(oniguruma.written(pattern)), "isolated")
     code_points = adversarial.TEXTS["every code point"]
-    # In parts: some of these patterns take time that grows with the square of a piece, there and here.
-    for start in range(0, len(code_points), 256):
-        text = "a".join(code_points[start : start + 256])
-        assert theirs(pattern, text) == merganser.split(text, pattern)
+    # In parts: the library takes time that grows with the square of a text.
+    for start in range(0, len(code_points), 20_000):
+        text = code_points[start : start + 20_000] + "a"
+        pieces = [piece for piece, _ in cutter.pre_tokenize_str(text)]
+        assert pieces == merganser.split(text, pattern)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -71,6 +86,8 @@ def test_presets_come_back_by_name(name: str) -> None:
         r"a\Z",
         r"(?i)strasse",
         r"(?i)é",
+        r"\p{Cherokee}",
+        r"[\s\PX]",
     ],
 )
 def test_what_might_mean_something_else_is_refused(pattern: str) -> None:

@@ -9,8 +9,8 @@ r"""Patterns for Oniguruma, the engine of Hugging Face tokenizers, which reads s
 | `\x41` | a character | a byte | `\x{41}` |
 
 What the two might read differently in a way that is not known here is refused: it could give other ids.
-All else, and the classes of characters, are the same: tests/formats/test_oniguruma.py compares them for every
-code point.
+All else is the same, and so are the classes of characters of `PROPERTIES`: tests/formats/test_oniguruma.py
+compares them for every code point.
 """
 
 import re
@@ -20,6 +20,20 @@ from merganser._core import preset_names, split
 from merganser.counts import Counts
 from merganser.errors import ExportError, PatternError
 from merganser.formats import BadFile
+
+#: The names in `\\p{…}` that both read in the same way; the names of a line have no character in common.
+PROPERTIES = (
+    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn",
+    "L M N P S Z C",
+    "Letter Mark Number Punctuation Symbol Separator",
+    "Han Hiragana Katakana Hangul Latin Greek Cyrillic Armenian Georgian Arabic Hebrew Devanagari Bengali "
+    "Tamil Thai Khmer Ethiopic Common Inherited",
+    "Uppercase Lowercase White_Space",
+    "Alphabetic",
+    "Ideographic",
+    "Emoji",
+)
+_PROPERTIES = frozenset(" ".join(PROPERTIES).split())
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 _IN, _OUT = f"[{_WORD}]", f"[^{_WORD}]"
@@ -108,10 +122,17 @@ def _parts(pattern: str) -> Iterator[tuple[str, str, int]]:
         kind, end = str(part.lastgroup), part.end()
         if kind == "class":
             end = _end_of_class(pattern, at)
+        _check_properties(pattern, at, end)
         if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
             raise _refused(pattern, at)
         yield kind, pattern[at:end], at
         at, previous = end, kind
+
+
+def _check_properties(pattern: str, start: int, end: int) -> None:
+    for part in re.compile(r"\\(?:[pP]\{?\^?(\w+)|.)", re.DOTALL).finditer(pattern, start, end):
+        if part[1] and part[1] not in _PROPERTIES:
+            raise _refused(pattern, part.start())
 
 
 def _end_of_class(pattern: str, at: int) -> int:

@@ -14,20 +14,28 @@ from merganser.files import written_whole
 from merganser.formats import BadFile
 
 if TYPE_CHECKING:
+    from merganser.chat.template import Template
     from merganser.tokenizer import Tokenizer
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
 
-def export(tokenizer: "Tokenizer", path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+def export(
+    tokenizer: "Tokenizer",
+    path: str | os.PathLike[str],
+    format: ExportFormat,
+    chat: "Template | None" = None,
+) -> list[Path]:
     """Writes the files of a format; gives their paths."""
     if format not in FORMATS:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
+    if chat is not None and format != "huggingface":
+        raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
     if format == "tiktoken":
         return [_write(Path(path), _tiktoken(tokenizer))]
-    contents = _huggingface if format == "huggingface" else _gpt2
-    return _write_folder(Path(path), contents(tokenizer))
+    files = _huggingface(tokenizer, chat) if format == "huggingface" else _gpt2(tokenizer)
+    return _write_folder(Path(path), files)
 
 
 def _tiktoken(tokenizer: "Tokenizer") -> bytes:
@@ -50,10 +58,10 @@ def _gpt2(tokenizer: "Tokenizer") -> dict[str, bytes]:
     return files
 
 
-def _huggingface(tokenizer: "Tokenizer") -> dict[str, bytes]:
+def _huggingface(tokenizer: "Tokenizer", chat: "Template | None") -> dict[str, bytes]:
     from merganser.formats import huggingface
 
-    files = huggingface.contents(tokenizer)
+    files = huggingface.contents(tokenizer, chat)
     try:
         back = huggingface.parse(files[huggingface.FILE])
     except BadFile as bad:

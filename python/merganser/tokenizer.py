@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import tokenizers
     from typing_extensions import Unpack
 
+    from merganser.chat.template import Template
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
@@ -189,18 +190,23 @@ class Tokenizer(_core.Tokenizer):
             **reading,
         ).tokens
 
-    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
+    def export(
+        self, path: str | os.PathLike[str], *, format: "ExportFormat", chat: "Template | None" = None
+    ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
         format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
             `tokenizer_config.json`), "gpt2" (a folder with `vocab.json` and `merges.txt`) or "tiktoken" (a
             file of ranks, without the pattern and the special tokens: `to_tiktoken` has them).
+        chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
+            nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
+            eos are its `bos` and `assistant_end`.
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format)
+        return exporting.export(self, path, format, chat)
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""

@@ -1,4 +1,5 @@
-"""Hugging Face: `tokenizer.json` of the byte-level BPE kind, and `tokenizer_config.json` beside it.
+"""Hugging Face: `tokenizer.json` of the byte-level BPE kind, with `tokenizer_config.json` and, for a chat,
+`chat_template.jinja` beside it.
 
 The tokens are spelled as in GPT-2's files (`formats/gpt2.py`), the pattern is rewritten for the engine that
 reads it (`formats/oniguruma.py`). A token that no merge reaches stays whole by `ignore_merges`. Special
@@ -12,7 +13,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from merganser._core import split
-from merganser.errors import ExportError, MerganserError
+from merganser.errors import ChatError, ExportError, MerganserError
 from merganser.extras import imported
 from merganser.formats import BadFile, gpt2, native, oniguruma
 from merganser.tokenizer import Tokenizer
@@ -20,7 +21,9 @@ from merganser.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import tokenizers
 
-FILE, CONFIG = "tokenizer.json", "tokenizer_config.json"
+    from merganser.chat.template import Template
+
+FILE, CONFIG, CHAT = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 #: The names by which special tokens are known to have a role.
 _ROLES = {
@@ -29,12 +32,30 @@ _ROLES = {
 }
 
 
-def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
-    """The two files, by name."""
+def contents(tokenizer: Tokenizer, chat: "Template | None" = None) -> dict[str, bytes]:
+    """The files, by name; with a chat template if one is given or the tokenizer has the tokens of nanochat's.
+
+    What ends an answer is then the `eos_token`, for that is where a program that generates text must stop.
+    `apply_chat_template` has the ids of `Chat.render`, and its mask. Only where text stands right before the
+    output of a tool does transformers leave out what follows the first token of the text's last character.
+    """
+    from merganser.chat.render import Chat
+    from merganser.chat.template import SPECIAL_TOKENS, Template
+
+    if chat is None and tokenizer.special_tokens.keys() >= set(SPECIAL_TOKENS):
+        chat = Template()
     roles = {
         role: next((name for name in names if name in tokenizer.special_tokens), None)
         for role, names in _ROLES.items()
     }
+    files = {FILE: _json(_as_json(tokenizer))}
+    if chat is not None:
+        template = Chat(tokenizer, chat).template  # refuses one whose tokens the tokenizer lacks
+        roles = {"bos_token": template.bos, "eos_token": template.assistant_end}
+        try:
+            files[CHAT] = template.to_jinja(tokenizer.special_tokens).encode()
+        except ChatError as error:
+            raise ExportError(f"the chat template cannot be exported: {error}") from None
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "add_prefix_space": False,
@@ -42,7 +63,7 @@ def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
         "model_max_length": 10**30,
         **{role: name for role, name in roles.items() if name is not None},
     }
-    return {FILE: _json(_as_json(tokenizer)), CONFIG: _json(config)}
+    return files | {CONFIG: _json(config)}
 
 
 def to_huggingface(tokenizer: Tokenizer) -> "tokenizers.Tokenizer":

@@ -3,7 +3,9 @@
 import adversarial
 import merganser
 import pytest
+import regex
 from hypothesis import given
+from hypothesis import strategies as st
 from merganser import ExportError
 from merganser.formats import BadFile, oniguruma
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
@@ -96,8 +98,76 @@ def test_what_might_mean_something_else_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\w+|\W", r"\p{N}{1,3}+|\P{N}", r"a$|[^a]", r"\p{L}+", "(", "(?:()|(?m:.)"]
+    "pattern",
+    [r"\w+|\W", r"\p{N}{1,3}+|\P{N}", r"a$|[^a]", "(", "(?:()|(?m:.)", r"\h+", "a*", "(?<n>a)", "a{2"],
 )
 def test_patterns_of_others_that_may_mean_something_else_are_refused(pattern: str) -> None:
     with pytest.raises(BadFile, match="something else"):
         oniguruma.read(pattern)
+
+
+# ── patterns of others ────────────────────────────────────────────────────────
+
+#: Written for Oniguruma; most leave text unmatched.
+FOREIGN = [
+    r"\p{L}+",
+    r"\p{N}{1,3}|\p{L}+",
+    r"\s+\z|\A\d+| ?[^\s\p{L}\p{N}]+",
+    r"(?>\p{N}{1,3})|(?<=a)b+|\s+(?!\S)",
+    r"(?i)the|an?",
+    r"(?m:.){3}",
+    r"[A-Za-z]+(?='s)|[^\r\n]",
+    r"a|b(?=\n)|(?<!c)c",
+    r"(?:\p{Lu}|\p{Ll}+)+|\d",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s+",
+]
+FOREIGN_SPLITS = {
+    pattern: (pre_tokenizers.Split(Regex(pattern), "isolated"), oniguruma.read(pattern))
+    for pattern in FOREIGN
+}
+
+
+@pytest.mark.parametrize("pattern", FOREIGN)
+@given(text=texts)
+def test_patterns_of_others_split_the_same_here(pattern: str, text: str) -> None:
+    cutter, ours = FOREIGN_SPLITS[pattern]
+    assert merganser.split(text, ours) == [piece for piece, _ in cutter.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize("pattern", FOREIGN)
+def test_patterns_of_others_are_written_and_read_again(pattern: str) -> None:
+    ours = FOREIGN_SPLITS[pattern][1]
+    assert oniguruma.read(oniguruma.with_rest(ours)) == ours
+
+
+def test_text_that_a_pattern_drops_is_refused() -> None:
+    assert oniguruma.read(r" ?\S+|\s", drops_rest=True) == r" ?\S+|\s"
+    with pytest.raises(BadFile, match="may drop text"):
+        oniguruma.read(r" ?\S+|\s\s", drops_rest=True)
+
+
+@pytest.mark.parametrize("pattern", [pattern_of(name) for name in PRESETS])
+def test_presets_leave_nothing_unmatched(pattern: str) -> None:
+    assert oniguruma.covers(pattern)
+
+
+#: Atoms and repeats such that many patterns cover all text and many just fail to.
+atoms = st.sampled_from(
+    ["a", "[^a]", "[^ab]", "[ab]", r"\s", r"\S", r"\w", r"\W", "(?s:.)", "(?:a|b)", r"\b", "."]
+)
+repeats = st.sampled_from(["", "", "+", "?", "*", "?+", "*+", "++", "{1,2}", "{0,2}+", "{2}"])
+branches = st.lists(st.tuples(atoms, repeats).map("".join), min_size=1, max_size=3).map("".join)
+
+
+@given(st.lists(branches, min_size=1, max_size=4).map("|".join), st.text("ab \n!é", max_size=12))
+def test_what_is_said_to_be_covered_is(pattern: str, text: str) -> None:
+    try:
+        merganser.split("", pattern)
+        covered = oniguruma.covers(pattern)
+    except (merganser.PatternError, ExportError):
+        return
+    if covered:
+        # Behind a pattern that leaves nothing, nothing is ever reached.
+        assert merganser.split(text, f"(?:{pattern})|(?s:.)+") == merganser.split(text, pattern)
+        found = regex.findall(f"(?:{pattern})|(?P<rest>(?s:.))", text)
+        assert not any(found)

@@ -15,6 +15,9 @@ compares them for every code point.
 
 import re
 from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts
@@ -167,8 +170,15 @@ def with_rest(pattern: str) -> str:
     return f"{_OPEN}{written(pattern)}{_REST}"
 
 
-def read(pattern: str) -> str:
-    """The pattern of ours that means the same, if there is one for certain."""
+def read(pattern: str, *, drops_rest: bool = False) -> str:
+    r"""The pattern of ours that means the same, if there is one for certain.
+
+    What a pattern does not match is one piece to Hugging Face's `Split`, unless it drops it; to us it is a
+    piece for every character. So that is written into the pattern, where text may be left unmatched.
+
+    >>> print(read(r"\p{L}+"))
+    (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+
+    """
     for name in preset_names():
         if pattern == written(Counts({}, pattern=name).pattern):
             return name
@@ -176,10 +186,14 @@ def read(pattern: str) -> str:
         inner = _ours(pattern[len(_OPEN) : -len(_REST)])
         if inner is not None:
             return inner
-    raise BadFile(
-        f"cannot be represented: its pattern {pattern!r} may mean something else here, or leave "
-        "text unmatched"
-    )
+    back = _ours(pattern)
+    if back is None:
+        raise BadFile(f"cannot be represented: its pattern {pattern!r} may mean something else here")
+    if covers(back):
+        return back
+    if drops_rest:
+        raise BadFile(f"cannot be represented: it may drop text that its pattern {pattern!r} does not match")
+    return f"(?:{back})|(?:(?!{back})(?s:.))+"
 
 
 def _ours(pattern: str) -> str | None:
@@ -202,3 +216,62 @@ def _ours(pattern: str) -> str | None:
         return back if written(back) == pattern else None
     except (PatternError, ExportError):
         return None
+
+
+# ── what a pattern leaves unmatched ───────────────────────────────────────────
+
+_ANY = "(?s:.)"
+_ZERO_WIDTH = (r"\b", r"\B", r"\A", r"\z")
+
+
+@cache
+def covers(pattern: str) -> bool:
+    r"""Whether a pattern of ours leaves no text unmatched, as far as can be told from single characters.
+
+    A branch such as ` ?\p{L}+[\r\n]*` matches wherever a letter stands, whatever is around it. If such
+    branches have all characters between them, nothing is left.
+
+    >>> covers(r" ?\p{L}+|\P{L}"), covers(r"\p{L}+|\P{L}\p{L}")
+    (True, False)
+    """
+    always = [found for branch in _branches(pattern) if (found := _needs_one_of(branch))]
+    if not always or any(kind == "flags" for kind, _, _ in _parts(pattern)):
+        return False
+    code_points = np.r_[0:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
+    parts = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
+    return all(len(split(part, f"(?:{'|'.join(always)})+")) == 1 for part in parts)
+
+
+def _branches(pattern: str) -> list[list[list[str]]]:
+    """The branches that are not inside a group: for each atom its kind, its text and how it is repeated."""
+    branches: list[list[list[str]]] = [[]]
+    depth = 0
+    for kind, text, _ in _parts(pattern):
+        if kind == "close":
+            depth -= 1
+        if depth or kind == "close":
+            branches[-1][-1][1] += text
+        elif kind == "or":
+            branches.append([])
+        elif kind == "repeat":
+            branches[-1][-1][2] = text
+        else:
+            branches[-1].append([kind, text, ""])
+        depth += kind == "open"
+    return branches
+
+
+def _needs_one_of(branch: list[list[str]]) -> str | None:
+    """The characters at each of which the branch matches, as a pattern; None if that cannot be said."""
+    needed = unless = ""
+    for kind, text, repeat in branch:
+        least = {"*": 0, "?": 0, "{": int(re.sub(r"\D.*", "", repeat[1:]) or 0)}.get(repeat[:1], 1)
+        if least == 0:
+            if not needed and repeat[1:].endswith("+"):  # what it takes, it does not give back
+                unless += f"(?!{text})"
+            continue
+        simple = kind in ("plain", "class") or (kind == "escape" and text not in _ZERO_WIDTH) or text == _ANY
+        if needed or least > 1 or not simple:
+            return None
+        needed = text
+    return unless + needed if needed else None

@@ -140,6 +140,11 @@ def test_patterns_of_others_are_written_and_read_again(pattern: str) -> None:
     assert oniguruma.read(oniguruma.with_rest(ours)) == ours
 
 
+def test_a_pattern_that_is_too_long_is_refused() -> None:
+    with pytest.raises(BadFile, match="more than 8192 characters"):
+        oniguruma.read("(" * 5000 + "a" + "){1}+" * 5000)
+
+
 def test_text_that_a_pattern_drops_is_refused() -> None:
     assert oniguruma.read(r" ?\S+|\s", drops_rest=True) == r" ?\S+|\s"
     with pytest.raises(BadFile, match="may drop text"):

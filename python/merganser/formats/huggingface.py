@@ -153,7 +153,10 @@ def from_live(live: Any) -> Tokenizer:
 
 def parse(data: bytes) -> Tokenizer:
     """The tokenizer of a `tokenizer.json`; what it says that ours cannot do is refused."""
-    return _from_json(gpt2.read_json(data))
+    try:
+        return _from_json(gpt2.read_json(data))
+    except UnicodeEncodeError:
+        raise BadFile("is damaged: it has half of a surrogate pair; get a fresh copy") from None
 
 
 def _from_json(whole: Any) -> Tokenizer:
@@ -214,10 +217,15 @@ def _refuse_what_we_cannot_do(whole: dict[str, Any], model: dict[str, Any]) -> N
 def _only_adds(processor: object) -> bool:
     """Whether a post-processor leaves the ids of a text as they are, and at most puts some around them."""
     match processor:
+        case {"type": "Sequence", "processors": [*steps]}:
+            return all(map(_adds, steps))
+    return _adds(processor)
+
+
+def _adds(step: object) -> bool:
+    match step:
         case None | {"type": "ByteLevel"}:
             return True
-        case {"type": "Sequence", "processors": [*steps]}:
-            return all(_only_adds(step) for step in steps if step is not None)
         case {"type": "TemplateProcessing", "single": [*parts]}:
             texts = [
                 part for part in parts if not (isinstance(part, dict) and part.keys() == {"SpecialToken"})
@@ -295,7 +303,7 @@ def _pattern(cutter: object) -> str:
             raise BadFile("cannot be represented: its pre-tokenizer puts a space before the text")
         case {"type": "ByteLevel", "add_prefix_space": False, **rest}:
             return "gpt2" if rest.get("use_regex", True) else "(?s:.)+"
-        case {"type": "Sequence", "pretokenizers": [only]}:
+        case {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"} as only]}:
             return _pattern(only)
         case {
             "type": "Sequence",

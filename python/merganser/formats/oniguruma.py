@@ -161,6 +161,8 @@ def _refused(pattern: str, at: int) -> ExportError:
 
 # ── reading ───────────────────────────────────────────────────────────────────
 
+#: Far above any real pattern, and low enough that none takes long to read.
+MAX_PATTERN = 1 << 13
 #: What stands behind a pattern of ours: text that it does not match becomes pieces of one character.
 _OPEN, _REST = "(?:", ")|(?m:.)"
 
@@ -179,6 +181,8 @@ def read(pattern: str, *, drops_rest: bool = False) -> str:
     >>> print(read(r"\p{L}+"))
     (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+
     """
+    if len(pattern) > MAX_PATTERN:
+        raise BadFile(f"is damaged: its pattern has more than {MAX_PATTERN} characters")
     for name in preset_names():
         if pattern == written(Counts({}, pattern=name).pattern):
             return name

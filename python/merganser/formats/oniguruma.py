@@ -17,8 +17,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-import numpy as np
-
 from merganser._core import preset_names, split
 from merganser.counts import Counts
 from merganser.errors import ExportError, PatternError
@@ -241,6 +239,8 @@ def covers(pattern: str) -> bool:
     always = [found for branch in _branches(pattern) if (found := _needs_one_of(branch))]
     if not always or any(kind == "flags" for kind, _, _ in _parts(pattern)):
         return False
+    import numpy as np  # late: `merganser --help` must be quick
+
     code_points = np.r_[0:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
     parts = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
     return all(len(split(part, f"(?:{'|'.join(always)})+")) == 1 for part in parts)

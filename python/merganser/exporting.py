@@ -16,6 +16,7 @@ from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from merganser.chat.template import Template
     from merganser.verification import Pieces
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
@@ -50,6 +51,7 @@ def export(
     path: str | os.PathLike[str],
     format: ExportFormat,
     on: "Pieces | None" = None,
+    chat: "Template | None" = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
     from merganser.readers import readers
@@ -57,9 +59,13 @@ def export(
 
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
+    if chat is not None and format != "huggingface":
+        raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
     contents, same, suffixes = _TABLE[format]
     target = Path(path)
     files = contents(tokenizer, target.name or target.resolve().name)
+    if chat is not None:
+        files = huggingface.contents(tokenizer, chat)
     try:
         if not same(files, tokenizer):
             raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")

@@ -42,13 +42,15 @@ def load(
     source: a file that `Tokenizer.save` wrote; a `.tiktoken` file of ranks, or the folder of a plug-in that
         `export` wrote; GPT-2's `vocab.json` or `merges.txt`, which stand side by side; Hugging Face's
         `tokenizer.json` of the byte-level BPE kind; minbpe's `.model`; llama.cpp's GGUF; or the folder that
-        holds one of them; or a live `tiktoken.Encoding` or `tokenizers.Tokenizer`. Which format a file has
-        is read from the file, not from its name.
+        holds one of them; or a live `tiktoken.Encoding`, `tokenizers.Tokenizer` or fast tokenizer of
+        transformers. Which format a file has is read from the file, not from its name.
     pattern, special_tokens: what a file of ranks does not say. It needs a pattern: a preset's name or a
         regular expression. GPT-2's files need the pattern only. All other sources say both themselves, and
         giving them is an error.
 
     Everything is checked and nothing is run; a file that is not whole or not right is a `FormatError`.
+    Hugging Face finds its added tokens in any text, as `encode(text, allowed_special="all")` does here; what
+    it puts before and behind a text (bos, eos) is no part of the tokenizer here: see `prepend` and `append`.
 
     >>> import merganser
     >>> trained = merganser.train(["low lower lowest"] * 9, 260)
@@ -57,7 +59,7 @@ def load(
     """
     if not isinstance(source, str | os.PathLike):
         _refuse(f"a live {type(source).__name__}", pattern, special_tokens)
-        if type(source).__module__.startswith("tokenizers"):
+        if any(kind.__module__.startswith(("tokenizers", "transformers")) for kind in type(source).__mro__):
             return _from_huggingface(cast("tokenizers.Tokenizer", source))
         source = cast("tiktoken.Encoding", source)
         return ranks.from_encoding(source)
@@ -152,10 +154,11 @@ def _from_huggingface(live: "tokenizers.Tokenizer") -> Tokenizer:
         return huggingface.from_live(live)
     except AttributeError:
         raise TokenizerError(
-            f"load takes a path, a tiktoken.Encoding or a tokenizers.Tokenizer, not {type(live).__name__}"
+            "load takes a path, a tiktoken.Encoding, a tokenizers.Tokenizer or a fast tokenizer of "
+            f"transformers, not {type(live).__name__}"
         ) from None
     except BadFile as bad:
-        raise TokenizerError(f"this tokenizers.Tokenizer {bad}") from None
+        raise TokenizerError(f"this {type(live).__name__} {bad}") from None
 
 
 def _from_gpt2(

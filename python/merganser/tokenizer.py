@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import tokenizers
     from typing_extensions import Unpack
 
+    from merganser.chat.template import Template
     from merganser.corpus import Source
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
@@ -197,7 +198,12 @@ class Tokenizer(_core.Tokenizer):
         ).tokens
 
     def export(
-        self, path: str | os.PathLike[str], *, format: "ExportFormat", on: "Pieces | None" = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: "ExportFormat",
+        on: "Pieces | None" = None,
+        chat: "Template | None" = None,
     ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
@@ -208,6 +214,9 @@ class Tokenizer(_core.Tokenizer):
             the special tokens); "minbpe" (`.model`, and `.vocab` beside it); "gguf" (`.gguf`, for llama.cpp);
             "token-lengths" (`.npy`, or `.pt` with torch: the bytes of every id, for bits per byte).
         on: the training, as `Counts`, a `CountsFile` or a corpus, to verify the export on as well.
+        chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
+            nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
+            eos are its `bos` and `assistant_end`.
 
         Before anything is written, the library that will read the files is asked for the ids of a set of
         adversarial texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; where it is
@@ -217,7 +226,7 @@ class Tokenizer(_core.Tokenizer):
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format, on)
+        return exporting.export(self, path, format, on, chat)
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""

@@ -33,7 +33,8 @@ CACHE_SIZE = 100_000
 #: Below this share of hits, a full cache is too small.
 ENOUGH_HITS = 0.9
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+#: Splits as `char_bpe.split` does.
+WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Hits:
         if self.rate >= ENOUGH_HITS:
             return "large enough"
         if self.words < self.room:
-            return f"not full yet: the misses are words never met before; double it if it fills at below {ENOUGH_HITS:.0%}"
+            return "not full: the misses are words that were never met, so doubling it would not help"
         return f"too small: double it, to {2 * self.room:,} words"
 
 
@@ -107,7 +108,7 @@ class FastCharBPE(CharBPE):
         return Hits(info.hits, info.misses, info.currsize, info.maxsize)
 
     def encode(self, text: str) -> list[int]:
-        words = _WORD.findall(text) if self.techniques.regex else char_bpe.split(text)
+        words = WORD.findall(text) if self.techniques.regex else char_bpe.split(text)
         ids: list[int] = []
         if self.techniques.local:
             extend, ids_of = ids.extend, self._ids_of

@@ -19,7 +19,9 @@ _POINTS = 400
 
 @click.command()
 @learn_options.corpus
-@click.option("--merges", type=click.IntRange(1), default=2000, show_default=True, help="How many merges to learn.")
+@click.option(
+    "--merges", type=click.IntRange(1), default=2000, show_default=True, help="How many merges to learn."
+)
 @learn_options.max_mb
 @learn_options.out
 @options.as_json
@@ -57,7 +59,7 @@ def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: boo
     for word, frequency in Counter(words).items():
         for token in tokenizer.tokens(word):
             counts[token] += frequency
-    result = {
+    result: dict[str, Any] = {
         "corpus": name,
         "characters": len(text),
         "words": len(words),

@@ -45,7 +45,9 @@ def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; choose another --out") from error
+        raise WriteError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another --out"
+        ) from error
     path = folder / f"{name}.json"
     with written_whole(path) as file:
         file.write(json.dumps(result, ensure_ascii=False, indent=1).encode() + b"\n")

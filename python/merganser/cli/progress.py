@@ -6,7 +6,13 @@ from contextlib import contextmanager
 
 from merganser.engines.local import ProgressCallback
 
-_TITLES = {"count": "counting", "merge": "merging", "certify": "proving", "encode": "encoding", "words": "encoding"}
+_TITLES = {
+    "count": "counting",
+    "merge": "merging",
+    "certify": "proving",
+    "encode": "encoding",
+    "words": "encoding",
+}
 #: What a stage counts, where that is not bytes.
 _UNITS = {"merge": "merges", "words": "words"}
 

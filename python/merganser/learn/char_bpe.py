@@ -22,6 +22,7 @@ white space there was, if any. Tokenizers of bytes, like those of merganser itse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 END = "</w>"
 UNKNOWN = "<unk>"
@@ -61,7 +62,7 @@ def split(text: str) -> list[str]:
 
 def pairs(symbols: Sequence[str]) -> list[Pair]:
     """Every symbol with its neighbour to the right."""
-    return list(zip(symbols, symbols[1:], strict=False))
+    return list(pairwise(symbols))
 
 
 def merged(symbols: Sequence[str], pair: Pair) -> list[str]:
@@ -83,7 +84,7 @@ def merged(symbols: Sequence[str], pair: Pair) -> list[str]:
 
 
 def learn(words: Iterable[str]) -> Iterator[Merge]:
-    """The merges of a text, one by one, until every word is one symbol. Of equals, the first by alphabet wins.
+    """The merges of a text, one by one, until every word is one symbol; of equals, the first by alphabet.
 
     >>> [merge.pair for merge in learn("low low lowest".split())][:3]
     [('l', 'o'), ('lo', 'w'), ('low', '</w>')]
@@ -168,5 +169,4 @@ class CharBPE:
 def train(text: str, merges: int) -> CharBPE:
     """Learns so many merges, or fewer if every word is one symbol before."""
     words = split(text)
-    learnt = (merge.pair for merge, _ in zip(learn(words), range(merges), strict=False))
-    return CharBPE(set().union(*words), learnt)
+    return CharBPE(set().union(*words), [merge.pair for merge in islice(learn(words), merges)])

@@ -3,17 +3,17 @@
 The ids are those of `char_bpe.CharBPE`, whatever is on; what each technique brings is measured by `merganser
 learn speed` and told in docs/learn/char-bpe.md. For a word of n characters and M merges:
 
-| technique   | instead of                                   | does                                            |
-|-------------|----------------------------------------------|-------------------------------------------------|
-| `ranks`     | trying each merge on the word, O(M × n)      | looks up the rank of each pair of the word      |
-| `best_pair` | going through all M merges in order          | takes the pair of least rank, up to n times     |
-| `regex`     | splitting character by character             | a regular expression, compiled once             |
-| `unknown`   | looking up `<unk>` at every unknown symbol   | keeps its id                                    |
-| `local`     | looking up attributes in every round         | binds them to local names before the loop       |
-| `cache`     | encoding a word each time it comes           | `lru_cache`: O(1) for a word that was met       |
+| technique   | instead of                                   | does                                          |
+|-------------|----------------------------------------------|-----------------------------------------------|
+| `ranks`     | trying each merge on the word, O(M × n)      | looks up the rank of each pair of the word    |
+| `best_pair` | going through all M merges in order          | takes the pair of least rank, up to n times   |
+| `regex`     | splitting character by character             | a regular expression, compiled once           |
+| `unknown`   | looking up `<unk>` at every unknown symbol   | keeps its id                                  |
+| `local`     | looking up attributes in every round         | binds them to local names before the loop     |
+| `cache`     | encoding a word each time it comes           | `lru_cache`: O(1) for a word that was met     |
 
 The cache has room for 100,000 words; those that were not met for longest make room. It loses where hardly any
-word comes twice: then it takes memory and saves nothing. Where hits stay below 90%, and it is full, double it.
+word comes twice: then it takes memory and saves nothing. When it is full with hits below 90%, double it.
 
 The trainer is the plain one with a heap, which finds the most frequent pair without looking at all of them.
 """

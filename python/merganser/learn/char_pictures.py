@@ -1,25 +1,33 @@
-"""The pictures of the character-level tokenizer, as Vega-Lite: what it learns, and how fast it is."""
+"""What the character-level tokenizer learns, as Vega-Lite."""
 
 from typing import Any
 
 from merganser.charts import drawable
-from merganser.charts.look import BLUE, GREY, ORANGE
+from merganser.charts.look import BLUE, ORANGE
 
 Spec = dict[str, Any]
 Row = dict[str, Any]
 
-#: The same colour for the same thing in all of them.
-_COLOURS = {"plain": GREY, "first pass": ORANGE, "second pass": BLUE}
-
-_WORDS = "datum.value >= 1e6 ? datum.value / 1e6 + 'M' : datum.value >= 1e3 ? datum.value / 1e3 + 'K' : datum.value"
-_SECONDS = "datum.value >= 1 ? format(datum.value, ',d') + ' s' : format(datum.value * 1000, '~g') + ' ms'"
-
 
 def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
     """Average tokens per word against the merge, with the tried numbers of merges marked."""
-    x = {"field": "merges", "type": "quantitative", "title": "merges learnt", "axis": {"grid": False, "format": ",d"}}
-    y = {"field": "tokens_per_word", "type": "quantitative", "title": "tokens per word", "scale": {"zero": True}}
+    x = {
+        "field": "merges",
+        "type": "quantitative",
+        "title": "merges learnt",
+        "axis": {"grid": False, "format": ",d"},
+    }
+    y = {
+        "field": "tokens_per_word",
+        "type": "quantitative",
+        "title": "tokens per word",
+        "scale": {"zero": True},
+    }
     marks = [{**row, "label": f"{row['merges']:,}: {row['tokens_per_word']:.2f}"} for row in tried]
+    labels: list[Row] = []
+    for mark in reversed(marks):  # those that would stand on another are left out
+        if not labels or labels[-1]["merges"] - mark["merges"] > 0.09 * marks[-1]["merges"]:
+            labels.append(mark)
     return {
         "title": {
             "text": "Every merge makes the text shorter, the first ones most",
@@ -30,10 +38,20 @@ def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
         "encoding": {"x": x, "y": y},
         "layer": [
             {"data": {"values": curve}, "mark": {"type": "line", "color": BLUE}},
-            {"data": {"values": marks}, "mark": {"type": "point", "filled": True, "opacity": 1, "size": 70, "color": ORANGE}},
             {
                 "data": {"values": marks},
-                "mark": {"type": "text", "dy": -14, "dx": 4, "align": "left", "fontWeight": "bold", "color": ORANGE},
+                "mark": {"type": "point", "filled": True, "opacity": 1, "size": 70, "color": ORANGE},
+            },
+            {
+                "data": {"values": labels},
+                "mark": {
+                    "type": "text",
+                    "dy": -14,
+                    "dx": 4,
+                    "align": "left",
+                    "fontWeight": "bold",
+                    "color": ORANGE,
+                },
                 "encoding": {"text": {"field": "label"}},
             },
         ],
@@ -89,7 +107,13 @@ def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
         "height": {"step": 18},
         "data": {"values": rows},
         "encoding": {
-            "y": {"field": "token", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 400}},
+            "y": {
+                "field": "token",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelLimit": 400},
+            },
             "x": {
                 "field": "count",
                 "type": "quantitative",
@@ -105,244 +129,3 @@ def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
             },
         ],
     }
-
-
-def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list[Row]) -> Spec:
-    """Four panels: time, words per second, speed-up, and hits by kind of text."""
-    points = []
-    for row in sizes:
-        for name, key in (("plain", "plain"), ("first pass", "first_pass"), ("second pass", "second_pass")):
-            part = row[key]
-            points.append(
-                {
-                    "words": row["words"],
-                    "name": name,
-                    "seconds": part["seconds"],
-                    "rate": part["words_per_second"],
-                    "speed_up": part.get("speed_up"),
-                    "reckoned": part.get("extrapolated", False),
-                }
-            )
-    reckoned = any(point["reckoned"] for point in points)
-    passes = [{**point, "label": f"{point['speed_up']:,.0f}×"} for point in points if point["speed_up"]]
-    hits = [
-        {"kind": drawable(row["kind"]), "name": name, "rate": row[key], "label": f"{row[key]:.1%}"}
-        for row in kinds
-        for name, key in (("first pass", "first_hit_rate"), ("second pass", "second_hit_rate"))
-    ]
-    note = "; hollow: reckoned from fewer words" if reckoned else ""
-    rows = [
-        [
-            _lines(points, "seconds", "Time", f"to encode the text once{note}", _SECONDS),
-            _lines(points, "rate", "Words per second", "more is better", "format(datum.value, '~s')"),
-        ],
-        [
-            _bars(
-                passes,
-                "size",
-                "speed_up",
-                "Times as fast as the plain tokenizer",
-                "both passes, logarithmic",
-                {
-                    "stack": None,
-                    "scale": {"type": "log", "domain": [1, max(point["speed_up"] for point in passes) * 3]},
-                    "axis": {"format": ",d", "values": [1, 10, 100, 1_000, 10_000, 100_000]},
-                },
-                1,
-            ),
-            _bars(
-                hits,
-                "kind",
-                "rate",
-                "Words found in the cache",
-                f"by kind of text, {kinds[0]['words']:,} words each",
-                {"scale": {"domain": [0, 1.08]}, "axis": {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}},
-                0,
-            ),
-        ],
-    ]
-    for point in passes:
-        point["size"] = _short(point["words"])
-    return {
-        "title": {
-            "text": "A character-level tokenizer, plain and made fast",
-            "subtitle": f"{drawable(corpus)}, {merges:,} merges; grey: plain, orange: first pass, blue: second pass",
-            "fontSize": 17,
-            "offset": 18,
-        },
-        "vconcat": [{"hconcat": row, "spacing": 70, "bounds": "flush"} for row in rows],
-        "spacing": 105,
-        "bounds": "flush",
-    }
-
-
-def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
-    """The techniques one on top of the other, and what is lost without each."""
-    steps = [
-        {**row, "pass": _pass(row["name"]), "label": f"{_time(row['seconds'])} · {_times(row['speed_up'])}"}
-        for row in breakdown["cumulative"]
-    ]
-    shares = [
-        {"name": row["name"], "pass": name, "slower": row[key], "label": _times(row[key])}
-        for row in breakdown["each_left_out"]
-        for name, key in (("first pass", "first_pass_slower"), ("second pass", "second_pass_slower"))
-    ]
-    cumulative = {
-        "title": {"text": "Switched on one after the other", "subtitle": "time, and times as fast as plain"},
-        "width": 380,
-        "height": {"step": 30},
-        "data": {"values": steps},
-        "encoding": {
-            "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 260}},
-            "x": {
-                "field": "speed_up",
-                "type": "quantitative",
-                "title": "times as fast as plain, logarithmic",
-                "scale": {"type": "log", "domain": [0.8, max(row["speed_up"] for row in steps) * 12]},
-                "axis": {"format": ",", "values": [1, 10, 100, 1000, 10000]},
-            },
-        },
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": 16},
-                "encoding": {"x2": {"datum": 0.8}, "color": _colour("pass", list(_COLOURS))},
-            },
-            {"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": {"text": {"field": "label"}}},
-        ],
-    }
-    left_out = {
-        "title": {"text": "Each one left out of all", "subtitle": "how many times as long it takes without it"},
-        "width": 300,
-        "height": {"step": 18},
-        "data": {"values": shares},
-        "encoding": {
-            "y": {"field": "name", "type": "nominal", "sort": None, "title": None},
-            "yOffset": {"field": "pass", "sort": ["first pass", "second pass"]},
-            "x": {
-                "field": "slower",
-                "type": "quantitative",
-                "title": "times as long, logarithmic",
-                "scale": {"type": "log", "domain": [0.8, max(row["slower"] for row in shares) * 4]},
-                "axis": {"format": ",", "values": [1, 10, 100, 1000]},
-            },
-        },
-        "layer": [
-            {
-                "mark": {"type": "bar"},
-                "encoding": {"x2": {"datum": 1}, "color": _colour("pass", list(_COLOURS))},
-            },
-            {
-                "transform": [{"calculate": "max(datum.slower, 1)", "as": "place"}],
-                "mark": {"type": "text", "align": "left", "dx": 6},
-                "encoding": {
-                    "x": {"field": "place", "type": "quantitative"},
-                    "text": {"field": "label"},
-                },
-            },
-        ],
-    }
-    return {
-        "title": {
-            "text": "What each technique brings",
-            "subtitle": f"{drawable(corpus)}, {breakdown['words']:,} words; grey: no cache, orange: first pass, blue: second pass",
-            "fontSize": 17,
-            "offset": 18,
-        },
-        "hconcat": [cumulative, left_out],
-        "spacing": 40,
-    }
-
-
-def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: str) -> Spec:
-    """A line for each tokenizer over the size of the text, both axes logarithmic."""
-    encoding = {
-        "x": {
-            "field": "words",
-            "type": "quantitative",
-            "title": "words",
-            "scale": {"type": "log", "nice": False, "padding": 12},
-            "axis": {"values": sorted({point["words"] for point in points}), "labelExpr": _WORDS, "grid": False},
-        },
-        "y": {
-            "field": figure,
-            "type": "quantitative",
-            "title": None,
-            "scale": {"type": "log"},
-            "axis": {"labelExpr": labels, "values": [10.0**power for power in range(-5, 10)]},
-        },
-        "color": _colour("name", list(_COLOURS)),
-    }
-    return {
-        "title": {"text": title, "subtitle": subtitle, "frame": "group"},
-        "width": 340,
-        "height": 220,
-        "data": {"values": points},
-        "encoding": encoding,
-        "layer": [
-            {"mark": "line"},
-            {
-                "mark": {"type": "point", "opacity": 1},
-                "encoding": {
-                    "fill": {
-                        "condition": {"test": "datum.reckoned", "value": "white"},
-                        "field": "name",
-                        "type": "nominal",
-                        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
-                        "legend": None,
-                    }
-                },
-            },
-        ],
-    }
-
-
-def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, y: Row, base: float) -> Spec:
-    """Two bars side by side, for the first and the second pass."""
-    order = ["first pass", "second pass"]
-    return {
-        "title": {"text": title, "subtitle": subtitle, "frame": "group"},
-        "width": 340,
-        "height": 220,
-        "data": {"values": rows},
-        "encoding": {
-            "x": {
-                "field": across,
-                "type": "nominal",
-                "sort": None,
-                "title": "words" if across == "size" else None,
-                "axis": {"labelAngle": 0},
-            },
-            "xOffset": {"field": "name", "sort": order},
-            "y": {"field": figure, "type": "quantitative", "title": None, **y},
-        },
-        "layer": [
-            {"mark": "bar", "encoding": {"y2": {"datum": base}, "color": _colour("name", order)}},
-            {"mark": {"type": "text", "dy": -7, "fontSize": 10}, "encoding": {"text": {"field": "label"}}},
-        ],
-    }
-
-
-def _colour(field: str, names: list[str]) -> Row:
-    return {
-        "field": field,
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": names, "range": [_COLOURS[name] for name in names]},
-        "legend": None,
-    }
-
-
-def _short(words: int) -> str:
-    return f"{words / 1e6:g}M" if words >= 1e6 else f"{words / 1e3:g}K" if words >= 1000 else str(words)
-
-
-def _pass(name: str) -> str:
-    return next((known for known in _COLOURS if name.endswith(known)), "plain")
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.1f}×" if ratio >= 10 else f"{ratio:.2f}×"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

@@ -1,10 +1,10 @@
 """How fast the character-level tokenizer is, plain and made fast, and what each technique brings.
 
 Equality comes first: every different word must have the same ids from both, and the texts must be split into
-the same words, before anything is timed. The first pass over a text fills the cache, the second finds it full;
-they are kept apart, and each is the best of five. Time is that of the processor, so that other work on the
-machine hardly disturbs it. The plain tokenizer is timed once, on as many words as
-`plain_words` says; its time for more of them is reckoned from that and marked `extrapolated`.
+the same words, before anything is timed. The first pass over a text fills the cache, the second finds it
+full; they are kept apart, and each is the best of five. Time is that of the processor, so that other work on
+the machine hardly disturbs it. The plain tokenizer is timed once, on as many words as `plain_words` says; its
+time for more of them is reckoned from that and marked `extrapolated`.
 """
 
 import gc
@@ -208,7 +208,7 @@ class Speed:
 
 
 def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
-    """The words of the text under its name, and those of code, of random letters and of one phrase repeated."""
+    """The words of the text under its name, of code, of random letters, and of one phrase repeated."""
     from merganser.learn import text
 
     source = random.Random(84)

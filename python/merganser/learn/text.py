@@ -27,7 +27,7 @@ def default(max_mb: float = 2.0) -> tuple[str, str]:
 
 
 def read(name: str, max_mb: float = 2.0) -> str:
-    """The text of a file, a folder, a glob, standard input (`-`) or a named data set; the first `max_mb` MB."""
+    """The first `max_mb` MB of a file, a folder, a glob, standard input (`-`) or a named data set."""
     found = resolve(name, 1000)
     if found.streams or found.counts:
         raise CorpusError(f"{name}: only plain text on this machine can be learnt from here; fetch it first")

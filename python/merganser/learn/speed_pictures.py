@@ -175,7 +175,9 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     """A line for each tokenizer over the size of the text, both axes logarithmic."""
     sizes = sorted({point["words"] for point in points})
     # Where lines go up, their names are to the left above them; else to the right below.
-    beside = {"align": "right", "dx": -4, "dy": -11} if figure == "seconds" else {"align": "left", "dx": 6, "dy": 14}
+    beside: Row = {"align": "left", "dx": 6, "dy": 14}
+    if figure == "seconds":
+        beside = {"align": "right", "dx": -4, "dy": -11}
     encoding = {
         "x": {
             "field": "words",

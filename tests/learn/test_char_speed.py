@@ -64,7 +64,7 @@ def test_the_breakdown_has_every_technique(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_memory_of_the_cache_is_measured() -> None:
-    cache = Speed(WORDS, MERGES).cache()
+    cache = Speed(WORDS, MERGES).cache_memory()
     assert cache["words"] == len(set(WORDS))
     assert 100 < cache["bytes_per_word"] < 1000
     assert cache["advice"] == "large enough"

@@ -62,7 +62,7 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
             "kinds": measuring.kinds(kinds),
             "breakdown": measuring.breakdown(plain["seconds"])
             | {"plain_extrapolated": plain["extrapolated"]},
-            "cache": measuring.cache(),
+            "cache": measuring.cache_memory(),
         }
     short = learn_options.shown(name)
     charts = {

@@ -273,7 +273,6 @@ def _timed(tokenizer: FastCharBPE, text: str) -> Timed:
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """No garbage is collected meanwhile."""
-    gc.collect()
     gc.disable()
     try:
         yield

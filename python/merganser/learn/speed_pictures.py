@@ -174,6 +174,7 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
 def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: str) -> Spec:
     """A line for each tokenizer over the size of the text, both axes logarithmic."""
     sizes = sorted({point["words"] for point in points})
+    figures = [point[figure] for point in points]
     # Where lines go up, their names are to the left above them; else to the right below.
     beside: Row = {"align": "left", "dx": 6, "dy": 14}
     if figure == "seconds":
@@ -194,7 +195,7 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
             "field": figure,
             "type": "quantitative",
             "title": None,
-            "scale": {"type": "log"},
+            "scale": {"type": "log", "domain": [min(figures) / 5, max(figures) * 2]},
             "axis": {"labelExpr": labels, "values": [10.0**power for power in range(-5, 10)]},
         },
         "color": _colour("name", list(_COLOURS)),

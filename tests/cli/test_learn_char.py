@@ -177,11 +177,11 @@ def test_ctrl_c_stops_it_at_once(command: str) -> None:
     if command == "char":
         arguments += ["--max-mb", "100"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    time.sleep(5)
     process.send_signal(signal.SIGINT)
     start = time.monotonic()
     _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "stopped\n")
+    assert (process.returncode, err.strip()) == (130, "stopped")
     assert time.monotonic() - start < 5
     assert not Path("merganser-out").exists()
 

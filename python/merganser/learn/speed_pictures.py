@@ -175,10 +175,19 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     """A line for each tokenizer over the size of the text, both axes logarithmic."""
     sizes = sorted({point["words"] for point in points})
     figures = [point[figure] for point in points]
-    # Where lines go up, their names are to the left above them; else to the right below.
-    beside: Row = {"align": "left", "dx": 6, "dy": 14}
-    if figure == "seconds":
-        beside = {"align": "right", "dx": -4, "dy": -11}
+    # A name is below its line to the right; where lines go up, above to the left, but for the lowest one.
+    above = "datum.name != 'second pass'" if figure == "seconds" else "false"
+    names = [
+        {
+            "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {which}"}],
+            "mark": {"type": "text", "fontWeight": "bold", **beside},
+            "encoding": {"text": {"field": "name"}},
+        }
+        for which, beside in (
+            (above, {"align": "right", "dx": -4, "dy": -11}),
+            (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
+        )
+    ]
     encoding = {
         "x": {
             "field": "words",
@@ -202,17 +211,13 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     }
     return {
         "title": {"text": title, "subtitle": subtitle, "frame": "group"},
-        "width": 340,
+        "width": 380,
         "height": 220,
         "data": {"values": points},
         "encoding": encoding,
         "layer": [
             {"mark": "line"},
-            {
-                "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]}"}],
-                "mark": {"type": "text", "fontWeight": "bold", **beside},
-                "encoding": {"text": {"field": "name"}},
-            },
+            *names,
             {
                 "mark": {"type": "point", "opacity": 1},
                 "encoding": {
@@ -234,7 +239,7 @@ def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, 
     order = ["first pass", "second pass"]
     return {
         "title": {"text": title, "subtitle": subtitle, "frame": "group"},
-        "width": 340,
+        "width": 380,
         "height": 220,
         "data": {"values": rows},
         "encoding": {

@@ -177,16 +177,17 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     figures = [point[figure] for point in points]
     # A name is below its line to the right; where lines go up, above to the left, but for the lowest one.
     above = "datum.name != 'second pass'" if figure == "seconds" else "false"
+    places: list[tuple[str, Row]] = [
+        (above, {"align": "right", "dx": -4, "dy": -11}),
+        (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
+    ]
     names = [
         {
             "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {which}"}],
             "mark": {"type": "text", "fontWeight": "bold", **beside},
             "encoding": {"text": {"field": "name"}},
         }
-        for which, beside in (
-            (above, {"align": "right", "dx": -4, "dy": -11}),
-            (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
-        )
+        for which, beside in places
     ]
     encoding = {
         "x": {

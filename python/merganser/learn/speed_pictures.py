@@ -181,7 +181,7 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
         (above, {"align": "right", "dx": -4, "dy": -11}),
         (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
     ]
-    names = [
+    names: list[Row] = [
         {
             "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {which}"}],
             "mark": {"type": "text", "fontWeight": "bold", **beside},

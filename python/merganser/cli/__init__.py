@@ -13,7 +13,7 @@ from importlib import import_module
 
 import click
 
-COMMANDS = ("train", "count", "encode", "decode", "inspect", "compare", "verify", "export", "demo")
+COMMANDS = ("train", "count", "encode", "decode", "inspect", "compare", "verify", "export", "demo", "learn")
 
 
 class Terminated(BaseException):

@@ -114,6 +114,47 @@ def shard_cuts(
 def top_counts(path: Path, n: int) -> list[tuple[bytes, int]]: ...
 
 @final
+class Embedder:
+    def __new__(
+        cls,
+        tokens: NDArray[np.uint32],
+        ends: NDArray[np.int64],
+        *,
+        dimension: int,
+        window: int,
+        dynamic_window: bool,
+        objective: str,
+        negatives: int,
+        epochs: int,
+        rate: float,
+        last_rate: float,
+        subsample: float,
+        noise_power: float,
+        min_count: int,
+        batch: int,
+        seed: int,
+        threads: int,
+    ) -> Embedder: ...
+    def advance(
+        self, batches: int, progress: Callable[[str, int, int], object] | None = None
+    ) -> tuple[int, int, int, float]: ...
+    def restore(
+        self, vectors: NDArray[np.float32], outputs: NDArray[np.float32], batches_done: int
+    ) -> None: ...
+    def vectors(self) -> NDArray[np.float32]: ...
+    def outputs(self) -> NDArray[np.float32]: ...
+    @property
+    def ids(self) -> NDArray[np.uint32]: ...
+    @property
+    def counts(self) -> NDArray[np.uint64]: ...
+    @property
+    def batches_done(self) -> int: ...
+    @property
+    def batches_in_epoch(self) -> int: ...
+    @property
+    def batches(self) -> int: ...
+
+@final
 class TokenWriter:
     def __new__(
         cls,

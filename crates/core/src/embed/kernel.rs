@@ -5,17 +5,23 @@
 //! twice, but the second time from the nearest cache. Where `N` inputs share their targets, each number that
 //! is read serves `N` times.
 
+use bytemuck::Zeroable;
+
 use super::weights::{LANE, Lane};
 
 /// Inputs that are trained together at most.
 pub const TOGETHER: usize = 4;
 
-/// Room for the gradients, one row for each input.
-pub struct Scratch(Vec<f32>);
+/// Room for the gradients, one row for each input, and for the products of which their sums are made.
+pub struct Scratch {
+    gradients: Vec<f32>,
+    products: Vec<Lane>,
+}
 
 impl Scratch {
     pub fn new(targets: usize) -> Scratch {
-        Scratch(vec![0.0; TOGETHER * targets.next_multiple_of(LANE)])
+        let size = TOGETHER * targets.next_multiple_of(LANE);
+        Scratch { gradients: vec![0.0; size], products: vec![Lane::zeroed(); size] }
     }
 }
 
@@ -38,9 +44,9 @@ pub unsafe fn learn<const FMA: bool, const N: usize>(
     scratch: &mut Scratch,
 ) -> f32 {
     let stride = targets.len().next_multiple_of(LANE);
-    let gradients = &mut scratch.0[..N * stride];
     // SAFETY: the caller's promise.
-    unsafe { dots::<FMA, N>(inputs, targets, width, gradients, stride) };
+    unsafe { dots::<FMA, N>(inputs, targets, width, scratch, stride) };
+    let gradients = &mut scratch.gradients[..N * stride];
     let mut loss = 0.0;
     for own in gradients.chunks_exact_mut(stride) {
         loss += logistic::<FMA>(own, targets.len(), rate);
@@ -64,9 +70,9 @@ pub unsafe fn learn_softmax<const FMA: bool>(
     scratch: &mut Scratch,
 ) -> f32 {
     let stride = targets.len().next_multiple_of(LANE);
-    let gradients = &mut scratch.0[..stride];
     // SAFETY: the caller's promise.
-    unsafe { dots::<FMA, 1>([input], targets, width, gradients, stride) };
+    unsafe { dots::<FMA, 1>([input], targets, width, scratch, stride) };
+    let gradients = &mut scratch.gradients[..stride];
     let scores = &mut gradients[..targets.len()];
     let highest = scores.iter().fold(f32::MIN, |a, &b| a.max(b));
     let right_score = scores[right] - highest;
@@ -84,7 +90,7 @@ pub unsafe fn learn_softmax<const FMA: bool>(
     total.ln() - right_score
 }
 
-/// `into[n * stride + i]` becomes the product of input `n` and target `i`.
+/// `gradients[n * stride + i]` becomes the product of input `n` and target `i`.
 ///
 /// # Safety
 /// As for [`learn`].
@@ -93,9 +99,11 @@ unsafe fn dots<const FMA: bool, const N: usize>(
     inputs: [*mut Lane; N],
     targets: &[*mut Lane],
     width: usize,
-    into: &mut [f32],
+    scratch: &mut Scratch,
     stride: usize,
 ) {
+    let Scratch { gradients, products } = scratch;
+    let (gradients, products) = (&mut gradients[..N * stride], &mut products[..N * stride]);
     for (i, &target) in targets.iter().enumerate() {
         let mut sums = [[0.0; LANE]; N];
         for at in 0..width {
@@ -110,20 +118,29 @@ unsafe fn dots<const FMA: bool, const N: usize>(
             }
         }
         for n in 0..N {
-            into[n * stride + i] = sum(sums[n]);
+            products[n * stride + i] = Lane(sums[n]);
         }
+    }
+    // In a loop of its own: beside the one above, the compiler would take the lanes apart there already. And
+    // with a fence, which costs nothing: without it, it would gather one number each of sixteen lanes.
+    for (gradient, product) in gradients.iter_mut().zip(products) {
+        *gradient = sum(product.0);
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
     }
 }
 
-/// Halves are added to halves: in this order the compiler needs no scalar additions until the end.
+/// Halves are added to halves.
 #[inline(always)]
-fn sum(mut lane: [f32; LANE]) -> f32 {
-    for half in [8, 4, 2, 1] {
-        for k in 0..half {
-            lane[k] += lane[k + half];
-        }
+fn sum(lane: [f32; LANE]) -> f32 {
+    let mut eight = [0.0; 8];
+    for k in 0..8 {
+        eight[k] = lane[k] + lane[k + 8];
     }
-    lane[0]
+    let mut four = [0.0; 4];
+    for k in 0..4 {
+        four[k] = eight[k] + eight[k + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 /// Adds to every input the targets, and to every target the inputs, each times its gradient.

@@ -97,15 +97,20 @@ proptest! {
         (dimension, numbers) in (1_usize..36, 2_usize..20)
             .prop_flat_map(|(dimension, rows)| (Just(dimension), prop::collection::vec(-0.9_f32..0.9, rows * dimension)))
     ) {
-        // SAFETY (all three): the rows are those of the weights.
-        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| unsafe {
-            kernel::learn::<true, 1>([input], targets, width, rate, &mut Scratch::new(targets.len()))
+        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| {
+            let scratch = &mut Scratch::new(targets.len());
+            // SAFETY: the rows are those of the weights.
+            unsafe { kernel::learn::<true, 1>([input], targets, width, rate, scratch) }
         })?;
-        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| unsafe {
-            kernel::learn::<false, 1>([input], targets, width, rate, &mut Scratch::new(targets.len()))
+        check_gradient(&numbers, dimension, loss, |input, targets, width, rate| {
+            let scratch = &mut Scratch::new(targets.len());
+            // SAFETY: the rows are those of the weights.
+            unsafe { kernel::learn::<false, 1>([input], targets, width, rate, scratch) }
         })?;
-        check_gradient(&numbers, dimension, softmax_loss, |input, targets, width, rate| unsafe {
-            kernel::learn_softmax::<true>(input, targets, 0, width, rate, &mut Scratch::new(targets.len()))
+        check_gradient(&numbers, dimension, softmax_loss, |input, targets, width, rate| {
+            let scratch = &mut Scratch::new(targets.len());
+            // SAFETY: the rows are those of the weights.
+            unsafe { kernel::learn_softmax::<true>(input, targets, 0, width, rate, scratch) }
         })?;
     }
 
@@ -120,12 +125,13 @@ proptest! {
             let rows = weights.rows();
             let targets: Vec<*mut Lane> = (4..9).map(|row| rows.row(row)).collect();
             let mut scratch = Scratch::new(targets.len());
-            // SAFETY (both): the rows are those of the weights.
             let loss = if inputs.len() == 4 {
                 let inputs = [0, 1, 2, 3].map(|row| rows.row(row));
+                // SAFETY: the rows are those of the weights.
                 unsafe { kernel::learn::<true, 4>(inputs, &targets, rows.width, rate, &mut scratch) }
             } else {
                 let input = [rows.row(inputs.start)];
+                // SAFETY: the rows are those of the weights.
                 unsafe { kernel::learn::<true, 1>(input, &targets, rows.width, rate, &mut scratch) }
             };
             let moved: Vec<f32> = weights.to_vec().iter().zip(&numbers).map(|(new, old)| new - old).collect();

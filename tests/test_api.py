@@ -17,6 +17,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "CountsError",
         "CountsFile",
         "DecodeError",
+        "EmbeddingsError",
         "EncodeError",
         "EngineError",
         "ExportError",

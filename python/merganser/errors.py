@@ -7,6 +7,7 @@ MerganserError
 ├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
 ├── CheckpointError     a work folder of other work, or one that is in use       (also ValueError)
 ├── TokensError         a folder of token files that cannot be used           (also ValueError)
+├── EmbeddingsError     embeddings that cannot be used, or a word without one (also ValueError)
 ├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
 │   └── FormatError     a tokenizer file that cannot be used
 ├── ExportError         a tokenizer that a format cannot hold exactly        (also ValueError)
@@ -28,6 +29,7 @@ __all__ = [
     "CorpusError",
     "CountsError",
     "DecodeError",
+    "EmbeddingsError",
     "EncodeError",
     "EngineError",
     "ExportError",
@@ -69,6 +71,10 @@ class CheckpointError(MerganserError, ValueError):
 
 class TokensError(MerganserError, ValueError):
     """A folder of token files that cannot be used, or not for this."""
+
+
+class EmbeddingsError(MerganserError, ValueError):
+    """Embeddings that cannot be used, or a word that has no vector."""
 
 
 class TokenizerError(MerganserError, ValueError):

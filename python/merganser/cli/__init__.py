@@ -13,7 +13,10 @@ from importlib import import_module
 
 import click
 
-COMMANDS = ("train", "count", "encode", "decode", "inspect", "compare", "verify", "export", "demo", "learn")
+COMMANDS = (
+    *("train", "count", "encode", "decode", "inspect", "compare", "verify", "export", "demo", "learn"),
+    "embed",
+)
 
 
 class Terminated(BaseException):

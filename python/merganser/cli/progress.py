@@ -13,9 +13,10 @@ _TITLES = {
     "encode": "encoding",
     "verify": "verifying",
     "words": "encoding",
+    "embed": "learning",
 }
 #: What a stage counts, where that is not bytes.
-_UNITS = {"merge": "merges", "words": "words"}
+_UNITS = {"merge": "merges", "words": "words", "embed": "batches"}
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 The pairs of `batch_size` tokens of text are one step: gradients of all are taken at the same weights and
 added up. That is what a GPU is quick at, and why it learns a little differently from the core, which takes
-every pair as a step of its own. On a processor the core is many times faster. Nothing here is bit for bit the core's.
+every pair as a step of its own. On a processor the core is many times faster. Nothing
+here is bit for bit the core's.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 SAMPLE = '''\
 def greet(name: str = "world") -> str:
@@ -49,7 +49,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     round_trip = tokenizer.decode(ids) == SAMPLE
     seconds = {"count": counted - start, "merge": merged - counted}
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "tokenizer": str(path),
                 "vocab_size": tokenizer.vocab_size,
@@ -68,9 +68,9 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     console.print(f"  merge            {seconds['merge']:6.2f} s   {tokenizer.vocab_size:,} tokens\n")
     tokens = [tokenizer.decode_bytes([id]) for id in ids]
     if console.is_terminal:
-        console.print(show.coloured(tokens))
+        console.print(drawing.coloured(tokens))
     else:
-        console.print("│".join(show.token(token) for token in tokens) + "\n", markup=False, soft_wrap=True)
+        console.print("│".join(drawing.token(token) for token in tokens) + "\n", markup=False, soft_wrap=True)
     same = "the same text comes back" if round_trip else "BUT ANOTHER TEXT COMES BACK"
     console.print(f"{len(SAMPLE.encode())} bytes became {len(ids)} tokens, and {same}.\n")
     console.print("Try next:", style="bold")

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from merganser.cli import options, show
+from merganser.cli import drawing, options
 
 #: How many pieces make a row group of Parquet.
 _BATCH = 1 << 17
@@ -42,7 +42,7 @@ def command(
     if form != "tsv" and form != "parquet":  # noqa: PLR1714 (mypy narrows only this)
         files = [str(file) for file in load(path).export(out, format=form)]
         if as_json:
-            show.as_json({"out": str(out), "format": form, "files": files})
+            drawing.as_json({"out": str(out), "format": form, "files": files})
         else:
             click.echo(f"wrote {' and '.join(files)}")
         return
@@ -61,7 +61,7 @@ def command(
         }
         parquet.write(counts.batches(_BATCH), facts, out)
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total}
         )
         return

@@ -89,6 +89,23 @@ def test_train_encode_decode_go_round(folder: Path) -> None:
     }
 
 
+def test_show_cuts_text_into_tokens() -> None:
+    train("--special", "<|endoftext|>")
+    tokenizer = merganser.load("merganser-out")
+    done = run("show", "the cat's naïve")
+    assert done.stdout == tokenizer.show("the cat's naïve").plain + "\n"
+    assert run("show", "-", stdin="the cat's naïve").stdout == done.stdout
+    twice = run("show", "the", "--tokenizer", "merganser-out", "--tokenizer", "merganser-out").stdout
+    assert twice.count("merganser-out\nthe\n") == 2
+    as_json = json.loads(run("show", "the<|endoftext|>", "--allow-special", "all", "--json").stdout)
+    (shown,) = as_json["shown"]
+    assert shown["tokens"] == 2
+    assert [segment["text"] for segment in shown["segments"]] == ["the", "<|endoftext|>"]
+    refused = run("show", "text", "--tokenizer", "nowhere")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nowhere" in refused.stderr
+
+
 def test_special_tokens_on_the_command_line() -> None:
     train("--special", "<|endoftext|>")
     refused = run("encode", "merganser-out", "the<|endoftext|>")

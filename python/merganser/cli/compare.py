@@ -1,7 +1,6 @@
 """merganser compare"""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,6 @@ from merganser.addresses import Address
 from merganser.cli import drawing, options, progress
 
 if TYPE_CHECKING:
-    from merganser import Tokenizer
     from merganser.comparison import Row
 
 _HEADINGS = ("corpus", "tokenizer", "vocabulary", "tokens", "bytes/token", "tokens vs first")
@@ -64,7 +62,7 @@ def command(
     from merganser import Local
     from merganser.comparison import compare
 
-    loaded = {name: _load(name) for name in tokenizers}
+    loaded = {name: options.loaded(name) for name in tokenizers}
     with progress.drawn() as draw:
         rows = compare(
             loaded,
@@ -79,15 +77,6 @@ def command(
         _markdown(rows)
     else:
         _table(rows)
-
-
-def _load(name: str) -> "Tokenizer":
-    from merganser import load
-
-    path, at, pattern = name.rpartition("@")
-    if at and not Path(name).exists():
-        return load(path, pattern=pattern)
-    return load(name)
 
 
 def _cells(row: "Row") -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import click
 from merganser.addresses import Address
 
 if TYPE_CHECKING:
-    from merganser import Local, Ray
+    from merganser import Local, Ray, Tokenizer
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -165,3 +165,13 @@ def reading_settings(pattern: str | None, special: tuple[str, ...], separator: s
         "special_tokens": special or None,
         "separator": None if kept == "none" else kept,
     }
+
+
+def loaded(name: str) -> "Tokenizer":
+    """The tokenizer at a path; that of a file of ranks is followed by its pattern: ranks.tiktoken@gpt4."""
+    from merganser import load
+
+    path, at, pattern = name.rpartition("@")
+    if at and not Path(name).exists():
+        return load(path, pattern=pattern)
+    return load(name)

@@ -70,6 +70,20 @@ def load(
         raise FormatError(f"{file} {bad}") from None
 
 
+def is_tokenizer(source: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a tokenizer, or a folder holds one; if so, `load` has the last word."""
+    file = Path(source)
+    if file.is_dir():
+        return any((file / name).exists() for name in (native.FILE_NAME, huggingface.FILE, gpt2.VOCAB))
+    if not file.is_file():
+        return False
+    if file.name in (huggingface.FILE, gpt2.VOCAB, gpt2.MERGES):
+        return True
+    with file.open("rb") as opened:
+        start = opened.read(1 << 16)
+    return start.startswith(native.MAGIC) or (file.suffix == ".tiktoken" and ranks.recognised(start))
+
+
 def _read(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:

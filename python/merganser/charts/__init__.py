@@ -5,5 +5,6 @@ s more; those after it take some milliseconds. A page has 0.9 MB, because it car
 """
 
 from merganser.charts.drawing import html, png, save, svg
+from merganser.charts.lettering import drawable
 
-__all__ = ["html", "png", "save", "svg"]
+__all__ = ["drawable", "html", "png", "save", "svg"]

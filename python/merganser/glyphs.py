@@ -21,6 +21,15 @@ def visible(text: str) -> str:
     return "".join(_glyph(text, place) for place in range(len(text)))
 
 
+def inert(text: str) -> str:
+    """The same with spaces as they are: for names and headings.
+
+    >>> inert("a b\\x1b")
+    'a b␛'
+    """
+    return " ".join(map(visible, text.split(" ")))
+
+
 def _glyph(text: str, place: int) -> str:
     character = text[place]
     if character in _GLYPHS:

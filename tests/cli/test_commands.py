@@ -230,7 +230,20 @@ def test_demo_ends_well(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "the same text comes back" in done.stdout
     assert "Try next" in done.stdout
-    assert json.loads(run("demo", "--vocab-size", "300", "--json").stdout)["round_trip"] is True
+    assert done.stdout.endswith("  merganser-out/report/index.html\n")
+    assert Path("merganser-out/report/index.html").stat().st_size > 500_000
+    again = json.loads(run("demo", "--vocab-size", "300", "--json").stdout)
+    assert (again["round_trip"], again["report"]) == (True, "merganser-out/report/index.html")
+
+
+def test_demo_does_without_charts(folder: Path) -> None:
+    code = (
+        "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; "
+        "sys.exit(main(['demo', '--vocab-size', '300']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pip install 'merganser[plot]'" in done.stdout
 
 
 def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:

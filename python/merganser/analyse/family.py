@@ -32,12 +32,12 @@ def family(tokenizer: Tokenizer, id: int) -> list[Member]:
     >>> import merganser
     >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     >>> for member in family(tokenizer, tokenizer.encode("low")[0]):
-    ...     print("  " * member.depth, member.token.decode(), member.merge or "")
+    ...     print("  " * member.depth, member.token.decode(), member.merge)
      low 2
        lo 1
-         l
-         o
-       w
+         l None
+         o None
+       w None
     """
     parents = {child: pair for pair, child in tokenizer.merges_as_ids.items()}
     merges = {child: nth for nth, child in enumerate(sorted(parents), 1)}

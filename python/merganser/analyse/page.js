@@ -64,14 +64,15 @@ function section(parent, nth, part) {
     chart.setAttribute("aria-label", part.title);
     charts.push([chart, part.chart]);
   }
-  for (const { title, cuts } of part.shown) {
+  for (const { title, by } of part.cuts) {
     make("bdi", make("h3", element), title);
-    for (const { name, ...cut } of cuts) {
-      if (cuts.length > 1) make("div", element, name, "quiet");
+    for (const { name, ...cut } of by) {
+      if (by.length > 1) make("div", element, name, "quiet");
       tokens(element, cut);
     }
   }
   const details = make("details", element);
+  details.open = part.open;
   make("summary", details, "Figures and files");
   table(details, part.table);
   const files = make("p", details, undefined, "quiet");

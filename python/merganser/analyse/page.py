@@ -4,19 +4,19 @@ and SVG, and every table as JSON and Markdown.
 Drawing takes about a second to begin with and some tens of milliseconds a chart; Vega in the page has 0.9 MB.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from merganser import charts
 from merganser.analyse.pictures import WIDTH, Spec, sized
-from merganser.analyse.sections import Section
+from merganser.analyse.section import Cuts, Section
 from merganser.charts.drawing import POLICY, compiled, literal, vega
 from merganser.charts.look import schemes
-from merganser.display import Shown
 from merganser.errors import WriteError
 from merganser.files import written_whole
+from merganser.glyphs import inert
 
 PAGE = "index.html"
 
@@ -28,7 +28,7 @@ def write(folder: Path, title: str, about: Sequence[str], sections: Sequence[Sec
         base = folder / "tables" / section.name
         made[base.with_suffix(".json")] = section.table.json().encode()
         made[base.with_suffix(".md")] = (
-            f"# {section.title}\n\n{section.text}\n\n{section.table.markdown()}".encode()
+            f"# {inert(section.title)}\n\n{section.text}\n\n{section.table.markdown()}".encode()
         )
         if section.chart is not None:
             spec = sized(section.chart, WIDTH) | {"title": charts.drawable(section.title)}
@@ -52,7 +52,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
     """The page alone. What it shows stands in it as JSON, and becomes text, never markup."""
     data = {
         "title": title,
-        "about": list(about),
+        "about": list(map(inert, about)),
         "sections": [_section(section) for section in sections],
     }
     parts = {
@@ -78,15 +78,16 @@ def _section(section: Section) -> dict[str, Any]:
         names = [f"charts/{section.name}.{kind}" for kind in ("png", "svg")] + names
     return {
         "name": section.name,
-        "title": section.title,
+        "title": inert(section.title),
         "text": section.text,
         "chart": section.chart and _chart(section.chart),
         "table": {
-            "columns": section.table.columns,
+            "columns": list(map(inert, section.table.columns)),
             "numeric": section.table.numeric,
             "rows": section.table.shown,
         },
-        "shown": [{"title": title, "cuts": _cuts(cuts)} for title, cuts in section.shown],
+        "cuts": [{"title": inert(cuts.title), "by": _cuts(cuts)} for cuts in section.cuts],
+        "open": section.figures_first,
         "files": names,
     }
 
@@ -97,10 +98,10 @@ def _chart(spec: Spec) -> dict[str, Any]:
     return {scheme: compiled(wide, config) for scheme, config in schemes().items()}
 
 
-def _cuts(cuts: Mapping[str, Shown]) -> list[dict[str, Any]]:
+def _cuts(cuts: Cuts) -> list[dict[str, Any]]:
     return [
         {
-            "name": name,
+            "name": inert(name),
             "direction": cut.direction,
             "runs": [
                 (
@@ -119,7 +120,7 @@ def _cuts(cuts: Mapping[str, Shown]) -> list[dict[str, Any]]:
             ],
             "summary": cut.summary,
         }
-        for name, cut in cuts.items()
+        for name, cut in cuts.by.items()
     ]
 
 

@@ -14,8 +14,10 @@ Spec = dict[str, Any]
 
 #: For files.
 WIDTH = 640
+#: More in one chart cannot be told apart.
+GROUPS = 5
 
-_LEGEND = {"orient": "top", "direction": "horizontal", "title": None, "labelLimit": 260, "columns": 2}
+_LEGEND = {"orient": "top", "direction": "horizontal", "title": None, "labelLimit": 200, "columns": 1}
 
 
 def label(token: bytes) -> str:
@@ -44,7 +46,7 @@ def curve(values: Values, x: str, y: str, *, log: bool) -> Spec:
         "height": 280,
         "mark": {"type": "line", "point": True, "tooltip": True},
         "encoding": {
-            "x": _number(x, log=log),
+            "x": _log(x, values) if log else _even(x),
             "y": {"field": y, "type": "quantitative", "scale": {"zero": False, "nice": True}},
         },
     }
@@ -71,7 +73,7 @@ def bars(values: Values, name: str, number: str, *, group: str | None = None) ->
     order = _unique(str(value[name]) for value in values)
     encoding: dict[str, Any] = {
         "y": {"field": name, "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 150}},
-        "x": {"field": number, "type": "quantitative"},
+        "x": {"field": number, "type": "quantitative", "axis": {"tickCount": 6}},
     }
     step = 20
     if group is not None:
@@ -99,7 +101,12 @@ def columns(values: Values, name: str, number: str, group: str) -> Spec:
         "height": 260,
         "mark": {"type": "bar", "tooltip": True},
         "encoding": {
-            "x": {"field": name, "type": "nominal", "sort": order, "axis": {"labelAngle": 0}},
+            "x": {
+                "field": name,
+                "type": "nominal",
+                "sort": order,
+                "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
+            },
             "y": {"field": number, "type": "quantitative", "axis": {"format": "%"}},
             "xOffset": {"field": group, "type": "nominal", "sort": groups},
             "color": {"field": group, "type": "nominal", "sort": groups, "legend": _LEGEND},
@@ -115,8 +122,8 @@ def lines(values: Values, x: str, y: str, group: str) -> Spec:
         "height": 300,
         "mark": {"type": "line", "interpolate": "step-after", "tooltip": True},
         "encoding": {
-            "x": _number(x, log=True),
-            "y": _number(y, log=True),
+            "x": _log(x, values),
+            "y": _log(y, values),
             "color": {"field": group, "type": "nominal", "sort": groups, "legend": _LEGEND},
         },
     }
@@ -184,10 +191,17 @@ def tree(members: Sequence[Member]) -> Spec:
 _FIRST: dict[str, Any] = {"datum": "merge", "scale": {"domain": ["merge"]}, "legend": None}
 
 
-def _number(field: str, *, log: bool) -> dict[str, Any]:
-    scale = {"type": "log"} if log else {"zero": False}
-    axis = {"format": "~s" if log else ",d", "tickCount": 6, "labelOverlap": True}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+def _even(field: str) -> dict[str, Any]:
+    axis = {"format": ",d", "tickCount": 6, "labelOverlap": True}
+    return {"field": field, "type": "quantitative", "scale": {"zero": False}, "axis": axis}
+
+
+def _log(field: str, values: Values) -> dict[str, Any]:
+    """A logarithmic axis with a line for every power of ten, and no others."""
+    largest = max(float(str(value[field])) for value in values)
+    powers = [10**power for power in range(20) if 10**power <= largest]
+    axis = {"format": ",d", "values": powers, "labelOverlap": True}
+    return {"field": field, "type": "quantitative", "scale": {"type": "log", "nice": False}, "axis": axis}
 
 
 def _unique(names: Iterable[str]) -> list[str]:

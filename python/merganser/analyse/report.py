@@ -11,9 +11,9 @@ from pathlib import Path
 
 from merganser.analyse import page
 from merganser.analyse.examples import DOMAINS, PARALLEL, SENTENCES
+from merganser.analyse.experiments import sections
 from merganser.analyse.held_out import parted
 from merganser.analyse.sample import Sample
-from merganser.analyse.sections import sections
 from merganser.analyse.study import study
 from merganser.corpus import Source
 from merganser.counts import count
@@ -24,6 +24,8 @@ from merganser.training import train
 
 #: 256 bytes and 50,000 merges, where the corpus has so many.
 VOCAB_SIZE = 50_256
+#: What the tokenizer that is trained for the report is called in it.
+TRAINED = "trained here"
 
 
 def report(
@@ -69,11 +71,11 @@ def report(
             # A small corpus has fewer pairs than were asked for, which the report says itself.
             warnings.simplefilter("ignore", MerganserWarning)
             trained = train(counts, vocab_size, engine=engine, progress=progress)
-        known = {_unused("trained here", known): trained, **known}
+        known = {_unused(TRAINED, known): trained, **known}
         about.insert(
             0,
-            f"Trained on {counts.documents:,} documents, {counts.total:,} pieces, {len(counts):,} of them "
-            f"different: {len(trained.merges):,} merges.",
+            f"Trained on documents: {counts.documents:,}; pieces: {counts.total:,}, of which different: "
+            f"{len(counts):,}; merges: {len(trained.merges):,}.",
         )
     elif held_out is None:
         held_out = [*DOMAINS.values(), *(text for texts in PARALLEL.values() for text in texts)]
@@ -83,26 +85,28 @@ def report(
         )
     sample = Sample.of(held_out, name="the held-out text", engine=engine)
     about += [
-        f"Measured on {sample.bytes:,} bytes: {sample.characters:,} characters, {sample.words:,} words, "
-        f"{sample.sentences:,} sentences, {sample.documents:,} documents.",
+        f"Measured on bytes: {sample.bytes:,}; characters: {sample.characters:,}; words: {sample.words:,}; "
+        f"sentences: {sample.sentences:,}; documents: {sample.documents:,}.",
         "All figures are diagnostics: they say how text is cut, not how well a model will learn from it.",
     ]
     more = {
         name: Sample.of(source, name=f"the domain {name}", engine=engine)
         for name, source in (domains or {}).items()
     }
-    found = study(
-        known, sample, " ".join(about), samples=more, sentences=sentences, parallel=parallel, token=token
+    about[:0] = [_described(name, tokenizer) for name, tokenizer in known.items()]
+    found = study(known, sample, samples=more, sentences=sentences, parallel=parallel, token=token)
+    return page.write(
+        Path(out),
+        "What the tokenizer does" if len(known) == 1 else "What the tokenizers do",
+        about,
+        sections(found),
     )
-    return page.write(Path(out), f"What {_names(known)} does with text", about, sections(found))
 
 
-def _names(tokenizers: Mapping[str, Tokenizer]) -> str:
-    first, *others = (
-        f"{name} ({tokenizer.vocab_size:,} tokens, pattern {tokenizer.pattern_name or tokenizer.pattern})"
-        for name, tokenizer in tokenizers.items()
-    )
-    return first if not others else f"{first} beside {', '.join(others)}"
+def _described(name: str, tokenizer: Tokenizer) -> str:
+    pattern = tokenizer.pattern_name or tokenizer.pattern
+    special = len(tokenizer.special_tokens)
+    return f"{name}: {tokenizer.vocab_size:,} tokens, {special:,} of them special, pattern {pattern}."
 
 
 def _unused(name: str, names: Mapping[str, object]) -> str:

@@ -30,8 +30,6 @@ class Step:
 class Study:
     """Tokenizers by name, what they made of the same text, and texts to show."""
 
-    #: What the sample is, and how it was chosen.
-    about: str
     #: The first is the one that most of the report is about.
     usages: Mapping[str, Usage]
     steps: tuple[Step, ...]
@@ -57,9 +55,6 @@ class Study:
     def tokenizer(self) -> Tokenizer:
         return self.main.tokenizer
 
-    def step(self, merges: int) -> Step | None:
-        return next((step for step in self.steps if step.merges == merges), None)
-
     @property
     def compared(self) -> dict[str, Usage]:
         """What stands side by side: the tokenizers, or one beside its own beginnings."""
@@ -76,7 +71,6 @@ class Study:
 def study(
     tokenizers: Mapping[str, Tokenizer],
     sample: Sample,
-    about: str,
     *,
     samples: Mapping[str, Sample] | None = None,
     sentences: Sequence[str] = SENTENCES,
@@ -88,7 +82,6 @@ def study(
     first = next(iter(tokenizers.values()))
     others = {language: texts for language, texts in parallel.items() if language != "English"}
     return Study(
-        about=about,
         usages=usages,
         steps=tuple(_steps(first, next(iter(usages.values())), sample)),
         domains={**{name: (text,) for name, text in DOMAINS.items()}, **others},

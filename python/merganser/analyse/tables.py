@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from merganser.glyphs import visible
+from merganser.glyphs import inert
 
 Cell = str | int | float | None
 
@@ -25,11 +25,13 @@ class Table:
 
     def json(self) -> str:
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(rows, ensure_ascii=False, indent=1)
+        # What could act in an editor is escaped: of all that json leaves alone, what cannot be printed.
+        return "".join(map(_harmless, text)) + "\n"
 
     def markdown(self) -> str:
         rule = ("---:" if number else "---" for number in self.numeric)
-        lines = [map(_escaped, self.columns), None, *(map(_escaped, row) for row in self.shown)]
+        lines = [map(_escaped, map(inert, self.columns)), None, *(map(_escaped, row) for row in self.shown)]
         drawn = (f"|{'|'.join(rule)}|" if line is None else f"| {' | '.join(line)} |" for line in lines)
         return "\n".join(drawn) + "\n"
 
@@ -53,8 +55,13 @@ def _shown(cell: Cell) -> str:
         return f"{cell:,}"
     if isinstance(cell, float):
         return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
-    # Spaces stay spaces in names; all that could act is drawn.
-    return " ".join(visible(part) for part in cell.split(" "))
+    return inert(cell)
+
+
+def _harmless(character: str) -> str:
+    if character.isprintable() or character == "\n":
+        return character
+    return json.dumps(character).strip('"')
 
 
 def _escaped(cell: str) -> str:

@@ -72,8 +72,8 @@ def command(
     from merganser.analyse.sentences import read
 
     start = time.perf_counter()
-    tokenizers = {name: found for name in names if (found := _tokenizer(name)) is not None}
-    corpus = [Address(name) for name in names if name not in tokenizers]
+    found = {name: tokenizer for name in names if (tokenizer := _tokenizer(name)) is not None}
+    corpus = [Address(name) for name in names if name not in found]
     if not corpus and vocab_size is not None:
         raise click.UsageError("--vocab-size goes with a corpus to train on")
     texts = {} if sentences is None else read(sentences)
@@ -81,7 +81,7 @@ def command(
         page = report(
             out,
             corpus=corpus or None,
-            tokenizers=tokenizers,
+            tokenizers=_shortened(found),
             held_out=held_out or None,
             vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
             pattern=pattern,
@@ -106,6 +106,12 @@ def _tokenizer(name: str) -> "Tokenizer | None":
     if is_tokenizer(name) or (at and is_tokenizer(path)):
         return options.loaded(name)
     return None
+
+
+def _shortened(tokenizers: "dict[str, Tokenizer]") -> "dict[str, Tokenizer]":
+    """Under the names of the files alone, where that is enough to tell them apart."""
+    short = {Path(name).name: tokenizer for name, tokenizer in tokenizers.items()}
+    return short if len(short) == len(tokenizers) else tokenizers
 
 
 def _domain(given: str) -> tuple[str, Address]:

@@ -73,7 +73,7 @@ def near_duplicates(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
     for token, id in sorted(tokenizer.mergeable_ranks.items(), key=lambda entry: entry[1]):
         if _decodes(token):
             text = token.decode()
-            groups[text if text.isspace() else text.removeprefix(" ").casefold()].append(id)
+            groups[text if text.isspace() else text.removeprefix(" ").lower()].append(id)
     found = [tuple(group) for group in groups.values() if len(group) > 1]
     return sorted(found, key=lambda group: (-len(group), group))
 

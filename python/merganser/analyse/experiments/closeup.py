@@ -78,12 +78,11 @@ def vocabulary(study: Study) -> Section:
         tokenizer = usage.tokenizer
         groups = near_duplicates(tokenizer)
         never = rare(usage)
-        # Those that training made last are the likeliest to be strange.
-        long = sorted((id for id in never if id > 255), key=lambda id: -len(tokenizer.token_bytes(id)))
+        by_length = sorted(never, key=lambda id: len(tokenizer.token_bytes(id)))
         rows += [
             (name, "no text can yield them", *_some(tokenizer, unreachable(tokenizer))),
             (name, "not decodable alone", *_some(tokenizer, undecodable(tokenizer))),
-            (name, "never occurred in the held-out text", len(never), _some(tokenizer, long)[1]),
+            (name, "never occurred in the held-out text", len(never), _some(tokenizer, by_length)[1]),
             (name, "occurred at most twice", len(rare(usage, at_most=2)), ""),
             (
                 name,

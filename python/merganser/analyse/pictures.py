@@ -115,16 +115,18 @@ def columns(values: Values, name: str, number: str, group: str) -> Spec:
 
 
 def lines(values: Values, x: str, y: str, group: str) -> Spec:
-    """A line for each group, on logarithmic axes."""
+    """A line for each group, on logarithmic axes; dashed in their own ways, for they lie on each other."""
     groups = _unique(str(value[group]) for value in values)
+    told_apart = {"field": group, "type": "nominal", "sort": groups}
     return {
         "data": {"values": list(values)},
         "height": 300,
-        "mark": {"type": "line", "interpolate": "step-after", "tooltip": True},
+        "mark": {"type": "line", "tooltip": True},
         "encoding": {
             "x": _log(x, values),
             "y": _log(y, values),
-            "color": {"field": group, "type": "nominal", "sort": groups, "legend": _LEGEND},
+            "color": {**told_apart, "legend": _LEGEND},
+            "strokeDash": {**told_apart, "legend": None},
         },
     }
 

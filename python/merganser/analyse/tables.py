@@ -24,7 +24,11 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def json(self) -> str:
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        columns: list[str] = []
+        for column in self.columns:
+            # A tokenizer may be called as a column is.
+            columns.append(f"{column} ({columns.count(column) + 1})" if column in columns else column)
+        rows = [dict(zip(columns, row, strict=True)) for row in self.rows]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         # What could act in an editor is escaped: of all that json leaves alone, what cannot be printed.
         return "".join(map(_harmless, text)) + "\n"

@@ -102,4 +102,8 @@ def vocabulary(study: Study) -> Section:
 
 
 def _some(tokenizer: Tokenizer, ids: list[int]) -> tuple[int, str]:
-    return len(ids), " ".join(label(tokenizer.token_bytes(id)) for id in ids[-6:])
+    return len(ids), " ".join(_short(label(tokenizer.token_bytes(id))) for id in ids[-6:])
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 24 else f"{token[:20]}…"

@@ -22,3 +22,13 @@ def test_commands_are_there() -> None:
         assert command is not None
         known = {option for parameter in command.params for option in parameter.opts}
         assert set(re.findall(r"--[a-z-]+", line[1])) <= known
+
+
+def test_every_public_name_is_explained() -> None:
+    from merganser import analyse
+
+    for name in analyse.__all__:
+        if name.isupper() or name == "report":
+            continue
+        assert getattr(analyse, name).__doc__
+        assert re.search(rf"\b{name}\b", TEXT), f"{name} is not in docs/analyse.md"

@@ -106,3 +106,11 @@ def encode_piece(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
             return tokens
         _, at = min(known)
         tokens[at : at + 2] = [joined[at]]
+
+
+def encode_with_merges(piece: bytes, merges: Mapping[Pair, int]) -> list[bytes]:
+    """minbpe's way: of the pairs that are there, the one merged first in training, wherever it stands."""
+    tokens = [bytes([byte]) for byte in piece]
+    while known := [pair for pair in pairwise(tokens) if pair in merges]:
+        tokens = merge_pair(tokens, min(known, key=merges.__getitem__))
+    return tokens

@@ -36,12 +36,14 @@ def test_public_names_change_only_on_purpose() -> None:
         "TokenizerError",
         "Tokens",
         "TokensError",
+        "Verification",
         "WriteError",
         "count",
         "load",
         "preset_names",
         "split",
         "train",
+        "verify",
     ]
     for name in merganser.__all__:
         assert getattr(merganser, name).__doc__

@@ -1,5 +1,6 @@
 """Charts: pictures and pages from a specification, without a network."""
 
+import html
 import json
 import re
 import struct
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from merganser import SettingsError, WriteError, charts
+from merganser.charts.lettering import DRAWABLE
 
 SPEC: dict[str, Any] = {
     "title": "Größe",
@@ -107,3 +109,49 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['vl_convert'] = None; import merganser.charts as charts; charts.svg({})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "drawing charts needs vl_convert: pip install 'merganser[plot]'" in done.stderr
+
+
+def test_all_ways_under_one_name(tmp_path: Path) -> None:
+    paths = charts.save_all(SPEC, tmp_path, "chart")
+    assert [path.name for path in paths] == ["chart.png", "chart.svg", "chart.html"]
+    assert all(path.exists() for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("naïve Größe, Žižek, Ωμέγα, Жук", "naïve Größe, Žižek, Ωμέγα, Жук"),
+        ("Ġthe → 2×", "Ġthe → 2×"),
+        ("中文", "\\u4e2d\\u6587"),
+        ("😀\U0001f468\u200d", "\\U0001f600\\U0001f468\\u200d"),
+        ("e\u0301 \u0915 \u0e01 \ud800", "e\\u0301 \\u0915 \\u0e01 \\ud800"),
+        ("a\nb\tc\r\x00\x7f\xa0\xad", "a\\nb\\tc\\r\\u0000\\u007f\\u00a0\\u00ad"),
+        ("\\u4e2d]^-[", "\\\\u4e2d]^-["),
+    ],
+)
+def test_what_the_font_cannot_draw_is_escaped(text: str, drawn: str) -> None:
+    assert charts.drawable(text) == drawn
+
+
+def test_no_two_texts_look_the_same() -> None:
+    every = [chr(code) for code in range(0x3000) if code not in range(0xD800, 0xE000)]
+    assert len({charts.drawable(character) for character in every}) == len(every)
+
+
+def test_the_font_draws_every_character_that_is_left_as_it_is() -> None:
+    """Drawn by the converter itself, none is a box or nothing; one that no font has is a box."""
+    import vl_convert
+    from merganser.charts.look import FONT
+
+    def picture(text: str) -> bytes:
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="50" height="40">'
+            f'<text x="8" y="28" font-size="24" font-family="{FONT}">{html.escape(text)}</text></svg>'
+        )
+        return bytes(vl_convert.svg_to_png(svg, scale=1))
+
+    box, nothing = picture("\U0010fffd"), picture("")
+    assert box != nothing
+    assert picture("\u0378") == box, "what has no glyph looks like that"
+    bad = [character for character in sorted(DRAWABLE - {" "}) if picture(character) in (box, nothing)]
+    assert bad == []

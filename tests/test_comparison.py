@@ -6,6 +6,7 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from merganser import comparison
 from merganser.comparison import compare
 from strategies import texts
 
@@ -45,7 +46,7 @@ def test_bytes_that_are_no_text_are_a_token_each() -> None:
 def test_what_is_read_once_serves_one_pattern() -> None:
     one = {"a": TOKENIZERS["gpt4"]}
     assert compare(one, {"texts": iter([TEXT])}) == compare(one, {"texts": [TEXT]})
-    for source in (iter([TEXT]), "-", Path("-")):
+    for source in (iter([TEXT]), "-", Path("-"), [Path("a"), Path("-")]):
         with pytest.raises(merganser.SettingsError, match="texts can be read only once"):
             compare(TOKENIZERS, {"texts": source})
 
@@ -62,3 +63,9 @@ def test_nothing_to_compare_is_an_error() -> None:
 def test_a_corpus_may_be_called_all() -> None:
     rows = compare({"a": TOKENIZERS["gpt4"]}, {"all": ["a"], "b": ["b"]})
     assert [row.corpus for row in rows] == ["all", "b", "all together"]
+
+
+def test_many_counts_are_gone_through_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_memory = compare(TOKENIZERS, {"text": [TEXT]})
+    monkeypatch.setattr(comparison, "_FEW", 3)
+    assert compare(TOKENIZERS, {"text": [TEXT]}) == in_memory

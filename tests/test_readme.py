@@ -1,25 +1,19 @@
 """Every example in README.md runs."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from examples import ROOT, blocks, furnish, run
 
-ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```(python|sh)\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+BLOCKS = blocks("README.md")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The examples share a folder and run in order, as a reader would type them."""
     folder = tmp_path_factory.mktemp("readme")
-    (folder / "texts").mkdir()
-    sources = "".join(file.read_text("utf-8") for file in sorted((ROOT / "python").rglob("*.py")))
-    for name in ("one", "two"):
-        (folder / "texts" / f"{name}.txt").write_text(sources, "utf-8")
+    furnish(folder)
     return folder
 
 
@@ -27,14 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("language", "code"), BLOCKS, ids=[f"{n}-{block[0]}" for n, block in enumerate(BLOCKS)]
 )
 def test_example_runs(folder: Path, language: str, code: str) -> None:
-    if re.match(r"(make|git|pip) ", code):
-        pytest.skip("sets up the machine")
-    command = [sys.executable, "-W", "error", "-c", code] if language == "python" else ["bash", "-euc", code]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    run(folder, language, code)
 
 
 def test_tree_names_only_what_is_there() -> None:

@@ -201,3 +201,9 @@ def test_any_ids_decode_to_their_bytes(ids: list[int]) -> None:
     token = {id: token for token, id in TRAINED.vocab.items()}
     assert TRAINED.decode_bytes(ids) == b"".join(token[id] for id in ids)
     assert TRAINED.decode(ids, errors="replace") == TRAINED.decode_bytes(iter(ids)).decode("utf-8", "replace")
+
+
+def test_half_a_character_is_refused_in_names_and_patterns() -> None:
+    for settings in ({"special_tokens": {"<\ud800>": 256}}, {"pattern": "\ud800"}):
+        with pytest.raises(merganser.TokenizerError, match="lone surrogate"):
+            Tokenizer({bytes([byte]): byte for byte in range(256)}, **settings)

@@ -38,6 +38,7 @@ from merganser.reading import Reading, Skipped
 from merganser.tokenizer import Spans, Tokenizer
 from merganser.tokens import Tokens
 from merganser.training import train
+from merganser.verification import Verification, verify
 
 __all__ = [
     "ChatError",
@@ -66,10 +67,12 @@ __all__ = [
     "TokenizerError",
     "Tokens",
     "TokensError",
+    "Verification",
     "WriteError",
     "count",
     "load",
     "preset_names",
     "split",
     "train",
+    "verify",
 ]

@@ -2,17 +2,22 @@
 
 A corpus is counted once for each pattern, and every different piece is encoded once for each tokenizer: the
 numbers are those of encoding it all, as what becomes of a piece depends on nothing else. So it costs what
-`count` costs. It loses to encoding where nearly every piece is different.
+`count` costs, also in memory: many counts are gone through in a file, a batch at a time. It loses to encoding
+where nearly every piece is different.
 
 Special tokens in the text are ordinary text here, and separators of documents are no part of it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from merganser.corpus import STDIN, Source
-from merganser.counts import Counts, count
+from merganser.counts import Counts, counted
+from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, SettingsError
 from merganser.reading import ReadingOptions
@@ -23,6 +28,10 @@ if TYPE_CHECKING:
 
 #: The name of the row that adds up all corpora.
 ALL = "all"
+#: How many different pieces may be in memory as objects of Python.
+_FEW = 1 << 16
+#: How many documents are pulled from an iterable at a time.
+_BUFFER = 8192
 
 
 @dataclass(frozen=True)
@@ -70,20 +79,17 @@ def compare(
             _refuse_what_is_read_once(name, source)
     totals: dict[str, list[tuple[int, int]]] = {}
     for corpus, source in on.items():
-        counted = {
-            pattern: count(
-                source,
-                pattern=preset or pattern,
-                special_tokens=(),
-                engine=engine,
-                progress=progress,
-                **reading,
+        made: dict[str, tuple[int, int]] = {}
+        for pattern, preset in patterns.items():
+            alike = {name: each for name, each in tokenizers.items() if each.pattern == pattern}
+            settings = (preset or pattern, (), ..., engine, progress, _BUFFER, reading)
+            with counted(source, *settings) as counts:
+                made |= _totals(alike, counts)
+        totals[corpus] = [made[name] for name in tokenizers]
+        if not totals[corpus][0][0]:
+            raise CorpusError(
+                f"{corpus} holds no text to compare on; check the path, the glob and the separator"
             )
-            for pattern, preset in patterns.items()
-        }
-        totals[corpus] = [
-            _total(tokenizer, counted[tokenizer.pattern], corpus) for tokenizer in tokenizers.values()
-        ]
     if len(on) > 1:
         columns = zip(*totals.values(), strict=True)
         totals[_unused(ALL, on)] = [
@@ -99,31 +105,47 @@ def _rows(tokenizers: Mapping[str, Tokenizer], totals: Mapping[str, list[tuple[i
             yield Row(corpus, name, tokenizer.vocab_size, size, tokens, tokens / first - 1)
 
 
-def _total(tokenizer: Tokenizer, counts: Counts, corpus: str) -> tuple[int, int]:
-    """Bytes and tokens of all pieces."""
-    # This one takes every text as one piece: alone, a piece might be split once more.
-    whole = Tokenizer(tokenizer.mergeable_ranks, pattern="(?s).+")
-    size = tokens = 0
-    texts: list[str] = []
-    times: list[int] = []
-    for piece, seen in counts.to_dict().items():
-        size += seen * len(piece)
-        try:
-            texts.append(piece.decode())
-        except UnicodeDecodeError:  # a byte that is not UTF-8 is a piece of its own, and has a token
-            tokens += seen
-        else:
-            times.append(seen)
-    # Python's integers: the sum of large counts must not overflow.
-    tokens += sum(map(int.__mul__, times, whole.count_tokens(texts)))
-    if not tokens:
-        raise CorpusError(f"{corpus} holds no text to compare on; check the path, the glob and the separator")
-    return size, tokens
+def _totals(tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile) -> dict[str, tuple[int, int]]:
+    """Bytes and tokens of all pieces, by tokenizer."""
+    # These take every text as one piece: alone, a piece might be split once more.
+    whole = {name: Tokenizer(each.mergeable_ranks, pattern="(?s).+") for name, each in tokenizers.items()}
+    size = 0
+    tokens = dict.fromkeys(tokenizers, 0)
+    for batch in _batches(counts):
+        size += sum(seen * len(piece) for piece, seen in batch)
+        texts: list[str] = []
+        times: list[int] = []
+        for piece, seen in batch:
+            try:
+                texts.append(piece.decode())
+            except UnicodeDecodeError:  # a byte that is not UTF-8 is a piece of its own, and has a token
+                for name in tokens:
+                    tokens[name] += seen
+            else:
+                times.append(seen)
+        for name, tokenizer in whole.items():
+            # Python's integers: the sum of large counts must not overflow.
+            tokens[name] += sum(map(int.__mul__, times, tokenizer.count_tokens(texts)))
+    return {name: (size, number) for name, number in tokens.items()}
+
+
+def _batches(counts: Counts | CountsFile) -> Iterator[list[tuple[bytes, int]]]:
+    if isinstance(counts, CountsFile):
+        yield from counts.batches()
+    elif len(counts) <= _FEW:
+        yield list(counts.to_dict().items())
+    else:  # as objects of Python they would take several times the memory
+        with TemporaryDirectory(prefix="merganser-") as folder:
+            file = Path(folder, "all.counts")
+            counts.save(file)
+            yield from CountsFile.open(file).batches()
 
 
 def _refuse_what_is_read_once(name: str, source: Source) -> None:
-    text = str(source) if not isinstance(source, Iterator) else None
-    if text in (STDIN, None):
+    parts = source if isinstance(source, list | tuple) else [source]
+    if isinstance(source, Iterator) or any(
+        isinstance(part, str | PathLike) and fspath(part) == STDIN for part in parts
+    ):
         raise SettingsError(
             f"{name} can be read only once, and these tokenizers split text in different ways; "
             "pass a file, or a list of documents"

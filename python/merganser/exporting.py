@@ -1,83 +1,89 @@
 """Exporting: a tokenizer as the files of another library.
 
-What is to be written is made in memory and read back first: only if that is the same tokenizer do files
-appear, each whole or not at all. A format that cannot hold the tokenizer exactly refuses it with an
-`ExportError`.
+What is to be written is made in memory and read back first: only if that is the same tokenizer, and gives the
+same ids in the library that will read it (`merganser.verification`), do files appear, each whole or not at
+all. A format that cannot hold the tokenizer exactly refuses it with an `ExportError`.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from merganser.errors import ExportError, SettingsError, WriteError
 from merganser.files import written_whole
-from merganser.formats import BadFile
+from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
+from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from merganser.tokenizer import Tokenizer
+    from merganser.chat.template import Template
+    from merganser.verification import Pieces
 
-ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2"]
+ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
+Files: TypeAlias = dict[str, bytes]
 
 
-def export(tokenizer: "Tokenizer", path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+class _Format(NamedTuple):
+    #: The files by their paths below the folder; the second argument is the folder's name, or the file's.
+    contents: Callable[[Tokenizer, str], Files]
+    #: Reads them back: whether all that they say of the tokenizer is so.
+    same: Callable[[Files, Tokenizer], bool]
+    #: A path that ends so is a file; any other is a folder.
+    suffixes: tuple[str, ...] = ()
+
+
+_TABLE: dict[str, _Format] = {
+    "tiktoken": _Format(tiktoken.contents, tiktoken.same, (".tiktoken",)),
+    "huggingface": _Format(
+        lambda tokenizer, _: huggingface.contents(tokenizer),
+        lambda files, tokenizer: huggingface.parse(files[huggingface.FILE]) == tokenizer,
+    ),
+    "gpt2": _Format(gpt2.contents, gpt2.same),
+    "minbpe": _Format(minbpe.contents, minbpe.same, (".model",)),
+    "gguf": _Format(gguf.contents, gguf.same, (".gguf",)),
+    "token-lengths": _Format(token_lengths.contents, token_lengths.same, (".npy", ".pt")),
+}
+
+
+def export(
+    tokenizer: Tokenizer,
+    path: str | os.PathLike[str],
+    format: ExportFormat,
+    on: "Pieces | None" = None,
+    chat: "Template | None" = None,
+) -> list[Path]:
     """Writes the files of a format; gives their paths."""
-    if format not in FORMATS:
+    from merganser.readers import readers
+    from merganser.verification import verify_export
+
+    if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
-    if format == "tiktoken":
-        return [_write(Path(path), _tiktoken(tokenizer))]
-    contents = _huggingface if format == "huggingface" else _gpt2
-    return _write_folder(Path(path), contents(tokenizer))
-
-
-def _tiktoken(tokenizer: "Tokenizer") -> bytes:
-    from merganser.formats import tiktoken
-
-    data = tiktoken.contents(tokenizer)
-    _check("tiktoken", tiktoken.parse(data) == tokenizer.mergeable_ranks)
-    return data
-
-
-def _gpt2(tokenizer: "Tokenizer") -> dict[str, bytes]:
-    from merganser.formats import gpt2
-
-    files = gpt2.contents(tokenizer)
+    if chat is not None and format != "huggingface":
+        raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
+    contents, same, suffixes = _TABLE[format]
+    target = Path(path)
+    files = contents(tokenizer, target.name or target.resolve().name)
+    if chat is not None:
+        files = huggingface.contents(tokenizer, chat)
     try:
-        ranks, specials, _ = gpt2.parse(files[gpt2.VOCAB], files[gpt2.MERGES])
+        if not same(files, tokenizer):
+            raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
-    _check("gpt2", (ranks, specials) == (tokenizer.mergeable_ranks, tokenizer.special_tokens))
-    return files
+    verify_export(tokenizer, readers(tokenizer, format, files), on)
+    return _write(target.parent if target.suffix in suffixes else target, files)
 
 
-def _huggingface(tokenizer: "Tokenizer") -> dict[str, bytes]:
-    from merganser.formats import huggingface
-
-    files = huggingface.contents(tokenizer)
-    try:
-        back = huggingface.parse(files[huggingface.FILE])
-    except BadFile as bad:
-        raise ExportError(f"the export {bad}") from None
-    _check("huggingface", back == tokenizer)
-    return files
-
-
-def _check(format: str, same: bool) -> None:
-    if not same:
-        raise ExportError(f"{format} cannot hold this tokenizer: what would be read back is not the same")
-
-
-def _write_folder(folder: Path, files: dict[str, bytes]) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another place"
-        ) from error
-    return [_write(folder / name, data) for name, data in files.items()]
-
-
-def _write(file: Path, data: bytes) -> Path:
-    with written_whole(file) as opened:
-        opened.write(data)
-    return file
+def _write(folder: Path, files: Files) -> list[Path]:
+    for file in (folder / name for name in files):
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(
+                f"cannot make the folder {file.parent}: {error.strerror}; choose another place"
+            ) from error
+    for name, data in files.items():
+        with written_whole(folder / name) as opened:
+            opened.write(data)
+    return [folder / name for name in files]

@@ -31,6 +31,9 @@ from merganser.files import files_below, written_whole
 from merganser.reading import Reading, Skips
 from merganser.tables import Dataset, Document, Parquet
 
+#: The names that may be followed by `=` and a path.
+OF_A_COPY = ("frankenstein", "wikitext2")
+
 FRANKENSTEIN_URL = "https://www.gutenberg.org/cache/epub/84/pg84.txt"
 #: Several times the size of the book: more than that is something else.
 _LARGEST = 4 << 20

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from merganser import _core
-from merganser.errors import SettingsError
+from merganser.errors import SettingsError, TokenizerError
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import tokenizers
     from typing_extensions import Unpack
 
+    from merganser.chat.template import Template
     from merganser.corpus import Source
     from merganser.display import Shown
     from merganser.encoding import Dtype, Format
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
+    from merganser.verification import Pieces
 
 
 class Spans(NamedTuple):
@@ -85,7 +87,13 @@ class Tokenizer(_core.Tokenizer):
         merge_counts: Mapping[int, int] | None = None,
         training: Mapping[str, Any] | None = None,
     ) -> "Tokenizer":
-        model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
+        try:
+            model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
+        except UnicodeEncodeError as error:
+            raise TokenizerError(
+                f"the pattern or a special token, {error.object[:40]!r}, has half a character (a lone "
+                "surrogate); leave it out"
+            ) from None
         return cls._of(model, merge_counts or {}, training or {})
 
     @classmethod
@@ -190,18 +198,36 @@ class Tokenizer(_core.Tokenizer):
             **reading,
         ).tokens
 
-    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> "list[Path]":
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: "ExportFormat",
+        on: "Pieces | None" = None,
+        chat: "Template | None" = None,
+    ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
-        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`, with `tokenizer.json` and
-            `tokenizer_config.json`), "gpt2" (a folder with `vocab.json` and `merges.txt`) or "tiktoken" (a
-            file of ranks, without the pattern and the special tokens: `to_tiktoken` has them).
+        path: a folder, or a file if it ends as named below.
+        format: "huggingface" (a folder for `AutoTokenizer.from_pretrained`); "gpt2" (`vocab.json` and
+            `merges.txt`); "tiktoken" (a plug-in: with the folder on `PYTHONPATH`, `tiktoken.get_encoding`
+            knows the tokenizer by the folder's name; or a file of ranks, `.tiktoken`, without the pattern and
+            the special tokens); "minbpe" (`.model`, and `.vocab` beside it); "gguf" (`.gguf`, for llama.cpp);
+            "token-lengths" (`.npy`, or `.pt` with torch: the bytes of every id, for bits per byte).
+        on: the training, as `Counts`, a `CountsFile` or a corpus, to verify the export on as well.
+        chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
+            nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
+            eos are its `bos` and `assistant_end`.
+
+        Before anything is written, the library that will read the files is asked for the ids of a set of
+        adversarial texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; where it is
+        not installed, our own reader is. A difference is an `ExportError`.
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format)
+        return exporting.export(self, path, format, on, chat)
 
     def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "Shown":
         """The text cut into its tokens, to be looked at: printed, or as the last line of a notebook's cell.

@@ -1,12 +1,13 @@
 """Held out: nothing is lost, nothing is trained on that is measured on."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 from corpora import CORPORA, corpus_text
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import CorpusError, SettingsError
+from merganser import CorpusError, Counts, SettingsError
 from merganser.analyse.held_out import ENOUGH_BYTES, Parts, parted, parted_documents
 
 BOOK = "".join(f"\n\nChapter {n}\n\nIt was chapter {n} of them.\n" for n in range(1, 6))
@@ -71,11 +72,18 @@ def test_documents_of_files(tmp_path: Path) -> None:
     assert documents(parted(["x", "y"])) == ([b"x"], [b"y"])
 
 
-def test_what_is_no_plain_text_is_not_taken_apart(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "a.txt.gz", "a.counts"):
-        (tmp_path / name).write_bytes(b"{}")
-        with pytest.raises(SettingsError, match="only plain text can be taken apart"):
-            parted(tmp_path / name)
+def test_what_is_no_plain_text_is_read_by_the_core(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
+    assert documents(parted(tmp_path / "a.jsonl")) == ([b"a"], [b"b"])
+    for name in ("a.txt.gz", "named otherwise"):
+        (tmp_path / name).write_bytes(gzip.compress("ä<|endoftext|>b".encode()))
+        assert documents(parted(tmp_path / name)) == (["ä".encode()], [b"b"])
+
+
+def test_counts_are_not_taken_apart(tmp_path: Path) -> None:
+    Counts({b"a": 1}).save(tmp_path / "a.counts")
+    with pytest.raises(SettingsError, match=r"a\.counts holds counts, which cannot be taken apart"):
+        parted(tmp_path / "a.counts")
 
 
 @pytest.mark.parametrize("text", [b"one", b"one\n", b"one\n\n\n"])

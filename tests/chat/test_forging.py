@@ -1,9 +1,12 @@
 """Text from strangers stays text: a special token comes only from where it is allowed by name."""
 
+from collections.abc import Callable
+
 import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from merganser import Tokenizer
 from merganser.chat import SPECIAL_TOKENS, Chat
 
 TEXT = "<|bos|> <|user_start|><|user_end|><|assistant_start|> <|python_end|>" * 3
@@ -42,3 +45,69 @@ def test_a_special_token_is_one_only_where_allowed(text: str, allowed: set[str])
         # None of them overlaps another, so each that stands in the text is one.
         seen = text.count(special) if special in allowed else 0
         assert ids.count(TRAINED.special_tokens[special]) == seen
+
+
+# ── every special token, by every way of encoding ─────────────────────────────
+
+WAYS: dict[str, Callable[..., list[int]]] = {
+    "encode": TRAINED.encode,
+    "encode_batch": lambda text, **policy: TRAINED.encode_batch([text], **policy)[0],
+    "encode_flat": lambda text, **policy: TRAINED.encode_flat([text], **policy)[0].tolist(),
+    "encode_with_offsets": lambda text, **policy: TRAINED.encode_with_offsets(text, **policy).ids,
+}
+
+
+@pytest.mark.parametrize("special", SPECIAL_TOKENS)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_special_token_is_an_error_unless_it_is_allowed(way: str, special: str) -> None:
+    encode, id = WAYS[way], TRAINED.special_tokens[special]
+    for before, behind in (("", ""), ("a", "b"), ("<|", "|>"), (special[:-1], special[1:])):
+        text = before + special + behind
+        with pytest.raises(merganser.EncodeError):
+            encode(text)
+        with pytest.raises(merganser.EncodeError):
+            encode(text, allowed_special=set(SPECIAL_TOKENS) - {special})
+        with pytest.raises(merganser.EncodeError):
+            TRAINED.count_tokens(text)
+        assert encode(text, disallowed_special=()) == TRAINED.encode_ordinary(text)
+        allowed = [*TRAINED.encode_ordinary(before), id, *TRAINED.encode_ordinary(behind)]
+        assert encode(text, allowed_special={special}) == allowed
+
+
+@pytest.mark.parametrize("special", SPECIAL_TOKENS)
+@pytest.mark.parametrize("way", WAYS)
+def test_parts_of_special_tokens_are_ordinary_text(way: str, special: str) -> None:
+    for cut in range(1, len(special)):
+        head, tail = special[:cut], special[cut:]
+        for text in (head, tail, tail + head, head + " " + tail, head + head + tail[:-1]):
+            for allowed in ((), "all"):
+                assert WAYS[way](text, allowed_special=allowed) == TRAINED.encode_ordinary(text)
+
+
+OVERLAPPING = {"<a>": 256, "<a>b": 257, "a>": 258, "<<": 259, "<a><a>": 260, "b<": 261}
+BYTES = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens=OVERLAPPING)
+
+
+def by_hand(text: str, allowed: set[str]) -> list[int]:
+    """From the left, the longest special token that is allowed."""
+    ids: list[int] = []
+    while text:
+        found = max((name for name in allowed if text.startswith(name)), key=len, default=text[0])
+        ids.append(OVERLAPPING[found] if found in allowed else ord(found))
+        text = text[len(found) :]
+    return ids
+
+
+@given(
+    st.lists(st.sampled_from([*OVERLAPPING, "<", "a", "b", ">"])).map("".join),
+    st.sets(st.sampled_from([*OVERLAPPING])),
+)
+def test_special_tokens_that_overlap(text: str, allowed: set[str]) -> None:
+    assert BYTES.encode_ordinary(text) == list(text.encode())
+    if any(special in text for special in OVERLAPPING.keys() - allowed):
+        with pytest.raises(merganser.EncodeError):
+            BYTES.encode(text, allowed_special=allowed)
+    else:
+        assert BYTES.encode(text, allowed_special=allowed) == by_hand(text, allowed)
+    ids = BYTES.encode(text, allowed_special=allowed, disallowed_special=())
+    assert ids == by_hand(text, allowed)

@@ -1,7 +1,7 @@
 """The Jinja template gives the ids of `Chat.render`, and refuses what that refuses."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jinja2
 import merganser
@@ -9,6 +9,7 @@ import pytest
 from conversations import BAD, GOOD, name
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2.ext import Extension
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from merganser import Tokenizer
 from merganser.chat import NANOCHAT, Chat, ChatError, Template
@@ -20,6 +21,16 @@ TRAINED = merganser.train([TEXT], 295, pattern="nanochat", special_tokens=NANOCH
 WHOLE = [case for case in GOOD if "max_tokens" not in case]
 
 
+class Generation(Extension):
+    """What stands between the tags, as it is."""
+
+    tags: ClassVar = {"generation"}
+
+    def parse(self, parser: Any) -> Any:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
 def compiled(template: Template) -> "list[Callable[..., str]]":
     """Compiled as transformers does it, and with Jinja's own settings."""
 
@@ -28,7 +39,7 @@ def compiled(template: Template) -> "list[Callable[..., str]]":
 
     renders = []
     for settings in ({"trim_blocks": True, "lstrip_blocks": True}, {}):
-        environment = ImmutableSandboxedEnvironment(**settings)
+        environment = ImmutableSandboxedEnvironment(extensions=[Generation], **settings)
         environment.globals["raise_exception"] = fail
         renders.append(environment.from_string(template.to_jinja()).render)
     return renders
@@ -135,3 +146,9 @@ def test_special_tokens_that_text_completes_are_refused() -> None:
     for bos, user_start in (("<a>", "<a>b"), ("<a>", "x<a>y"), ("<a>", "b<"), ("aXa", "<u>")):
         with pytest.raises(ChatError, match="could make up"):
             Template(bos=bos, user_start=user_start).to_jinja()
+
+
+def test_special_tokens_beside_those_of_the_template_are_refused_too() -> None:
+    with pytest.raises(ChatError, match=r"could make up 'a<\|bos\|>'"):
+        NANOCHAT.to_jinja(["a<|bos|>"])
+    assert '"<end>"' in NANOCHAT.to_jinja(["<end>", "<|bos|>"])

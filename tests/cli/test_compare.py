@@ -84,3 +84,29 @@ def test_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gone.merganser", "--on", "news.txt"]) == 1
     assert "gone.merganser" in capsys.readouterr().err
     assert main(["compare", "a.merganser"]) == 2
+
+
+def test_kinds_of_text_are_added_up(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("src").mkdir()
+    for name in ("one.py", "two.py"):
+        Path("src", name).write_text("if cat: sat(mat)\n" * 9)
+    Path("a=b.txt").write_text(TEXT)
+    on = ["news=news.txt", "code=src/*.py", "code=code.txt", "a=b.txt", "news.txt", "news.txt"]
+    assert main(["compare", "a.merganser", "--on", *on, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    sizes = {row["corpus"]: row["bytes"] for row in rows}
+    code = len("if cat: sat(mat)\n" * 27)
+    assert sizes == {
+        "news": len(TEXT),
+        "code": code,
+        "a=b.txt": len(TEXT),
+        "news.txt": len(TEXT),
+        "all": 3 * len(TEXT) + code,
+    }
+
+
+def test_a_data_set_with_a_copy_is_no_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "a.merganser", "--on", "frankenstein=news.txt"]) == 1
+    assert "is not Project Gutenberg 84" in capsys.readouterr().err
+    assert main(["compare", "a.merganser", "--on", "book=frankenstein=news.txt"]) == 1
+    assert "is not Project Gutenberg 84" in capsys.readouterr().err

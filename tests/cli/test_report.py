@@ -16,6 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "b.txt").write_text(TEXT.upper())
     merganser.train([TEXT], 280).save("t.merganser")
+    merganser.count([TEXT]).save("b.counts")
     return tmp_path
 
 
@@ -50,7 +51,7 @@ def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
         (["t.merganser", "--vocab-size", "300"], 2, "--vocab-size goes with a corpus"),
         (["a.txt", "--domain", "b.txt"], 2, "--domain is NAME=FILE"),
         (["a.txt", "--sentences", "nowhere"], 1, "cannot read nowhere"),
-        (["-"], 1, "only plain text can be taken apart"),
+        (["b.counts"], 1, "b.counts holds counts"),
     ],
 )
 def test_wrong_usage(

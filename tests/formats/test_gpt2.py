@@ -124,6 +124,7 @@ def test_they_do_not_say_the_pattern(folder: Path) -> None:
         ({"ab": 256, "abc": 257}, "a b\nab c\nb", "line 3"),
         ({"ab": 256, "abc": 257}, "a b\nab  c", "line 2"),
         ({"ab": 256}, "a b\nb c", "'bc', which has no id"),
+        ({"ab": 256}, "a b\n ", "'', which has no id"),
         ({"ab": 256, "abc": 257}, "a b\na bc", "not both tokens"),
         ({"ab": 257, "bc": 256}, "a b\nb c", "comes later than its id 256"),
         ({"ab": 256, "abc": 257, "bc": 258}, "a b\na bc\nb c", "does not list the merge of b'ab' and b'c'"),

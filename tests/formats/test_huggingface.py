@@ -125,8 +125,21 @@ NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
         ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "no token"),
         ({"model": {"merges": []}}, "does not list the merge"),
         ({"model": {"vocab": {"a": "0"}}}, "an id each"),
-        ({"model": {"vocab": {"a": 0}}}, "no token|damaged"),
-        ({"added_tokens": [{"id": 400, "content": "x", "special": False}]}, "is not special"),
+        ({"model": {"vocab": {"a": 0}, "merges": []}, "added_tokens": []}, "no usable tokenizer"),
+        ({"added_tokens": [{"id": 298, "content": "<s>", "lstrip": True}]}, "takes the space around it"),
+        ({"added_tokens": [{"id": 298, "content": "<s>"}] * 2}, "an id each"),
+        ({"added_tokens": [{"id": 400, "content": "<s>"}]}, "the id 400, and Hugging Face's library 298"),
+        ({"added_tokens": [{"id": 97, "content": "<s>"}]}, "the id 97, and Hugging Face's library 298"),
+        ({"added_tokens": [{"id": 5, "content": "a"}]}, "the id 5, and Hugging Face's library 97"),
+        (
+            {
+                "added_tokens": [
+                    {"id": 298, "content": "<s>", "normalized": True},
+                    {"id": 299, "content": ">x", "normalized": False},
+                ]
+            },
+            "'<s>' and '>x' overlap",
+        ),
         ({"added_tokens": [{"id": "4", "content": "x"}]}, "an id each"),
         ({"added_tokens": 7}, "not a list"),
     ],

@@ -3,7 +3,9 @@
 import adversarial
 import merganser
 import pytest
+import regex
 from hypothesis import given
+from hypothesis import strategies as st
 from merganser import ExportError
 from merganser.formats import BadFile, oniguruma
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
@@ -36,13 +38,28 @@ def test_pieces_are_the_same_there(pattern: str, text: str) -> None:
     assert theirs(pattern, text) == merganser.split(text, pattern)
 
 
-@pytest.mark.parametrize("pattern", [pattern_of("gpt4"), pattern_of("o200k"), r"\w+|\W"])
-def test_every_code_point_is_split_the_same_there(pattern: str) -> None:
+PROPERTIES = [[rf"\p{{{name}}}" for name in line.split()] for line in oniguruma.PROPERTIES]
+ESCAPES = [
+    [r"\d", r"\s"],
+    [r"\w"],
+    ["(?i:s)", "(?i:k)", "(?i:[a-jl-rt-z])"],
+    ["."],
+    [r"[^\s\p{L}\p{N}]", r"\s"],
+]
+
+
+@pytest.mark.parametrize("classes", [*PROPERTIES, *ESCAPES], ids=lambda classes: classes[0])
+def test_every_code_point_is_in_the_same_classes_there(classes: list[str]) -> None:
+    # As stretches of one class each: a code point in another class would begin or end one.
+    rest = "".join(f"(?!{one})" for one in classes)
+    pattern = "|".join(f"(?:{one})+" for one in classes) + f"|(?:{rest}(?s:.))+"
+    cutter = pre_tokenizers.Split(Regex(oniguruma.written(pattern)), "isolated")
     code_points = adversarial.TEXTS["every code point"]
-    # In parts: some of these patterns take time that grows with the square of a piece, there and here.
-    for start in range(0, len(code_points), 256):
-        text = "a".join(code_points[start : start + 256])
-        assert theirs(pattern, text) == merganser.split(text, pattern)
+    # In parts: the library takes time that grows with the square of a text.
+    for start in range(0, len(code_points), 20_000):
+        text = code_points[start : start + 20_000] + "a"
+        pieces = [piece for piece, _ in cutter.pre_tokenize_str(text)]
+        assert pieces == merganser.split(text, pattern)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -71,6 +88,8 @@ def test_presets_come_back_by_name(name: str) -> None:
         r"a\Z",
         r"(?i)strasse",
         r"(?i)é",
+        r"\p{Cherokee}",
+        r"[\s\PX]",
     ],
 )
 def test_what_might_mean_something_else_is_refused(pattern: str) -> None:
@@ -79,8 +98,81 @@ def test_what_might_mean_something_else_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\w+|\W", r"\p{N}{1,3}+|\P{N}", r"a$|[^a]", r"\p{L}+", "(", "(?:()|(?m:.)"]
+    "pattern",
+    [r"\w+|\W", r"\p{N}{1,3}+|\P{N}", r"a$|[^a]", "(", "(?:()|(?m:.)", r"\h+", "a*", "(?<n>a)", "a{2"],
 )
 def test_patterns_of_others_that_may_mean_something_else_are_refused(pattern: str) -> None:
     with pytest.raises(BadFile, match="something else"):
         oniguruma.read(pattern)
+
+
+# ── patterns of others ────────────────────────────────────────────────────────
+
+#: Written for Oniguruma; most leave text unmatched.
+FOREIGN = [
+    r"\p{L}+",
+    r"\p{N}{1,3}|\p{L}+",
+    r"\s+\z|\A\d+| ?[^\s\p{L}\p{N}]+",
+    r"(?>\p{N}{1,3})|(?<=a)b+|\s+(?!\S)",
+    r"(?i)the|an?",
+    r"(?m:.){3}",
+    r"[A-Za-z]+(?='s)|[^\r\n]",
+    r"a|b(?=\n)|(?<!c)c",
+    r"(?:\p{Lu}|\p{Ll}+)+|\d",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s+",
+]
+FOREIGN_SPLITS = {
+    pattern: (pre_tokenizers.Split(Regex(pattern), "isolated"), oniguruma.read(pattern))
+    for pattern in FOREIGN
+}
+
+
+@pytest.mark.parametrize("pattern", FOREIGN)
+@given(text=texts)
+def test_patterns_of_others_split_the_same_here(pattern: str, text: str) -> None:
+    cutter, ours = FOREIGN_SPLITS[pattern]
+    assert merganser.split(text, ours) == [piece for piece, _ in cutter.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize("pattern", FOREIGN)
+def test_patterns_of_others_are_written_and_read_again(pattern: str) -> None:
+    ours = FOREIGN_SPLITS[pattern][1]
+    assert oniguruma.read(oniguruma.with_rest(ours)) == ours
+
+
+def test_a_pattern_that_is_too_long_is_refused() -> None:
+    with pytest.raises(BadFile, match="more than 8192 characters"):
+        oniguruma.read("(" * 5000 + "a" + "){1}+" * 5000)
+
+
+def test_text_that_a_pattern_drops_is_refused() -> None:
+    assert oniguruma.read(r" ?\S+|\s", drops_rest=True) == r" ?\S+|\s"
+    with pytest.raises(BadFile, match="may drop text"):
+        oniguruma.read(r" ?\S+|\s\s", drops_rest=True)
+
+
+@pytest.mark.parametrize("pattern", [pattern_of(name) for name in PRESETS])
+def test_presets_leave_nothing_unmatched(pattern: str) -> None:
+    assert oniguruma.covers(pattern)
+
+
+#: Atoms and repeats such that many patterns cover all text and many just fail to.
+atoms = st.sampled_from(
+    ["a", "[^a]", "[^ab]", "[ab]", r"\s", r"\S", r"\w", r"\W", "(?s:.)", "(?:a|b)", r"\b", "."]
+)
+repeats = st.sampled_from(["", "", "+", "?", "*", "?+", "*+", "++", "{1,2}", "{0,2}+", "{2}"])
+branches = st.lists(st.tuples(atoms, repeats).map("".join), min_size=1, max_size=3).map("".join)
+
+
+@given(st.lists(branches, min_size=1, max_size=4).map("|".join), st.text("ab \n!é", max_size=12))
+def test_what_is_said_to_be_covered_is(pattern: str, text: str) -> None:
+    try:
+        merganser.split("", pattern)
+        covered = oniguruma.covers(pattern)
+    except (merganser.PatternError, ExportError):
+        return
+    if covered:
+        # Behind a pattern that leaves nothing, nothing is ever reached.
+        assert merganser.split(text, f"(?:{pattern})|(?s:.)+") == merganser.split(text, pattern)
+        found = regex.findall(f"(?:{pattern})|(?P<rest>(?s:.))", text)
+        assert not any(found)

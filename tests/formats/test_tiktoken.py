@@ -1,6 +1,9 @@
 """tiktoken: its files and encodings give its ids here, and our exports give ours there."""
 
 import base64
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -176,7 +179,7 @@ def test_the_wrong_line_is_named_in_a_long_file(file: Path) -> None:
         merganser.load(file, pattern="gpt4")
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"PK\x03\x04", b"merganser", b"\x80\x04"])
+@pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"merganser", b"GGU", b"\xff\xfe"])
 def test_what_has_no_known_format_is_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(FormatError, match="neither a merganser tokenizer nor"):
@@ -199,10 +202,99 @@ def test_a_missing_byte_is_named(file: Path) -> None:
         merganser.load(file, pattern="gpt4")
 
 
-@pytest.mark.parametrize("name", vocabs.ALL)
-def test_files_of_ranks_are_written_as_they_were_read(file: Path, name: str) -> None:
-    assert vocabs.ours(name).export(file, format="tiktoken") == [file]
-    assert merganser.load(file, pattern="gpt2").mergeable_ranks == vocabs.theirs(name)._mergeable_ranks
-    again = file.with_name("again")
-    merganser.load(file, pattern="gpt2").export(again, format="tiktoken")
-    assert again.read_bytes() == file.read_bytes()
+# ── writing ───────────────────────────────────────────────────────────────────
+
+
+def test_a_path_of_a_file_gives_the_ranks_alone(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "ours.tiktoken"
+    assert TRAINED["gpt4"].export(file, format="tiktoken") == [file]
+    assert file.read_bytes() == lines(TRAINED["gpt4"].mergeable_ranks)
+    assert merganser.load(file, pattern="gpt4", special_tokens={"<s>": 261}) == TRAINED["gpt4"]
+    assert merganser.load(file.parent, pattern="gpt2").pattern_name == "gpt2"
+
+
+@pytest.mark.parametrize("pattern", TRAINED)
+def test_a_plugin_comes_back_and_is_written_the_same(tmp_path: Path, pattern: str) -> None:
+    first = tmp_path / "1" / "ours"
+    files = TRAINED[pattern].export(first, format="tiktoken")
+    assert [str(file.relative_to(first)) for file in files] == [
+        "tiktoken_ext/ours.tiktoken",
+        "tiktoken_ext/ours.json",
+        "tiktoken_ext/ours.py",
+    ]
+    for source in (first, first / "tiktoken_ext" / "ours.json"):
+        back = merganser.load(source)
+        assert back == TRAINED[pattern]
+    again = back.export(tmp_path / "2" / "ours", format="tiktoken")
+    assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]
+
+
+_ASK = """
+import json, sys, tiktoken
+encoding = tiktoken.get_encoding(sys.argv[1])
+text = json.loads(sys.stdin.read())
+ids = encoding.encode(text, allowed_special="all"), encoding.encode_ordinary(text)
+print(json.dumps([encoding.name, *ids]))
+"""
+
+
+@pytest.mark.parametrize("name", ["ours", 'my-own 2.0 "quoted" né'])
+def test_tiktoken_finds_the_plugin_in_a_fresh_process(tmp_path: Path, name: str) -> None:
+    custom = TRAINED[CUSTOM_PATTERNS[3]]
+    custom.export(tmp_path / name, format="tiktoken")
+    text = TEXT + "<s>'S ſ \n !"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _ASK, name],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / name)},
+        input=json.dumps(text),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = [name, custom.encode(text, allowed_special="all"), custom.encode_ordinary(text)]
+    assert json.loads(done.stdout) == expected
+
+
+def test_a_damaged_plugin_is_noticed_there_and_here(tmp_path: Path) -> None:
+    ranks = TRAINED["gpt4"].export(tmp_path / "ours", format="tiktoken")[0]
+    ranks.write_bytes(ranks.read_bytes() + b"YWFhYWFhYWE= 400\n")
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK, "ours"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "ours")},
+        input='""',
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "its checksum does not match" in done.stderr
+    with pytest.raises(FormatError, match=r"ours\.json .*the checksum differs"):
+        merganser.load(tmp_path / "ours")
+    ranks.unlink()
+    with pytest.raises(FormatError, match=r"ours\.tiktoken"):
+        merganser.load(tmp_path / "ours")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pattern": 5}, "does not say the pattern"),
+        ({"special_tokens": []}, "does not say the pattern"),
+        ({"tiktoken_plugin": 2}, "does not say the pattern"),
+        ({"pattern": "("}, "no usable tokenizer"),
+        ({"special_tokens": {"<s>": -1}}, "an id is a whole number"),
+        ({"special_tokens": {"<s>": 97}}, "no usable tokenizer"),
+        ({"sha256": "0"}, "the checksum differs"),
+    ],
+)
+def test_what_a_plugin_says_is_not_believed(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    facts = TRAINED["gpt4"].export(tmp_path / "ours", format="tiktoken")[1]
+    facts.write_text(json.dumps(json.loads(facts.read_text("utf-8")) | change), "utf-8")
+    with pytest.raises(FormatError, match=rf"ours\.json.*{message}"):
+        merganser.load(tmp_path / "ours")
+
+
+@pytest.mark.parametrize("name", ["openai_public", "-"])
+def test_a_plugin_needs_a_name_of_its_own(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="cannot be called"):
+        TRAINED["gpt4"].export(tmp_path / name, format="tiktoken")

@@ -97,6 +97,13 @@ def save(spec: Specification, *paths: str | os.PathLike[str], scale: float = SCA
             file.write(data)
 
 
+def save_all(spec: Specification, folder: str | os.PathLike[str], name: str) -> list[Path]:
+    """Draws the chart as picture, drawing and page: `name.png`, `name.svg` and `name.html` in the folder."""
+    paths = [Path(folder) / f"{name}{kind}" for kind in (".png", ".svg", ".html")]
+    save(spec, *paths)
+    return paths
+
+
 def compiled(spec: Specification, config: Mapping[str, Any] = CONFIG) -> dict[str, Any]:
     """The chart as Vega, for a page that has Vega in it; `config` is its look."""
     made: dict[str, Any] = _drawn("vega", spec, config)

@@ -1,9 +1,9 @@
 """Lettering: text as the font of the charts can draw it.
 
 The charts ask for Arial. `vl-convert-python` brings Liberation Sans in its place, and browsers have one or
-the other. What all of these can draw is the list of 1.x of Liberation Sans below, much the same as the
-"Windows glyph list 4"; everything else becomes an escape, so that a picture never shows an empty box,
-and is the same on a machine with more fonts.
+the other. What both can draw is what Liberation Sans 1 has, much the same as the "Windows Glyph List 4".
+Everything else becomes an escape, so that a picture never shows an empty box, and is the same on a machine
+with more fonts.
 """
 
 import re
@@ -12,7 +12,7 @@ import re
 # before, and spaces other than the usual one:
 #   from fontTools.ttLib import TTFont; from unicodedata import category
 #   codes = sorted(TTFont("LiberationSans-Regular.ttf").getBestCmap())
-#   [code for code in codes if category(chr(code))[0] not in "CMZ"]
+#   [code for code in codes if code == 0x20 or category(chr(code))[0] not in "CMZ"]
 _RANGES = """
 20-7e a1-ac ae-17f 192 1fa-1ff 218-21b 2c6-2c7 2c9 2d8-2dd 37e 384-38a 38c 38e-3a1 3a3-3ce 400-45f 472-473
 490-491 1e80-1e85 1ef2-1ef3 2010-2011 2013-2015 2017-201e 2020-2022 2026 2030 2032-2033 2039-203a 203c 203e

@@ -10,6 +10,7 @@ never flows into a marker, so that a rendering made of strings (Jinja) has the s
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 
 from merganser.errors import ChatError
@@ -48,8 +49,10 @@ class Template:
         """Each special token once, in the order of the fields: what to train a tokenizer with."""
         return tuple(dict.fromkeys(astuple(self)[:-1]))
 
-    def to_jinja(self) -> str:
-        """The same as a chat template of Hugging Face.
+    def to_jinja(self, special_tokens: Iterable[str] = ()) -> str:
+        """The same as a chat template of Hugging Face, where `{% generation %}` marks what is learnt.
+
+        special_tokens: all that the tokenizer has, if it has more than the template.
 
         It takes what `Chat.render` takes, and refuses the same. Its result is a string in which special
         tokens are special, so it also refuses text that holds one, which `Chat` renders as text. Special
@@ -58,14 +61,15 @@ class Template:
         >>> "<|user_start|>" in Template().to_jinja()
         True
         """
-        self._check_markers_stay_whole()
-        values = {**vars(self), "specials": self.special_tokens}
+        specials = tuple(dict.fromkeys([*self.special_tokens, *special_tokens]))
+        self._check_markers_stay_whole(specials)
+        values = {**vars(self), "specials": specials}
         # Jinja's strings are Python's, and JSON's are among them as long as nothing needs a surrogate pair.
         return re.sub(r"\$(\w+)\$", lambda name: json.dumps(values[name[1]], ensure_ascii=False), _JINJA)
 
-    def _check_markers_stay_whole(self) -> None:
+    def _check_markers_stay_whole(self, specials: tuple[str, ...]) -> None:
         """Whether, in a string, text before or behind a marker could make up a special token with it."""
-        for special in self.special_tokens:
+        for special in specials:
             for marker in self.special_tokens:
                 within = marker != special and marker in special
                 if within or any(marker.startswith(special[cut:]) for cut in range(1, len(special))):
@@ -79,6 +83,8 @@ NANOCHAT = Template()
 SPECIAL_TOKENS = NANOCHAT.special_tokens
 
 #: White space is cut around every tag, so that none gets into the text whatever the settings of Jinja are.
+#: What is learnt is gathered until something comes that is not: transformers finds the tokens of a stretch by
+#: its first and last character, and forgets the rest of a last character that has several.
 _JINJA = """\
 {%- macro checked(text) -%}
     {%- if text is not string -%}
@@ -115,25 +121,40 @@ _JINJA = """\
         {%- endif -%}
         {{- $user_start$ ~ checked((system if loop.first else "") ~ message.content) ~ $user_end$ -}}
     {%- elif message.content is string -%}
-        {{- $assistant_start$ ~ checked(message.content) ~ $assistant_end$ -}}
+        {{- $assistant_start$ -}}
+        {%- generation -%}
+            {{- checked(message.content) ~ $assistant_end$ -}}
+        {%- endgeneration -%}
     {%- elif message.content is undefined or message.content is not sequence or message.content is mapping -%}
         {{- raise_exception("the content of an assistant message must be a string or a list of parts") -}}
     {%- else -%}
         {{- $assistant_start$ -}}
-        {%- set texts = message.content | map(attribute="text") | join -%}
-        {%- set nothing = checked(texts) -%}
+        {%- set learnt = namespace(text="", said="") -%}
         {%- for part in message.content -%}
             {%- if part.type == "text" -%}
-                {{- checked(part.text) -}}
+                {%- set learnt.text = learnt.text ~ checked(part.text) -%}
+                {%- set learnt.said = learnt.said ~ part.text -%}
+                {%- set nothing = checked(learnt.said) -%}
             {%- elif part.type == "python" -%}
-                {{- $python_start$ ~ checked(part.text) ~ $python_end$ -}}
+                {%- set learnt.text = learnt.text ~ $python_start$ ~ checked(part.text) ~ $python_end$ -%}
             {%- elif part.type == "python_output" -%}
+                {%- if learnt.text -%}
+                    {%- generation -%}
+                        {{- learnt.text -}}
+                    {%- endgeneration -%}
+                {%- endif -%}
+                {%- set learnt.text = "" -%}
                 {{- $output_start$ ~ checked(part.text) ~ $output_end$ -}}
             {%- else -%}
                 {{- raise_exception("unknown kind of part: " ~ part.type) -}}
             {%- endif -%}
+            {%- if part.type != "text" -%}
+                {%- set learnt.said = "" -%}
+            {%- endif -%}
         {%- endfor -%}
-        {{- $assistant_end$ -}}
+        {%- generation -%}
+            {{- learnt.text ~ $assistant_end$ -}}
+        {%- endgeneration -%}
     {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}

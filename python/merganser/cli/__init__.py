@@ -1,7 +1,7 @@
 """The command line: one file per command, each imported only when it is called.
 
-Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 130 stopped by Ctrl-C,
-143 by SIGTERM.
+Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 3 the ids differ
+(`verify` only), 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 import os
@@ -13,7 +13,10 @@ from importlib import import_module
 
 import click
 
-COMMANDS = ("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "export", "demo")
+COMMANDS = (
+    *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
+    *("demo", "learn"),
+)
 
 
 class Terminated(BaseException):

@@ -1,6 +1,8 @@
 """merganser compare"""
 
+import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,34 +13,21 @@ from merganser.cli import drawing, options, progress
 if TYPE_CHECKING:
     from merganser.comparison import Row
 
+#: What can be the name of a kind: no path and no address.
+_KIND = re.compile(r"[^/\\:*?\[]+")
 _HEADINGS = ("corpus", "tokenizer", "vocabulary", "tokens", "bytes/token", "tokens vs first")
 #: Names are to the left, numbers to the right.
 _NAMES = 2
 
 
-class _Comparing(click.Command):
-    """`--on a b c` as `--on a --on b --on c`, so that the shell may expand a glob there."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        of_corpus = False
-        for nth, argument in enumerate(args):
-            if argument.startswith("-") and argument != "-":
-                of_corpus = argument == "--on"  # any other option ends the list
-            elif of_corpus and args[nth - 1] != "--on":
-                spread.append("--on")
-            spread.append(argument)
-        return super().parse_args(ctx, spread)
-
-
-@click.command(cls=_Comparing)
+@click.command(cls=options.Spreading)
 @click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZER...")
 @click.option(
     "--on",
     multiple=True,
     required=True,
     metavar="CORPUS...",
-    help="What to encode; each is a row of its own: one for news, one for code, and so on.",
+    help="What to encode; each is a row of its own. KIND=CORPUS names the row; all of a kind are one row.",
 )
 @options.files
 @options.threads
@@ -57,16 +46,18 @@ def command(
     For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4. Special tokens in the text are
     encoded as ordinary text.
 
-    Example: merganser compare merganser-out gpt2.tiktoken@gpt2 --on news.txt code.txt
+    Kinds of text are named with the corpus, and what has the same name is added up.
+
+    Example: merganser compare merganser-out gpt2.tiktoken@gpt2 --on news=news.txt 'code=src/*.py' code=lib
     """
     from merganser import Local
     from merganser.comparison import compare
 
-    loaded = {name: options.loaded(name) for name in tokenizers}
+    loaded = {name: options.load_tokenizer(name) for name in tokenizers}
     with progress.drawn() as draw:
         rows = compare(
             loaded,
-            {name: Address(name) for name in on},
+            _kinds(on),
             engine=Local(threads=threads),
             progress=draw,
             **reading,
@@ -77,6 +68,20 @@ def command(
         _markdown(rows)
     else:
         _table(rows)
+
+
+def _kinds(names: tuple[str, ...]) -> "dict[str, list[Address]]":
+    """The corpora of each kind; without a kind, a corpus is one of its own."""
+    from merganser.named import OF_A_COPY
+
+    kinds: dict[str, list[Address]] = {}
+    for name in names:
+        kind, _, corpus = name.partition("=")
+        named = _KIND.fullmatch(kind) and corpus and kind not in OF_A_COPY and not Path(name).exists()
+        found = kinds.setdefault(kind if named else name, [])
+        if named or not found:
+            found.append(Address(corpus if named else name))
+    return kinds
 
 
 def _cells(row: "Row") -> tuple[str, ...]:

@@ -2,11 +2,20 @@
 
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, cast
 
 import click
 
+from merganser.addresses import Address
 from merganser.cli import drawing, options
+
+if TYPE_CHECKING:
+    from merganser import CountsFile, Tokenizer
+    from merganser.exporting import ExportFormat
+
+#: As in `merganser.exporting`, which is not imported for --help.
+_FOR_TOKENIZERS = ["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
+_FOR_COUNTS = ["tsv", "parquet"]
 
 #: How many pieces make a row group of Parquet.
 _BATCH = 1 << 17
@@ -17,35 +26,52 @@ _BATCH = 1 << 17
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["tiktoken", "huggingface", "gpt2", "tsv", "parquet"]),
+    type=click.Choice([*_FOR_TOKENIZERS, *_FOR_COUNTS]),
     required=True,
     help="The format to write: tsv and parquet for counts, the others for tokenizers.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="The file to write, or the folder."
 )
+@click.option(
+    "--on",
+    multiple=True,
+    type=Address,
+    metavar="CORPUS",
+    help="What the tokenizer was trained on, text or .counts, to verify the export on. If not given, counts "
+    "of the training that lie beside the tokenizer.",
+)
 @options.as_json
-def command(
-    path: Path, form: Literal["tiktoken", "huggingface", "gpt2", "tsv", "parquet"], out: Path, as_json: bool
-) -> None:
+def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: bool) -> None:
     """Write the tokenizer or the counts in PATH for other programs.
 
-    A tokenizer becomes a file of ranks (tiktoken), a folder for AutoTokenizer (huggingface), or one with
-    vocab.json and merges.txt (gpt2). A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces
-    come in the order of their bytes, and are never in memory as a whole.
+    A tokenizer becomes a plug-in for tiktoken, or its file of ranks if --out ends in .tiktoken; a folder for
+    AutoTokenizer (huggingface), or one with vocab.json and merges.txt (gpt2); minbpe's .model and .vocab; a
+    vocabulary for llama.cpp (gguf); or the bytes of every token, as .npy or .pt (token-lengths).
+
+    A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes,
+    and are never in memory as a whole.
+
+    Before a tokenizer is written, it is verified that the library which will read it gives the same ids: on
+    adversarial texts, on its tokens and on the most frequent pieces of the training.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
     from merganser import CountsFile, SettingsError, load
     from merganser.formats import parquet, tsv
 
-    if form != "tsv" and form != "parquet":  # noqa: PLR1714 (mypy narrows only this)
-        files = [str(file) for file in load(path).export(out, format=form)]
+    if form in _FOR_TOKENIZERS:
+        tokenizer = load(path)
+        pieces = on or _training_beside(path, tokenizer)
+        format = cast("ExportFormat", form)
+        files = [str(file) for file in tokenizer.export(out, format=format, on=pieces)]
         if as_json:
             drawing.as_json({"out": str(out), "format": form, "files": files})
         else:
             click.echo(f"wrote {' and '.join(files)}")
         return
+    if on:
+        raise click.UsageError("--on is for tokenizers")
     if path.suffix != ".counts":
         raise SettingsError(f"{path} is not a .counts file, and only counts are written as {form}")
     counts = CountsFile.open(path)
@@ -66,3 +92,17 @@ def command(
         )
         return
     click.echo(f"{len(counts):,} different pieces, {counts.total:,} in all, in {out}")
+
+
+def _training_beside(path: Path, tokenizer: "Tokenizer") -> "CountsFile | None":
+    """The counts that the tokenizer was trained on, where they lie beside it."""
+    from merganser import CountsError, CountsFile
+
+    for file in sorted((path if path.is_dir() else path.parent).glob("*.counts")):
+        try:
+            counts = CountsFile.open(file)
+        except (CountsError, OSError):  # nobody asked for it
+            continue
+        if counts.pattern == tokenizer.pattern and counts.total == tokenizer.training.get("pieces"):
+            return counts
+    return None

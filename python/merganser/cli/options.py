@@ -11,6 +11,7 @@ from merganser.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import Local, Ray, Tokenizer
+    from merganser.settings import Separator
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -25,6 +26,31 @@ out_folder = click.option(
     show_default=True,
     help="The folder for the tokenizer.",
 )
+
+
+class Spreading(click.Command):
+    """`--on a b c` as `--on a --on b --on c`, so that the shell may expand a glob there."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        of_corpus = False
+        for nth, argument in enumerate(args):
+            if argument.startswith("-") and argument != "-":
+                of_corpus = argument == "--on"  # any other option ends the list
+            elif of_corpus and args[nth - 1] != "--on":
+                spread.append("--on")
+            spread.append(argument)
+        return super().parse_args(ctx, spread)
+
+
+def load_tokenizer(name: str) -> "Tokenizer":
+    """A tokenizer by its path; a file of ranks with its pattern, `cl100k_base.tiktoken@gpt4`."""
+    from merganser import load
+
+    path, at, pattern = name.rpartition("@")
+    if at and not Path(name).exists():
+        return load(path, pattern=pattern)
+    return load(name)
 
 
 def working(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,19 +185,13 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def reading_settings(pattern: str | None, special: tuple[str, ...], separator: str | None) -> dict[str, Any]:
     """The same as arguments of `count` and `train`, which tell "not given" from "none"."""
-    kept: str | EllipsisType | None = ... if separator is None else separator
     return {
         "pattern": pattern,
         "special_tokens": special or None,
-        "separator": None if kept == "none" else kept,
+        "separator": separator_setting(separator),
     }
 
 
-def loaded(name: str) -> "Tokenizer":
-    """The tokenizer at a path; that of a file of ranks is followed by its pattern: ranks.tiktoken@gpt4."""
-    from merganser import load
-
-    path, at, pattern = name.rpartition("@")
-    if at and not Path(name).exists():
-        return load(path, pattern=pattern)
-    return load(name)
+def separator_setting(separator: str | None) -> "Separator":
+    kept: str | EllipsisType | None = ... if separator is None else separator
+    return None if kept == "none" else kept

@@ -6,7 +6,16 @@ from contextlib import contextmanager
 
 from merganser.engines.local import ProgressCallback
 
-_TITLES = {"count": "counting", "merge": "merging", "certify": "proving", "encode": "encoding"}
+_TITLES = {
+    "count": "counting",
+    "merge": "merging",
+    "certify": "proving",
+    "encode": "encoding",
+    "verify": "verifying",
+    "words": "encoding",
+}
+#: What a stage counts, where that is not bytes.
+_UNITS = {"merge": "merges", "words": "words"}
 
 
 @contextmanager
@@ -28,7 +37,8 @@ def drawn() -> Iterator[ProgressCallback | None]:
         tasks: dict[str, TaskID] = {}
 
         def draw(stage: str, done: int, total: int) -> None:
-            amount = f"{done:,} merges" if stage == "merge" else f"{done / 1e6:,.0f} MB"
+            unit = _UNITS.get(stage)
+            amount = f"{done:,} {unit}" if unit else f"{done / 1e6:,.0f} MB"
             if stage not in tasks:
                 tasks[stage] = bars.add_task(_TITLES.get(stage, stage), amount=amount)
             bars.update(tasks[stage], completed=done, total=total or None, amount=amount)

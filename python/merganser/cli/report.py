@@ -104,7 +104,7 @@ def _tokenizer(name: str) -> "Tokenizer | None":
 
     path, at, _ = name.rpartition("@")
     if is_tokenizer(name) or (at and is_tokenizer(path)):
-        return options.loaded(name)
+        return options.load_tokenizer(name)
     return None
 
 

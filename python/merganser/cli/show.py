@@ -44,7 +44,7 @@ def command(text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ..
                 f"standard input is not UTF-8 at byte {error.start}; convert it first"
             ) from None
     allowed = "all" if "all" in allow_special else allow_special
-    shown = [options.loaded(name).show(text, allowed_special=allowed) for name in tokenizers]
+    shown = [options.load_tokenizer(name).show(text, allowed_special=allowed) for name in tokenizers]
     if as_json:
         rows = [
             {"tokenizer": name, **one.figures, "segments": [asdict(part) for part in one.segments]}

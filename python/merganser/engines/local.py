@@ -218,7 +218,7 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     if corpus.files:
         worker.add_files(list(corpus.files), reading)
     if corpus.stdin:
-        worker.add_stream(_stdin(), STDIN, reading)
+        worker.add_stream(stdin_chunks(), STDIN, reading)
     for stream in corpus.streams:
         worker.add_stream(stream.chunks(), stream.name, reading)
     for buffer in corpus.documents or ():
@@ -226,7 +226,7 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     corpus.skips.add(*worker.skipped())
 
 
-def _stdin() -> Iterator[bytes]:
+def stdin_chunks() -> Iterator[bytes]:
     # Python reads, not the core: here a read that waits for input still gives way to Ctrl-C.
     try:
         while chunk := os.read(0, _CHUNK):

@@ -12,6 +12,7 @@ neither bytes nor merged. That is why a token that no merge reaches cannot be wr
 """
 
 import json
+import re
 from typing import Any
 
 from merganser.errors import ExportError
@@ -20,6 +21,8 @@ from merganser.tokenizer import Tokenizer
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 FIRST_LINE = "#version: 0.2"
+#: Half of a character beyond U+FFFF, as JSON may spell it; the other half should follow.
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _alphabet() -> list[str]:
@@ -69,7 +72,7 @@ def unreached(tokenizer: Tokenizer) -> list[bytes]:
     return [token for token, id in tokenizer.mergeable_ranks.items() if len(token) > 1 and id not in made]
 
 
-def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
+def contents(tokenizer: Tokenizer, _: str = "") -> dict[str, bytes]:
     """The two files, by name."""
     if stuck := unreached(tokenizer):
         raise ExportError(
@@ -84,10 +87,20 @@ def contents(tokenizer: Tokenizer) -> dict[str, bytes]:
     return {VOCAB: vocab.encode() + b"\n", MERGES: lines.encode()}
 
 
+def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+    """Whether the two files, which do not say the pattern, say all else of this tokenizer."""
+    ranks, specials, _ = parse(files[VOCAB], files[MERGES])
+    return (ranks, specials) == (tokenizer.mergeable_ranks, tokenizer.special_tokens)
+
+
 def read_json(data: bytes) -> Any:
-    """JSON in which no name stands twice."""
+    """JSON in UTF-8 in which no name stands twice, and no character is a half one."""
     try:
-        return json.loads(data, object_pairs_hook=_once)
+        text = data.decode()
+        value = json.loads(text, object_pairs_hook=_once)
+        if _ESCAPED_HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except (ValueError, RecursionError) as error:
         raise BadFile(f"is damaged: it is not JSON ({error}); get a fresh copy") from None
 
@@ -132,8 +145,8 @@ def checked_vocabulary(vocab: object) -> dict[str, int]:
 def separated(ids: dict[str, int], pairs: list[tuple[str, str]]) -> tuple[dict[bytes, int], dict[str, int]]:
     """The tokens that bytes and merges make, and all others, which are special."""
     made = {left + right for left, right in pairs}
-    if missing := next((token for token in sorted(made) if token not in ids), None):
-        raise BadFile(f"is damaged: a merge makes {missing!r}, which has no id; get a fresh copy")
+    if missing := sorted(token for token in made if token not in ids):
+        raise BadFile(f"is damaged: a merge makes {missing[0]!r}, which has no id; get a fresh copy")
     ranks, specials = {}, {}
     for token, id in ids.items():
         if token in _BYTE or token in made:

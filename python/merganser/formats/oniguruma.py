@@ -9,17 +9,32 @@ r"""Patterns for Oniguruma, the engine of Hugging Face tokenizers, which reads s
 | `\x41` | a character | a byte | `\x{41}` |
 
 What the two might read differently in a way that is not known here is refused: it could give other ids.
-All else, and the classes of characters, are the same: tests/formats/test_oniguruma.py compares them for every
-code point.
+All else is the same, and so are the classes of characters of `PROPERTIES`: tests/formats/test_oniguruma.py
+compares them for every code point.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts
 from merganser.errors import ExportError, PatternError
 from merganser.formats import BadFile
+
+#: The names in `\\p{…}` that both read in the same way; the names of a line have no character in common.
+PROPERTIES = (
+    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn",
+    "L M N P S Z C",
+    "Letter Mark Number Punctuation Symbol Separator",
+    "Han Hiragana Katakana Hangul Latin Greek Cyrillic Armenian Georgian Arabic Hebrew Devanagari Bengali "
+    "Tamil Thai Khmer Ethiopic Common Inherited",
+    "Uppercase Lowercase White_Space",
+    "Alphabetic",
+    "Ideographic",
+    "Emoji",
+)
+_PROPERTIES = frozenset(" ".join(PROPERTIES).split())
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 _IN, _OUT = f"[{_WORD}]", f"[^{_WORD}]"
@@ -108,10 +123,17 @@ def _parts(pattern: str) -> Iterator[tuple[str, str, int]]:
         kind, end = str(part.lastgroup), part.end()
         if kind == "class":
             end = _end_of_class(pattern, at)
+        _check_properties(pattern, at, end)
         if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
             raise _refused(pattern, at)
         yield kind, pattern[at:end], at
         at, previous = end, kind
+
+
+def _check_properties(pattern: str, start: int, end: int) -> None:
+    for part in re.compile(r"\\(?:[pP]\{?\^?(\w+)|.)", re.DOTALL).finditer(pattern, start, end):
+        if part[1] and part[1] not in _PROPERTIES:
+            raise _refused(pattern, part.start())
 
 
 def _end_of_class(pattern: str, at: int) -> int:
@@ -137,6 +159,8 @@ def _refused(pattern: str, at: int) -> ExportError:
 
 # ── reading ───────────────────────────────────────────────────────────────────
 
+#: Far above any real pattern, and low enough that none takes long to read.
+MAX_PATTERN = 1 << 13
 #: What stands behind a pattern of ours: text that it does not match becomes pieces of one character.
 _OPEN, _REST = "(?:", ")|(?m:.)"
 
@@ -146,8 +170,17 @@ def with_rest(pattern: str) -> str:
     return f"{_OPEN}{written(pattern)}{_REST}"
 
 
-def read(pattern: str) -> str:
-    """The pattern of ours that means the same, if there is one for certain."""
+def read(pattern: str, *, drops_rest: bool = False) -> str:
+    r"""The pattern of ours that means the same, if there is one for certain.
+
+    What a pattern does not match is one piece to Hugging Face's `Split`, unless it drops it; to us it is a
+    piece for every character. So that is written into the pattern, where text may be left unmatched.
+
+    >>> print(read(r"\p{L}+"))
+    (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+
+    """
+    if len(pattern) > MAX_PATTERN:
+        raise BadFile(f"is damaged: its pattern has more than {MAX_PATTERN} characters")
     for name in preset_names():
         if pattern == written(Counts({}, pattern=name).pattern):
             return name
@@ -155,10 +188,14 @@ def read(pattern: str) -> str:
         inner = _ours(pattern[len(_OPEN) : -len(_REST)])
         if inner is not None:
             return inner
-    raise BadFile(
-        f"cannot be represented: its pattern {pattern!r} may mean something else here, or leave "
-        "text unmatched"
-    )
+    back = _ours(pattern)
+    if back is None:
+        raise BadFile(f"cannot be represented: its pattern {pattern!r} may mean something else here")
+    if covers(back):
+        return back
+    if drops_rest:
+        raise BadFile(f"cannot be represented: it may drop text that its pattern {pattern!r} does not match")
+    return f"(?:{back})|(?:(?!{back})(?s:.))+"
 
 
 def _ours(pattern: str) -> str | None:
@@ -181,3 +218,64 @@ def _ours(pattern: str) -> str | None:
         return back if written(back) == pattern else None
     except (PatternError, ExportError):
         return None
+
+
+# ── what a pattern leaves unmatched ───────────────────────────────────────────
+
+_ANY = "(?s:.)"
+_ZERO_WIDTH = (r"\b", r"\B", r"\A", r"\z")
+
+
+@cache
+def covers(pattern: str) -> bool:
+    r"""Whether a pattern of ours leaves no text unmatched, as far as can be told from single characters.
+
+    A branch such as ` ?\p{L}+[\r\n]*` matches wherever a letter stands, whatever is around it. If such
+    branches have all characters between them, nothing is left.
+
+    >>> covers(r" ?\p{L}+|\P{L}"), covers(r"\p{L}+|\P{L}\p{L}")
+    (True, False)
+    """
+    always = [found for branch in _branches(pattern) if (found := _needs_one_of(branch))]
+    if not always or any(kind == "flags" for kind, _, _ in _parts(pattern)):
+        return False
+    import numpy as np  # late: `merganser --help` must be quick
+
+    code_points = np.r_[0:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
+    parts = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
+    return all(len(split(part, f"(?:{'|'.join(always)})+")) == 1 for part in parts)
+
+
+def _branches(pattern: str) -> list[list[list[str]]]:
+    """The branches that are not inside a group: for each atom its kind, its text and how it is repeated."""
+    branches: list[list[list[str]]] = [[]]
+    depth = 0
+    for kind, text, _ in _parts(pattern):
+        if kind == "close":
+            depth -= 1
+        if depth or kind == "close":
+            branches[-1][-1][1] += text
+        elif kind == "or":
+            branches.append([])
+        elif kind == "repeat":
+            branches[-1][-1][2] = text
+        else:
+            branches[-1].append([kind, text, ""])
+        depth += kind == "open"
+    return branches
+
+
+def _needs_one_of(branch: list[list[str]]) -> str | None:
+    """The characters at each of which the branch matches, as a pattern; None if that cannot be said."""
+    needed = unless = ""
+    for kind, text, repeat in branch:
+        least = {"*": 0, "?": 0, "{": int(re.sub(r"\D.*", "", repeat[1:]) or 0)}.get(repeat[:1], 1)
+        if least == 0:
+            if not needed and repeat[1:].endswith("+"):  # what it takes, it does not give back
+                unless += f"(?!{text})"
+            continue
+        simple = kind in ("plain", "class") or (kind == "escape" and text not in _ZERO_WIDTH) or text == _ANY
+        if needed or least > 1 or not simple:
+            return None
+        needed = text
+    return unless + needed if needed else None

@@ -1,0 +1,172 @@
+"""A character-level BPE tokenizer, as plain as can be. `char_bpe_fast` is the same, made fast.
+
+Training. The text is cut into words: white space separates them, and a mark of punctuation is a word of its
+own. A word is a sequence of symbols, at first its characters and then `</w>`, its end. Again and again, the
+two neighbours that occur together most often become one symbol: that is a merge.
+
+    low low lowest      l o w </w> ×2     l o w e s t </w> ×1
+    merge (l, o)        lo w </w>         lo w e s t </w>
+    merge (lo, w)       low </w>          low e s t </w>
+    merge (low, </w>)   low</w>           low e s t </w>
+
+Encoding. A word starts as its characters again, and the merges are applied in the order they were learnt.
+
+Cost. Training looks again only at the words that hold the merged pair, and at all different pairs to find the
+most frequent one: seconds for 10,000 merges of a novel. Encoding tries every merge on every word, O(words ×
+merges × length): a novel takes a minute. That is what `char_bpe_fast` is about.
+
+When it loses. A character that was not in the training text becomes `<unk>`, and decoding cannot tell which
+white space there was, if any. Tokenizers of bytes, like those of merganser itself, lose nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+END = "</w>"
+UNKNOWN = "<unk>"
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One step of training: two symbols became one, and then the text had so many symbols."""
+
+    pair: Pair
+    symbols: int
+
+
+def split(text: str) -> list[str]:
+    """The words of a text: the regular expression `\\w+|[^\\w\\s]`, written out.
+
+    >>> split("It was on a dreary night--cold.")
+    ['It', 'was', 'on', 'a', 'dreary', 'night', '-', '-', 'cold', '.']
+    """
+    words = []
+    for chunk in text.split():
+        word = ""
+        for character in chunk:
+            if character.isalnum() or character == "_":
+                word += character
+                continue
+            if word:
+                words.append(word)
+            words.append(character)
+            word = ""
+        if word:
+            words.append(word)
+    return words
+
+
+def pairs(symbols: Sequence[str]) -> list[Pair]:
+    """Every symbol with its neighbour to the right."""
+    return list(pairwise(symbols))
+
+
+def merged(symbols: Sequence[str], pair: Pair) -> list[str]:
+    """The symbols with every occurrence of the pair made one, from left to right.
+
+    >>> merged(["a", "a", "a", "b"], ("a", "a"))
+    ['aa', 'a', 'b']
+    """
+    result = []
+    at = 0
+    while at < len(symbols):
+        if at + 1 < len(symbols) and symbols[at] == pair[0] and symbols[at + 1] == pair[1]:
+            result.append(pair[0] + pair[1])
+            at += 2
+        else:
+            result.append(symbols[at])
+            at += 1
+    return result
+
+
+def learn(words: Iterable[str]) -> Iterator[Merge]:
+    """The merges of a text, one by one, until every word is one symbol; of equals, the first by alphabet.
+
+    >>> [merge.pair for merge in learn("low low lowest".split())][:3]
+    [('l', 'o'), ('lo', 'w'), ('low', '</w>')]
+    """
+    types = Counter(words)
+    frequencies = list(types.values())
+    sequences = [[*word, END] for word in types]
+    symbols = sum(len(sequence) * n for sequence, n in zip(sequences, frequencies, strict=True))
+
+    counts: Counter[Pair] = Counter()
+    holders: defaultdict[Pair, set[int]] = defaultdict(set)  # which words hold a pair
+    for nth, sequence in enumerate(sequences):
+        for pair in pairs(sequence):
+            counts[pair] += frequencies[nth]
+            holders[pair].add(nth)
+
+    while counts:
+        most = max(counts.values())
+        best = min(pair for pair, n in counts.items() if n == most)
+        for nth in holders.pop(best):
+            before, frequency = sequences[nth], frequencies[nth]
+            after = sequences[nth] = merged(before, best)
+            for pair in pairs(after):
+                counts[pair] += frequency
+                holders[pair].add(nth)
+            for pair in pairs(before):
+                counts[pair] -= frequency
+                if not counts[pair]:
+                    del counts[pair]
+            symbols -= frequency * (len(before) - len(after))
+        yield Merge(best, symbols)
+
+
+class CharBPE:
+    """Text to ids and back. Ids are those of `<unk>`, of the characters, and of the merges, in this order.
+
+    >>> tokenizer = CharBPE("elostw", [("l", "o"), ("lo", "w"), ("low", "</w>")])
+    >>> tokenizer.tokens("low lowest")
+    ['low</w>', 'low', 'e', 's', 't', '</w>']
+    >>> tokenizer.encode("low lowest")
+    [10, 9, 2, 5, 6, 1]
+    >>> tokenizer.decode([10, 9, 2, 5, 6, 1])
+    'low lowest'
+    """
+
+    def __init__(self, characters: Iterable[str], merges: Iterable[Pair]) -> None:
+        # A pair is learnt twice where its left or right symbol comes about in two ways; the first one counts.
+        self.merges = list(dict.fromkeys(merges))
+        self.vocabulary = {UNKNOWN: 0, END: 1}
+        for token in [*sorted(set(characters)), *(left + right for left, right in self.merges)]:
+            self.vocabulary.setdefault(token, len(self.vocabulary))
+        self.names = list(self.vocabulary)
+
+    def encode_word(self, word: str) -> list[int]:
+        """The ids of one word: all merges, in order."""
+        symbols = [*word, END]
+        for pair in self.merges:
+            symbols = merged(symbols, pair)
+        ids = []
+        for symbol in symbols:
+            if symbol in self.vocabulary:
+                ids.append(self.vocabulary[symbol])
+            else:
+                ids.append(self.vocabulary[UNKNOWN])
+        return ids
+
+    def encode(self, text: str) -> list[int]:
+        ids = []
+        for word in split(text):
+            ids.extend(self.encode_word(word))
+        return ids
+
+    def tokens(self, text: str) -> list[str]:
+        """The same as `encode`, to be read by people."""
+        return [self.names[id] for id in self.encode(text)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The words, with one space between each and the next."""
+        return "".join(self.names[id].replace(END, " ") for id in ids).removesuffix(" ")
+
+
+def train(text: str, merges: int) -> CharBPE:
+    """Learns so many merges, or fewer if every word is one symbol before."""
+    words = split(text)
+    return CharBPE(set().union(*words), [merge.pair for merge in islice(learn(words), merges)])

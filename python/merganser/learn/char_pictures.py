@@ -1,0 +1,131 @@
+"""What the character-level tokenizer learns, as Vega-Lite."""
+
+from typing import Any
+
+from merganser.charts import drawable
+from merganser.charts.look import BLUE, ORANGE
+
+Spec = dict[str, Any]
+Row = dict[str, Any]
+
+
+def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
+    """Average tokens per word against the merge, with the tried numbers of merges marked."""
+    x = {
+        "field": "merges",
+        "type": "quantitative",
+        "title": "merges learnt",
+        "axis": {"grid": False, "format": ",d"},
+    }
+    y = {
+        "field": "tokens_per_word",
+        "type": "quantitative",
+        "title": "tokens per word",
+        "scale": {"zero": True},
+    }
+    marks = [{**row, "label": f"{row['merges']:,}: {row['tokens_per_word']:.2f}"} for row in tried]
+    labels: list[Row] = []
+    for mark in reversed(marks):  # those that would stand on another are left out
+        if not labels or labels[-1]["merges"] - mark["merges"] > 0.09 * marks[-1]["merges"]:
+            labels.append(mark)
+    return {
+        "title": {
+            "text": "Every merge makes the text shorter, the first ones most",
+            "subtitle": f"{drawable(corpus)}: average tokens per word, </w> counted, after so many merges",
+        },
+        "width": 620,
+        "height": 300,
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            {"data": {"values": curve}, "mark": {"type": "line", "color": BLUE}},
+            {
+                "data": {"values": marks},
+                "mark": {"type": "point", "filled": True, "opacity": 1, "size": 70, "color": ORANGE},
+            },
+            {
+                "data": {"values": labels},
+                "mark": {
+                    "type": "text",
+                    "dy": -14,
+                    "dx": 4,
+                    "align": "left",
+                    "fontWeight": "bold",
+                    "color": ORANGE,
+                },
+                "encoding": {"text": {"field": "label"}},
+            },
+        ],
+    }
+
+
+def token_lengths(corpus: str, merges: int, lengths: list[Row]) -> Spec:
+    """How many characters tokens have, in the vocabulary and in the text."""
+    rows = [
+        {"characters": row["characters"], "of": label, "share": row[key], "label": f"{row[key]:.0%}"}
+        for row in lengths
+        for label, key in (("of the vocabulary", "vocabulary_share"), ("of the text's tokens", "text_share"))
+    ]
+    order = ["of the vocabulary", "of the text's tokens"]
+    x = {"field": "characters", "type": "nominal", "title": "characters in a token, </w> not counted"}
+    offset = {"field": "of", "sort": order}
+    y = {"field": "share", "type": "quantitative", "title": "share of tokens", "axis": {"format": "%"}}
+    return {
+        "title": {
+            "text": "The vocabulary is long tokens, the text is short ones",
+            "subtitle": f"{drawable(corpus)}, {merges:,} merges; without </w> on its own",
+        },
+        "width": 460,
+        "height": 280,
+        "data": {"values": rows},
+        "encoding": {"x": x | {"axis": {"labelAngle": 0}}, "xOffset": offset, "y": y},
+        "layer": [
+            {
+                "mark": "bar",
+                "encoding": {
+                    "color": {
+                        "field": "of",
+                        "title": None,
+                        "scale": {"domain": order, "range": [BLUE, ORANGE]},
+                        "legend": {"orient": "top"},
+                    }
+                },
+            },
+            {"mark": {"type": "text", "dy": -7}, "encoding": {"text": {"field": "label"}}},
+        ],
+    }
+
+
+def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
+    """The learnt subwords that occur most, single characters left out."""
+    rows = [{"token": drawable(row["token"]), "count": row["count"]} for row in subwords]
+    return {
+        "title": {
+            "text": f"The {len(rows)} most frequent subwords that were learnt",
+            "subtitle": f"{drawable(corpus)}, {merges:,} merges; </w> is the end of a word",
+        },
+        "width": 460,
+        "height": {"step": 18},
+        "data": {"values": rows},
+        "encoding": {
+            "y": {
+                "field": "token",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelLimit": 400},
+            },
+            "x": {
+                "field": "count",
+                "type": "quantitative",
+                "title": "times in the text",
+                "axis": {"format": ",d", "tickCount": 5},
+            },
+        },
+        "layer": [
+            {"mark": {"type": "bar", "color": BLUE}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4},
+                "encoding": {"text": {"field": "count", "format": ","}},
+            },
+        ],
+    }

@@ -1,0 +1,287 @@
+"""How fast the character-level tokenizer is, and why, as Vega-Lite."""
+
+from typing import Any
+
+from merganser.charts import drawable
+from merganser.charts.look import BLUE, GREY, ORANGE
+
+Spec = dict[str, Any]
+Row = dict[str, Any]
+
+#: The same colour for the same thing in all of them.
+_COLOURS = {"plain": GREY, "first pass": ORANGE, "second pass": BLUE}
+
+_SECONDS = "datum.value >= 1 ? format(datum.value, ',d') + ' s' : format(datum.value * 1000, '~g') + ' ms'"
+
+
+def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list[Row]) -> Spec:
+    """Four panels: time, words per second, speed-up, and hits by kind of text."""
+    points = []
+    for row in sizes:
+        for name, key in (("plain", "plain"), ("first pass", "first_pass"), ("second pass", "second_pass")):
+            part = row[key]
+            points.append(
+                {
+                    "words": row["words"],
+                    "name": name,
+                    "seconds": part["seconds"],
+                    "rate": part["words_per_second"],
+                    "speed_up": part.get("speed_up"),
+                    "reckoned": part.get("extrapolated", False),
+                }
+            )
+    reckoned = any(point["reckoned"] for point in points)
+    passes = [{**point, "label": f"{point['speed_up']:,.0f}×"} for point in points if point["speed_up"]]
+    hits = [
+        {
+            "kind": drawable(row["kind"]),
+            "name": name,
+            "rate": row[key],
+            "label": f"{row[key]:.1%}".replace(".0%", "%"),
+        }
+        for row in kinds
+        for name, key in (("first pass", "first_hit_rate"), ("second pass", "second_hit_rate"))
+    ]
+    note = "; hollow: reckoned from fewer words" if reckoned else ""
+    panels = [
+        _lines(points, "seconds", "Time", f"to encode the text once{note}", _SECONDS),
+        _lines(points, "rate", "Words per second", "more is better", "format(datum.value, '~s')"),
+        _bars(
+            passes,
+            "size",
+            "speed_up",
+            "Times as fast as the plain tokenizer",
+            "both passes, logarithmic",
+            {
+                "stack": None,
+                "scale": {"type": "log", "domain": [1, max(point["speed_up"] for point in passes) * 3]},
+                "axis": {"format": ",d", "values": [1, 10, 100, 1_000, 10_000, 100_000]},
+            },
+            1,
+        ),
+        _bars(
+            hits,
+            "kind",
+            "rate",
+            "Words found in the cache",
+            f"by kind of text, {kinds[0]['words']:,} words each",
+            {"scale": {"domain": [0, 1.08]}, "axis": {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}},
+            0,
+        ),
+    ]
+    for point in passes:
+        point["size"] = _short(point["words"])
+    return {
+        "title": {
+            "text": "A character-level tokenizer, plain and made fast",
+            "subtitle": f"{drawable(corpus)}, {merges:,} merges; processor time",
+            "fontSize": 17,
+            "offset": 18,
+        },
+        "concat": panels,
+        "columns": 2,
+        "spacing": {"row": 110, "column": 75},
+        "bounds": "flush",  # so that the plots line up, whatever stands beside them
+    }
+
+
+def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
+    """The techniques one on top of the other, and what is lost without each."""
+    steps = [
+        {**row, "pass": _pass(row["name"]), "label": f"{_time(row['seconds'])} · {_times(row['speed_up'])}"}
+        for row in breakdown["cumulative"]
+    ]
+    shares = [
+        {"name": row["name"], "pass": name, "slower": row[key], "label": _times(row[key])}
+        for row in breakdown["each_left_out"]
+        for name, key in (("first pass", "first_pass_slower"), ("second pass", "second_pass_slower"))
+    ]
+    cumulative = {
+        "title": {"text": "Switched on one after the other", "subtitle": "time, and times as fast as plain"},
+        "width": 380,
+        "height": {"step": 30},
+        "data": {"values": steps},
+        "encoding": {
+            "y": {
+                "field": "name",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelLimit": 260},
+            },
+            "x": {
+                "field": "speed_up",
+                "type": "quantitative",
+                "title": "times as fast as plain, logarithmic",
+                "scale": {"type": "log", "domain": [0.8, max(row["speed_up"] for row in steps) * 12]},
+                "axis": {"format": ",", "values": [1, 10, 100, 1000, 10000]},
+            },
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 16},
+                "encoding": {"x2": {"datum": 0.8}, "color": _colour("pass", list(_COLOURS))},
+            },
+            {"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": {"text": {"field": "label"}}},
+        ],
+    }
+    left_out = {
+        "title": {
+            "text": "Each one left out of all",
+            "subtitle": "how many times as long it takes without it",
+        },
+        "width": 300,
+        "height": {"step": 18},
+        "data": {"values": shares},
+        "encoding": {
+            "y": {"field": "name", "type": "nominal", "sort": None, "title": None},
+            "yOffset": {"field": "pass", "sort": ["first pass", "second pass"]},
+            "x": {
+                "field": "slower",
+                "type": "quantitative",
+                "title": "times as long, logarithmic",
+                "scale": {"type": "log", "domain": [0.8, max(row["slower"] for row in shares) * 4]},
+                "axis": {"format": ",", "values": [1, 10, 100, 1000]},
+            },
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar"},
+                "encoding": {"x2": {"datum": 1}, "color": _colour("pass", list(_COLOURS))},
+            },
+            {
+                "transform": [{"calculate": "max(datum.slower, 1)", "as": "place"}],
+                "mark": {"type": "text", "align": "left", "dx": 6},
+                "encoding": {
+                    "x": {"field": "place", "type": "quantitative"},
+                    "text": {"field": "label"},
+                },
+            },
+        ],
+    }
+    return {
+        "title": {
+            "text": "What each technique brings",
+            "subtitle": f"{drawable(corpus)}, {breakdown['words']:,} words; processor time",
+            "fontSize": 17,
+            "offset": 18,
+        },
+        "hconcat": [cumulative, left_out],
+        "spacing": 40,
+    }
+
+
+def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: str) -> Spec:
+    """A line for each tokenizer over the size of the text, both axes logarithmic."""
+    sizes = sorted({point["words"] for point in points})
+    figures = [point[figure] for point in points]
+    # A name is below its line to the right; where lines go up, above to the left, but for the lowest one.
+    above = "datum.name != 'second pass'" if figure == "seconds" else "false"
+    places: list[tuple[str, Row]] = [
+        (above, {"align": "right", "dx": -4, "dy": -11}),
+        (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
+    ]
+    names: list[Row] = [
+        {
+            "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {which}"}],
+            "mark": {"type": "text", "fontWeight": "bold", **beside},
+            "encoding": {"text": {"field": "name"}},
+        }
+        for which, beside in places
+    ]
+    encoding = {
+        "x": {
+            "field": "words",
+            "type": "quantitative",
+            "title": "words",
+            "scale": {"type": "log", "nice": False, "padding": 12},
+            "axis": {
+                "values": sizes,
+                "format": "~s",
+                "grid": False,
+            },
+        },
+        "y": {
+            "field": figure,
+            "type": "quantitative",
+            "title": None,
+            "scale": {"type": "log", "domain": [min(figures) / 5, max(figures) * 2]},
+            "axis": {"labelExpr": labels, "values": [10.0**power for power in range(-5, 10)]},
+        },
+        "color": _colour("name", list(_COLOURS)),
+    }
+    return {
+        "title": {"text": title, "subtitle": subtitle, "frame": "group"},
+        "width": 380,
+        "height": 220,
+        "data": {"values": points},
+        "encoding": encoding,
+        "layer": [
+            {"mark": "line"},
+            *names,
+            {
+                "mark": {"type": "point", "opacity": 1},
+                "encoding": {
+                    "fill": {
+                        "condition": {"test": "datum.reckoned", "value": "white"},
+                        "field": "name",
+                        "type": "nominal",
+                        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+                        "legend": None,
+                    }
+                },
+            },
+        ],
+    }
+
+
+def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, y: Row, base: float) -> Spec:
+    """Two bars side by side, for the first and the second pass."""
+    order = ["first pass", "second pass"]
+    return {
+        "title": {"text": title, "subtitle": subtitle, "frame": "group"},
+        "width": 380,
+        "height": 220,
+        "data": {"values": rows},
+        "encoding": {
+            "x": {
+                "field": across,
+                "type": "nominal",
+                "sort": None,
+                "title": "words" if across == "size" else None,
+                "axis": {"labelAngle": 0},
+            },
+            "xOffset": {"field": "name", "sort": order},
+            "y": {"field": figure, "type": "quantitative", "title": None, **y},
+        },
+        "layer": [
+            {"mark": "bar", "encoding": {"y2": {"datum": base}, "color": _colour("name", order)}},
+            {"mark": {"type": "text", "dy": -7, "fontSize": 10}, "encoding": {"text": {"field": "label"}}},
+        ],
+    }
+
+
+def _colour(field: str, names: list[str]) -> Row:
+    return {
+        "field": field,
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": names, "range": [_COLOURS[name] for name in names]},
+        "legend": None,
+    }
+
+
+def _short(words: int) -> str:
+    return f"{words / 1e6:g}M" if words >= 1e6 else f"{words / 1e3:g}k" if words >= 1000 else str(words)
+
+
+def _pass(name: str) -> str:
+    return next((known for known in _COLOURS if name.endswith(known)), "plain")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.1f}×" if ratio >= 10 else f"{ratio:.2f}×"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

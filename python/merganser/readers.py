@@ -1,0 +1,66 @@
+"""Readers: who will read an export, made of the very bytes that are to be written.
+
+That is the live object of the other library where it is installed, and our own reader otherwise. They differ
+only in what they prove: the one that the library gives our ids, the other that the files hold our tokens.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from merganser.formats import gguf, gpt2, huggingface, minbpe, tiktoken
+from merganser.tokenizer import Tokenizer
+
+
+def readers(tokenizer: Tokenizer, format: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Who reads the files of an export, by name, for `verify_export`."""
+    match format:
+        case "tiktoken":
+            return _tiktoken(tokenizer, tiktoken.parse(_ending(files, ".tiktoken")))
+        case "gpt2":
+            return _gpt2(tokenizer, files[gpt2.VOCAB], files[gpt2.MERGES])
+        case "huggingface":
+            return _huggingface(files[huggingface.FILE])
+        case "minbpe":
+            return {"our reader of minbpe": minbpe.parse(_ending(files, ".model"))}
+        case "gguf":
+            return {"our reader of GGUF": gguf.parse(_ending(files, ".gguf"))}
+    return {}  # the lengths of tokens encode nothing
+
+
+def _ending(files: Mapping[str, bytes], suffix: str) -> bytes:
+    return next(data for name, data in files.items() if name.endswith(suffix))
+
+
+def _tiktoken(tokenizer: Tokenizer, ranks: dict[bytes, int]) -> dict[str, Any]:
+    back = _with_the_rest(ranks, tokenizer, tokenizer.special_tokens)
+    return {"tiktoken": back.to_tiktoken()} if find_spec("tiktoken") else {"our reader of ranks": back}
+
+
+def _huggingface(data: bytes) -> dict[str, Any]:
+    if find_spec("tokenizers"):
+        from tokenizers import Tokenizer as Live
+
+        return {"Hugging Face": Live.from_str(data.decode())}
+    return {"our reader of tokenizer.json": huggingface.parse(data)}
+
+
+def _gpt2(tokenizer: Tokenizer, vocab: bytes, merges: bytes) -> dict[str, Any]:
+    ranks, specials, _ = gpt2.parse(vocab, merges)
+    # The files do not say the pattern: whoever reads them without being told takes GPT-2's.
+    if tokenizer.pattern_name == "gpt2" and find_spec("tokenizers"):
+        from tokenizers import AddedToken, models, pre_tokenizers
+        from tokenizers import Tokenizer as Live
+
+        lines = merges.decode().split("\n")[1:]
+        pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
+        live = Live(models.BPE(vocab=json.loads(vocab), merges=pairs))
+        live.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        live.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in specials])
+        return {"Hugging Face": live}
+    return {"our reader of vocab.json and merges.txt": _with_the_rest(ranks, tokenizer, specials)}
+
+
+def _with_the_rest(ranks: dict[bytes, int], tokenizer: Tokenizer, specials: Mapping[str, int]) -> Tokenizer:
+    return Tokenizer(ranks, pattern=tokenizer.pattern_name or tokenizer.pattern, special_tokens=specials)

@@ -1,0 +1,65 @@
+"""merganser export: every format from the command line, and errors in one line."""
+
+import json
+import sys
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser import exporting
+from merganser.cli import export, main
+
+FILES = {
+    "tiktoken": ["tiktoken_ext/out.tiktoken", "tiktoken_ext/out.json", "tiktoken_ext/out.py"],
+    "huggingface": ["tokenizer.json", "tokenizer_config.json"],
+    "gpt2": ["vocab.json", "merges.txt"],
+    "minbpe": ["tokenizer.model", "tokenizer.vocab"],
+    "gguf": ["tokenizer.gguf"],
+    "token-lengths": ["token_lengths.npy"],
+}
+
+
+@pytest.fixture(autouse=True)
+def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> merganser.Tokenizer:
+    monkeypatch.chdir(tmp_path)
+    tokenizer = merganser.train(["the cat sat on the mat"] * 9, 265, pattern="qwen2", special_tokens=["<s>"])
+    tokenizer.save("t.merganser")
+    return tokenizer
+
+
+def test_it_offers_what_there_is() -> None:
+    assert tuple(export._FOR_TOKENIZERS) == exporting.FORMATS == tuple(FILES)
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_every_format(form: str, tokenizer: merganser.Tokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "t.merganser", "--to", form, "--out", "out", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["out"], told["format"]) == ("out", form)
+    files = [str(Path(file).relative_to("out")) for file in told["files"]]
+    assert files[: len(FILES[form])] == FILES[form]
+    assert all(Path("out", file).stat().st_size for file in files)
+    if form not in ("token-lengths", "gpt2"):
+        assert merganser.load("out") == tokenizer
+
+
+def test_what_was_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "t.merganser", "--to", "minbpe", "--out", "m.model"]) == 0
+    assert "wrote m.model and m.vocab" in capsys.readouterr().out
+
+
+def test_refusals_and_missing_packages_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merganser.train(["the cat"], 256).save("gpt4.merganser")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for source, form, out, message in (
+        ("gpt4.merganser", "gguf", "t.gguf", "no pattern that is the same as 'gpt4'"),
+        ("t.merganser", "token-lengths", "t.pt", "pip install torch"),
+        ("t.merganser", "tsv", "t.tsv", "not a .counts file"),
+    ):
+        assert main(["export", source, "--to", form, "--out", out]) == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+        assert not Path(out).exists()

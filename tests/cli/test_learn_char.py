@@ -1,0 +1,194 @@
+"""merganser learn char and merganser learn speed: figures, pictures, and no network needed."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpora import CORPORA
+from merganser import named
+from merganser.cli import main
+from merganser.learn import char_bpe, char_speed, text
+
+SENTENCE = "The creature walked, walking on; the walker's talk was of walks and talks and 中文. "
+KINDS = (".png", ".svg", ".html")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    Path("a.txt").write_text(SENTENCE * 30, "utf-8")
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["learn", *arguments, "--json"]) == 0
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_char_gives_the_figures_of_the_plain_trainer(capsys: pytest.CaptureFixture[str]) -> None:
+    result = told(capsys, "char", "a.txt", "--merges", "20")
+    words = char_bpe.split(SENTENCE * 30)
+    tokenizer = char_bpe.train(SENTENCE * 30, 20)
+    assert result["words"] == len(words)
+    assert result["vocabulary"] == len(tokenizer.vocabulary)
+    at_20 = next(row for row in result["tried"] if row["merges"] == 20)
+    assert at_20["tokens_per_word"] == len(tokenizer.encode(SENTENCE)) / len(char_bpe.split(SENTENCE))
+    assert sum(row["text_share"] for row in result["token_lengths"]) == pytest.approx(1)
+    tokens = tokenizer.tokens(SENTENCE * 30)
+    for row in result["frequent_subwords"]:
+        assert row["count"] == tokens.count(row["token"])
+        assert len(row["token"].removesuffix("</w>")) > 1
+
+
+def test_char_draws_three_charts_in_three_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    result = told(capsys, "char", "a.txt", "--merges", "60", "--out", "drawn")
+    names = ("char_tokens_per_word", "char_token_lengths", "char_subwords")
+    expected = {str(Path("drawn", name + kind)) for name in names for kind in KINDS}
+    assert set(result["files"]) == {*expected, str(Path("drawn", "char.json"))}
+    assert all(Path(file).stat().st_size > 500 for file in result["files"])
+    subwords = Path("drawn", "char_subwords.svg").read_text("utf-8")
+    assert "\\u4e2d\\u6587&lt;/w&gt;" in subwords
+    assert "中" not in subwords, "the font has no such character"
+
+
+def test_char_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "char", "a.txt"]) == 0
+    out = capsys.readouterr().out
+    assert "tokens per word" in out
+    assert "The most frequent: " in out
+    assert str(Path("merganser-out", "learn", "char_subwords.png")) in out
+
+
+def test_more_merges_than_there_are_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    result = told(capsys, "char", "a.txt", "--merges", "5000")
+    assert result["merges"] < 5000
+    assert result["tried"][-1] == {
+        "merges": result["merges"],
+        "tokens_per_word": 1,
+        "seconds": result["tried"][-1]["seconds"],
+    }
+
+
+def test_without_a_network_the_library_is_taken(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["learn", "char", "--max-mb", "0.05", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["corpus"] == "python-stdlib"
+    assert "warning: frankenstein cannot be had, so python-stdlib is taken" in err
+
+
+def test_the_novel_by_name_when_there_is_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
+    copy = CORPORA / "frankenstein_raw.txt"
+    if not copy.exists():
+        pytest.skip(f"{copy} is not on this machine")
+    result = told(capsys, "char", f"frankenstein={copy}")
+    assert [row["merges"] for row in result["tried"]] == [1000, 2000, 5000, 10000]
+    assert result["tried"][-1]["seconds"] < 60
+    assert result["frequent_subwords"][0]["token"] == "the</w>"
+    assert "frankenstein, 2,000 merges" in Path("merganser-out/learn/char_subwords.svg").read_text("utf-8")
+
+
+def test_speed_tells_and_draws_everything(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(char_speed, "USUAL", 1000)
+    arguments = ("a.txt", "--sizes", "100,1000", "--plain-words", "100", "--merges", "50", "--out", "drawn")
+    result = told(capsys, "speed", *arguments)
+    assert [row["plain"]["extrapolated"] for row in result["sizes"]] == [False, True]
+    assert [row["kind"] for row in result["kinds"]] == ["a.txt", "code", "random", "repetitive"]
+    names = ("tokenizer_optimization_results", "optimization_breakdown")
+    expected = {str(Path("drawn", name + kind)) for name in names for kind in KINDS}
+    assert set(result["files"]) == {*expected, str(Path("drawn", "speed.json"))}
+
+    assert main(["learn", "speed", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert "~ extrapolated: the plain tokenizer was timed on 100 words" in out
+    assert "+ best-pair merging" in out
+    assert "The cache: " in out
+
+
+def test_without_a_network_the_manual_is_the_book(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(char_speed, "USUAL", 500)
+    result = told(capsys, "speed", "--sizes", "500", "--plain-words", "100", "--merges", "10")
+    assert result["corpus"] == "the Python reference"
+    assert result["kinds"][0]["kind"] == "books"
+
+
+@pytest.mark.parametrize("sizes", ["", "0,10", "ten"])
+def test_sizes_that_are_none(sizes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "speed", "a.txt", "--sizes", sizes]) == 2
+    assert "--sizes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gone.txt", None, "there is no file or folder gone.txt"),
+        ("x.jsonl", b'{"text": "a"}', "x.jsonl is not plain text"),
+        ("x.counts", b"", "only plain text on this machine"),
+        ("empty.txt", b" \n", "empty.txt holds no text"),
+    ],
+)
+@pytest.mark.parametrize("command", ["char", "speed"])
+def test_what_cannot_be_read(
+    command: str, name: str, content: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        Path(name).write_bytes(content)
+    assert main(["learn", command, name]) == 1
+    assert said in capsys.readouterr().err
+    assert not Path("merganser-out").exists()
+
+
+def test_a_text_is_cut_between_characters() -> None:
+    Path("wide.txt").write_text("中" * 10, "utf-8")
+    assert text.read("wide.txt", max_mb=7e-6) == "中中"
+
+
+def test_a_folder_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "char", "a.txt", "--out", "a.txt/below"]) == 1
+    assert "cannot make the folder a.txt/below" in capsys.readouterr().err
+
+
+def test_without_the_extra_there_are_figures_but_no_charts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert main(["learn", "char", "a.txt", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["files"] == [str(Path("merganser-out", "learn", "char.json"))]
+    assert "there are no charts: drawing charts needs vl_convert: pip install 'merganser[plot]'" in err
+
+
+@pytest.mark.parametrize("command", ["char", "speed"])
+def test_ctrl_c_stops_it_at_once(command: str) -> None:
+    arguments = [sys.executable, "-m", "merganser", "learn", command, "python-stdlib"]
+    if command == "char":
+        arguments += ["--max-mb", "100"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.strip()) == (130, "stopped")
+    assert time.monotonic() - start < 5
+    assert not Path("merganser-out").exists()
+
+
+@pytest.mark.parametrize("command", ["char", "speed"])
+def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"Example: merganser learn {command}" in out
+    assert "--json" in out

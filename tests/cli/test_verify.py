@@ -1,0 +1,150 @@
+"""merganser verify: what it prints, as text and as JSON, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser.cli import main
+
+TEXT = "the cat sat on the mat with the other cat\n" * 20
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(f"{TEXT}<|endoftext|>{TEXT}")
+    Path("b.txt").write_text("other mats")
+    tokenizer = merganser.train([TEXT], 270, special_tokens=["<s>"])
+    tokenizer.save("a.merganser")
+    tokenizer.truncated(262).save("b.merganser")
+    return tmp_path
+
+
+def test_the_same_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "a.merganser", "a.merganser", "--on", "a.txt", "b.txt"]) == 0
+    tokens = 2 * len(merganser.load("a.merganser").encode(TEXT))
+    tokens += len(merganser.load("a.merganser").encode("other mats"))
+    assert (
+        capsys.readouterr().out == f"the same: 3 documents, {tokens:,} tokens, {2 * len(TEXT) + 10:,} bytes\n"
+    )
+
+
+def test_a_difference_ends_with_3_and_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "a.merganser", "b.merganser", "--on", "b.txt", "a.txt"]) == 3
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "different: the same piece is merged in another way\nin document 0 (the first is 0)"
+    )
+    parted = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
+    assert parted is not None
+    assert " | ".join(token.decode() for token in parted.b.tokens) in out
+    assert f"after {parted.step} merges: " in out
+    assert "after 2 merges: no more to merge" in out or parted.b.merge
+
+
+def test_json_has_it_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "a.merganser", "b.merganser", "--on", "b.txt", "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    parted = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
+    assert parted is not None
+    assert told["same"] is False
+    assert told["documents"] == told["tokens"] == told["bytes"] == 0
+    difference = told["difference"]
+    assert (difference["document"], difference["offset"]) == (0, parted.offset)
+    assert (difference["reason"], difference["piece"], difference["step"]) == (
+        parted.reason,
+        parted.piece,
+        parted.step,
+    )
+    assert difference["a"]["ids"] == list(parted.a.ids)
+    assert difference["b"]["ids"] == list(parted.b.ids)
+    assert difference["a"]["merge"] == [part.decode().replace(" ", "·") for part in parted.a.merge or ()]
+    assert main(["verify", "a.merganser", "a.merganser", "--on", "b.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["difference"] is None
+
+
+def test_another_split_is_shown_as_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("digits.txt").write_text("x 12345")
+    ranks = merganser.load("a.merganser").mergeable_ranks | {b"12": 400, b"34": 401}
+    for name in ("gpt2", "gpt4"):
+        merganser.Tokenizer(ranks, pattern=name).save(f"{name}.merganser")
+    assert main(["verify", "gpt2.merganser", "gpt4.merganser", "--on", "digits.txt"]) == 3
+    out = capsys.readouterr().out
+    assert "the text is split into other pieces" in out
+    assert "\n·12345\n" in out
+    assert "\n· | 123 | 45\n" in out
+
+
+@pytest.mark.parametrize("name", ["tokenizers:hf/tokenizer.json", "transformers:hf", "ranks.tiktoken@gpt4"])
+def test_other_libraries_are_asked_themselves(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = merganser.load("a.merganser")
+    tokenizer.export("hf", format="huggingface")
+    tokenizer.export("ranks.tiktoken", format="tiktoken")
+    Path("c.txt").write_text("the <s> cat")
+    assert main(["verify", "a.merganser", name, "--on", "a.txt", "c.txt", "--json"]) == 0
+    special = sum(len(tokenizer.encode(text, allowed_special="all")) for text in (TEXT, TEXT, "the <s> cat"))
+    plain = sum(map(len, map(tokenizer.encode_ordinary, (TEXT, TEXT, "the <s> cat"))))
+    assert json.loads(capsys.readouterr().out)["tokens"] == (plain if "@" in name else special)
+
+
+def test_what_cannot_be_opened_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, message in (
+        ("gone.merganser", "gone.merganser"),
+        ("tokenizers:gone.json", "tokenizers cannot open gone.json"),
+        ("tiktoken:gone", "tiktoken cannot open gone"),
+    ):
+        assert main(["verify", "a.merganser", name, "--on", "a.txt"]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["verify", "a.merganser", "a.merganser", "--on", "gone.txt"]) == 1
+    assert main(["verify", "a.merganser", "--on", "a.txt"]) == 2
+    assert main(["verify", "a.merganser", "a.merganser"]) == 2
+
+
+def test_separators_are_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    for more, documents in (((), 2), (("--separator", "none"), 1), (("--separator", "\n"), 40)):
+        assert main(["verify", "a.merganser", "a.merganser", "--on", "a.txt", "--json", *more]) == 0
+        assert json.loads(capsys.readouterr().out)["documents"] == documents
+
+
+def test_ctrl_c_stops_it_at_once() -> None:
+    Path("long.txt").write_text("the cat sat on the mat <|endoftext|>" * 3_000_000)
+    merganser.load("a.merganser").export("hf", format="huggingface")
+    command = [sys.executable, "-m", "merganser", "verify", "a.merganser", "tokenizers:hf/tokenizer.json"]
+    with subprocess.Popen([*command, "--on", "long.txt"], stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2)
+        assert process.poll() is None
+        before = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert told.endswith("stopped\n")
+        assert time.monotonic() - before < 5
+
+
+def test_an_export_uses_the_counts_of_the_training_beside_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+    from merganser import exporting
+
+    kept = exporting.export
+    monkeypatch.setattr(exporting, "export", lambda *rest: given.append(rest[3]) or kept(*rest))
+    assert main(["export", "a.merganser", "--to", "gpt2", "--out", "one"]) == 0
+    merganser.count([TEXT, "other"]).save("another.counts")
+    Path("damaged.counts").write_text("nothing")
+    merganser.count([TEXT], special_tokens=["<s>"]).save("training.counts")
+    assert main(["export", "a.merganser", "--to", "gpt2", "--out", "two"]) == 0
+    assert main(["export", "a.merganser", "--to", "gpt2", "--out", "three", "--on", "a.txt"]) == 0
+    assert given[0] is None
+    assert given[1].path == Path("training.counts")
+    assert [str(one) for one in given[2]] == ["a.txt"]
+    capsys.readouterr()
+    command = ["export", "training.counts", "--to", "tsv", "--out", "x.tsv", "--on", "a.txt"]
+    assert main(command) == 2
+    assert "--on is for tokenizers" in capsys.readouterr().err

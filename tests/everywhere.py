@@ -1,0 +1,66 @@
+"""A tokenizer beside its exports: what must give the same ids."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import merganser
+import oracle
+import regex
+import tiktoken
+import tokenizers
+from cuts import with_rest
+from strategies import CUSTOM_PATTERNS, PRESETS
+from transformers import AutoTokenizer
+
+PATTERNS = (*PRESETS, CUSTOM_PATTERNS[5])
+SPECIAL_TOKENS = ("<|bos|>", "<|end|>", "<|endoftext|>", "|end|")
+_BATCH = 2_000_000
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    ours: merganser.Tokenizer
+    tiktoken: tiktoken.Encoding
+    tokenizers: tokenizers.Tokenizer
+    transformers: Any
+
+    @classmethod
+    def of(cls, tokenizer: merganser.Tokenizer, folder: Path) -> "Everywhere":
+        tokenizer.export(folder, format="huggingface")
+        auto = AutoTokenizer.from_pretrained(folder)
+        return cls(tokenizer, tokenizer.to_tiktoken(), tokenizer.to_huggingface(), auto)
+
+    def check(self, documents: Iterable[str]) -> int:
+        """Every document has the same ids everywhere; how many bytes were compared."""
+        size = 0
+        for batch in _batches(documents):
+            ids = self.ours.encode_batch(batch)
+            assert self.tiktoken.encode_ordinary_batch(batch, num_threads=2) == ids
+            assert [encoding.ids for encoding in self.tokenizers.encode_batch_fast(batch)] == ids
+            assert self.transformers(batch)["input_ids"] == ids
+            assert self.ours.decode_batch(ids) == batch
+            size += sum(len(document.encode()) for document in batch)
+        return size
+
+    def check_by_hand(self, text: str) -> None:
+        """The ids as minbpe makes them, from another engine's pieces and the merges alone."""
+        merges = {pair: rank for rank, pair in enumerate(self.ours.merges)}
+        pieces = [match[0] for match in regex.finditer(with_rest(self.ours.pattern), text)]
+        tokens = [token for piece in pieces for token in oracle.encode_with_merges(piece.encode(), merges)]
+        ranks = self.ours.mergeable_ranks
+        assert [ranks[token] for token in tokens] == self.ours.encode_ordinary(text)
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

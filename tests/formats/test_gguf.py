@@ -1,0 +1,271 @@
+"""GGUF: the package `gguf` reads what we write, we read what it writes, and llama.cpp has our ids."""
+
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+import vocabs
+from corpora import corpus_text
+from exported import ADVERSARIAL, TRAINED
+from gguf import GGUFReader, GGUFWriter
+from hypothesis import given
+from llama import Llama
+from merganser import ExportError, FormatError, SettingsError, Tokenizer
+from merganser.formats import gguf, gpt2, native
+from strategies import texts
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+KNOWN = {"gpt2": "gpt-2", "llama3": "llama-bpe", "qwen2": "qwen2"}
+REAL = ("gpt2", "llama3", "qwen3")
+#: Ids without a token, special tokens before the others, and a token that no merge reaches.
+GAPS = Tokenizer(
+    {token: id + 3 for token, id in BYTES.items()} | {b"ab": 300, b" hello": 301},
+    pattern="llama3",
+    special_tokens={"<|begin_of_text|>": 0, "<|end_of_text|>": 310},
+)
+
+
+def facts(file: Path) -> dict[str, Any]:
+    """As the package `gguf` reads them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it leaves the file open
+        return {name: field.contents() for name, field in GGUFReader(file).fields.items()}
+
+
+@pytest.mark.parametrize("pattern", KNOWN)
+def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
+    tokenizer = TRAINED[pattern]
+    [file] = tokenizer.export(tmp_path / "t.gguf", format="gguf")
+    read = facts(file)
+    assert read["GGUF.version"] == 3
+    assert read["GGUF.tensor_count"] == 0
+    assert read["general.architecture"] == read["tokenizer.ggml.model"] == "gpt2"
+    assert read["tokenizer.ggml.pre"] == KNOWN[pattern]
+    vocab = gpt2.vocabulary(tokenizer)
+    assert read["tokenizer.ggml.tokens"] == list(vocab)
+    assert read["tokenizer.ggml.token_type"] == [1] * (len(vocab) - 2) + [3, 3]
+    pairs = [f"{gpt2.printable(left)} {gpt2.printable(right)}" for left, right in tokenizer.merges]
+    assert read["tokenizer.ggml.merges"] == pairs
+    assert read["tokenizer.ggml.bos_token_id"] == tokenizer.special_tokens["<s>"]
+    assert read["tokenizer.ggml.eos_token_id"] == tokenizer.special_tokens["</s>"]
+    assert read["tokenizer.ggml.add_bos_token"] is read["tokenizer.ggml.add_eos_token"] is False
+
+
+@pytest.mark.parametrize("pattern", KNOWN)
+def test_what_another_writer_wrote_is_read(tmp_path: Path, pattern: str) -> None:
+    tokenizer = TRAINED[pattern]
+    vocab = gpt2.vocabulary(tokenizer)
+    writer = GGUFWriter(tmp_path / "t.gguf", "llama")
+    writer.add_name("a model")
+    writer.add_context_length(4096)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_array("some.numbers", [1, 2, 3])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(KNOWN[pattern])
+    writer.add_token_list(list(vocab))
+    writer.add_token_types([3 if token in tokenizer.special_tokens else 1 for token in vocab])
+    writer.add_token_merges([" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    with (tmp_path / "t.gguf").open("ab") as file:
+        file.write(bytes(5000))  # tensors would stand there
+    assert merganser.load(tmp_path) == tokenizer
+
+
+@pytest.mark.parametrize("tokenizer", [*(TRAINED[pattern] for pattern in KNOWN), GAPS])
+def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    [first] = tokenizer.export(tmp_path / "first", format="gguf")
+    assert first == tmp_path / "first" / "tokenizer.gguf"
+    for source in (first, first.parent):
+        assert merganser.load(source) == tokenizer
+    [second] = merganser.load(first).export(tmp_path / "second.gguf", format="gguf")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_id_without_a_token_is_unused(tmp_path: Path) -> None:
+    read = facts(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
+    assert read["tokenizer.ggml.tokens"][1] == "[PAD1]"
+    assert read["tokenizer.ggml.token_type"][:4] == [3, 5, 5, 1]
+    assert len(read["tokenizer.ggml.tokens"]) == 311
+
+
+# ── llama.cpp itself ──────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def llamas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Llama]:
+    folder = tmp_path_factory.mktemp("gguf")
+    for pattern in KNOWN:
+        TRAINED[pattern].export(folder / f"{pattern}.gguf", format="gguf")
+    return {pattern: Llama(folder / f"{pattern}.gguf") for pattern in KNOWN}
+
+
+@pytest.mark.parametrize("pattern", KNOWN)
+@given(text=texts)
+def test_llama_has_the_same_ids(llamas: dict[str, Llama], pattern: str, text: str) -> None:
+    text = text.replace("'ſ", "'")  # see below
+    theirs, ours = llamas[pattern], TRAINED[pattern]
+    assert theirs.encode(text) == ours.encode_ordinary(text)
+    both = f"{text}<s>{text}</s><s"
+    assert theirs.encode(both, special=True) == ours.encode(both, allowed_special="all")
+    assert theirs.encode(both) == ours.encode_ordinary(both)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_llama_has_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
+    ours = vocabs.ours(name)
+    theirs = Llama(ours.export(tmp_path / "t.gguf", format="gguf")[0])
+    for text in ADVERSARIAL.values():
+        assert theirs.encode(text) == ours.encode_ordinary(text)
+    for corpus in ("english.txt", "multilingual.txt", "code.txt"):
+        text = corpus_text(corpus, 500_000)
+        assert theirs.encode(text) == ours.encode_ordinary(text)
+
+
+def test_llama_keeps_whole_what_no_merge_reaches_and_skips_gaps(tmp_path: Path) -> None:
+    theirs = Llama(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
+    text = "ab hello helloo [PAD1] <|end_of_text|>"
+    assert theirs.encode(text) == GAPS.encode_ordinary(text)
+    assert theirs.encode(text, special=True) == GAPS.encode(text, allowed_special="all")
+
+
+def test_where_llama_departs_from_the_pattern(tmp_path: Path) -> None:
+    ranks = BYTES | {"ſ".encode(): 256, "'ſ".encode(): 257, "'ſa".encode(): 258}
+    ours = Tokenizer(ranks, pattern="qwen2")
+    theirs = Llama(ours.export(tmp_path / "t.gguf", format="gguf")[0])
+    assert ours.encode("'ſa") == [257, 97]
+    assert theirs.encode("'ſa") == [258]
+
+
+# ── what cannot be written ────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern in TRAINED if pattern not in KNOWN])
+def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(ExportError, match="of ours it knows gpt2, llama3, qwen2"):
+        TRAINED[pattern].export(tmp_path / "new.gguf", format="gguf")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "message"),
+    [
+        (Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"), "b'abc' the first, are not made by any merge"),
+        (Tokenizer(BYTES, pattern="gpt2", special_tokens={"Ġ": 256}), "another name"),
+        (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even as plain text"),
+        (Tokenizer(BYTES, pattern="llama3", special_tokens={"Ġhello": 256}), "piece ' hello'"),
+        (Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}), "an id without a token"),
+    ],
+)
+def test_what_llama_would_encode_otherwise_is_refused(
+    tmp_path: Path, tokenizer: Tokenizer, message: str
+) -> None:
+    with pytest.raises(ExportError, match=message):
+        tokenizer.export(tmp_path / "new.gguf", format="gguf")
+    assert not list(tmp_path.iterdir())
+
+
+# ── what cannot be read ───────────────────────────────────────────────────────
+
+TOKENS = [gpt2.printable(token) for token in BYTES]
+
+
+def string(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def array(kind: int, values: list[Any]) -> tuple[int, bytes]:
+    packed = map(string, values) if kind == 8 else (struct.pack("<i", value) for value in values)
+    return 9, struct.pack("<IQ", kind, len(values)) + b"".join(packed)
+
+
+def written(changes: dict[str, tuple[int, bytes] | None], version: int = 3) -> bytes:
+    values: dict[str, tuple[int, bytes] | None] = {
+        "model": (8, string("gpt2")),
+        "pre": (8, string("gpt-2")),
+        "tokens": array(8, [*TOKENS, "ab"]),
+        "token_type": array(5, [1] * 257),
+        "merges": array(8, ["a b"]),
+        **changes,
+    }
+    entries = [
+        string(f"tokenizer.ggml.{name}") + struct.pack("<I", value[0]) + value[1]
+        for name, value in values.items()
+        if value
+    ]
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(entries)) + b"".join(entries)
+
+
+def test_the_files_below_would_be_right(tmp_path: Path) -> None:
+    (tmp_path / "t").write_bytes(written({}))
+    assert merganser.load(tmp_path / "t") == Tokenizer(BYTES | {b"ab": 256}, pattern="gpt2")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"GGUF", "ends at byte 4"),
+        (written({})[:-1], "in the middle"),
+        (written({}, version=2), "version 2"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "facts"),
+        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63), "in the middle"),
+        (written({"x": (8, struct.pack("<Q", 1) + b"\xff")}), "not UTF-8"),
+        (written({"x": (13, b"")}), "unknown type 13"),
+        (written({"x": (9, struct.pack("<IQ", 8, 2**62))}), "a list of more than"),
+        (written({"x": (9, struct.pack("<IQ", 5, 2**21))}), "in the middle"),
+        (written({"x": (9, struct.pack("<IQ", 9, 1))}), "a list of values of the type 9"),
+        (written({"model": None}), "tokenizer.ggml.model is not there"),
+        (written({"tokens": (8, string("a"))}), "tokenizer.ggml.tokens is not there"),
+        (written({"model": (8, string("llama"))}), "its model is 'llama'"),
+        (written({"pre": None}), "pattern 'None' is not known"),
+        (written({"pre": (8, string("gpt-4o"))}), "pattern 'gpt-4o' is not known"),
+        (written({"token_type": array(5, [1] * 256)}), "as many types as tokens"),
+        (written({"token_type": array(5, [1] * 256 + [4])}), "'ab' is of the type 4"),
+        (written({"token_type": array(5, [5] + [1] * 256)}), "no usable tokenizer"),
+        (written({"tokens": array(5, [1] * 257)}), "not strings"),
+        (written({"tokens": array(8, [*TOKENS, "a"])}), "'a' twice"),
+        (written({"tokens": array(8, [*TOKENS, "中"])}), "not byte-level"),
+        (
+            written({"tokens": array(8, [*TOKENS, "s", "s"]), "token_type": array(5, [1] * 256 + [3, 3])}),
+            "special token 's' twice",
+        ),
+        (written({"merges": array(5, [1])}), "not two tokens"),
+        (written({"merges": array(8, ["ab"])}), "not two tokens"),
+        (written({"merges": array(8, ["a b", "b c"])}), "to what is no token"),
+        (written({"merges": array(8, [])}), "does not list the merge"),
+        (written({"tokens": array(8, [*TOKENS, "abc"]), "merges": array(8, [])}), "no merge makes"),
+        (written({}).replace(b"ggml.pre", b"ggml.abc").replace(b"ggml.model", b"ggml.merge"), "model is not"),
+        (
+            b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + (string("x") + struct.pack("<I?", 7, True)) * 2,
+            "says 'x' twice",
+        ),
+    ],
+)
+def test_files_are_not_believed(tmp_path: Path, data: bytes, message: str) -> None:
+    file = tmp_path / "named.anyhow"
+    file.write_bytes(data)
+    with pytest.raises(FormatError, match=rf"named\.anyhow .*{message}"):
+        merganser.load(file)
+
+
+def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t").write_bytes(written({}))
+    with pytest.raises(SettingsError, match="says itself"):
+        merganser.load(tmp_path / "t", pattern="gpt2")
+    for module, limit in ((gguf, "_MAX_FACTS"), (native, "MAX_TOKENS")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, limit, 2)
+            with pytest.raises(FormatError, match="more than 2 "):
+                merganser.load(tmp_path / "t")
+
+
+def test_only_the_front_of_a_large_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(written({}))
+    with file.open("r+b") as opened:
+        opened.truncate(3 << 30)  # takes no room on the disk
+    assert merganser.load(file).pattern_name == "gpt2"

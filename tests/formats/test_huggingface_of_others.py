@@ -1,0 +1,278 @@
+"""Hugging Face files as other projects write them, and live tokenizers of transformers, give their ids here.
+
+Made by hand from the shared vocabularies, since nothing is fetched: each as the project of its name has it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+import vocabs
+from corpora import corpus_text
+from exported import TRAINED
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser import FormatError, Tokenizer, TokenizerError
+from merganser.formats import gpt2, huggingface
+from strategies import texts
+from tokenizers import Tokenizer as Theirs
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+POST_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+    r"\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def splitting(*patterns: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, Any]:
+    splits = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
+        for pattern in patterns
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, BYTE_LEVEL]}
+
+
+def adding(name: str, id: int) -> dict[str, Any]:
+    """The post-processor that puts a token before each text."""
+    return {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {name: {"id": name, "ids": [id], "tokens": [name]}},
+    }
+
+
+def added(id: int, content: str, **changes: bool) -> dict[str, Any]:
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return {"id": id, "content": content, **flags, **changes}
+
+
+def file(tokenizer: Tokenizer, **changes: Any) -> dict[str, Any]:
+    """A whole `tokenizer.json`; what is named `model` is put into it."""
+    whole = json.loads(huggingface.contents(tokenizer)[huggingface.FILE])
+    model = whole["model"] | changes.pop("model", {})
+    return {**whole, **changes, "model": model}
+
+
+def check(whole: dict[str, Any], text: str) -> Tokenizer:
+    """The tokenizer of the file, here, where its ids and its text are those of the library."""
+    ours, theirs = huggingface.parse(json.dumps(whole).encode()), Theirs.from_str(json.dumps(whole))
+    ids = theirs.encode(text, add_special_tokens=False).ids
+    assert ours.encode(text, allowed_special="all") == ids
+    assert ours.decode(ids) == text
+    for name, id in ours.special_tokens.items():
+        assert theirs.token_to_id(name) == id
+    return ours
+
+
+def test_gpt2() -> None:
+    """A model without a type, merges as strings, the end of text in the vocabulary, ByteLevel's pattern."""
+    tokenizer = vocabs.ours("gpt2")
+    whole = file(
+        tokenizer,
+        added_tokens=[added(50256, "<|endoftext|>", normalized=True)],
+        pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
+        post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False},
+        decoder={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True},
+    )
+    merges = [" ".join(merge) for merge in whole["model"]["merges"]]
+    whole["model"] = {
+        "dropout": None,
+        "unk_token": "<|endoftext|>",
+        "continuing_subword_prefix": "",
+        "end_of_word_suffix": "",
+        "fuse_unk": False,
+        "vocab": gpt2.vocabulary(tokenizer),
+        "merges": merges,
+    }
+    text = corpus_text("english.txt", 20_000) + "<|endoftext|> end"
+    assert check(whole, text) == tokenizer
+
+
+def test_llama3() -> None:
+    """Every way in which two tokens make a third is a merge; a post-processor that adds the begin of text."""
+    # The first 20,000 tokens: the others would take time, and nothing that differs.
+    ranks = {token: id for token, id in vocabs.ours("llama3").mergeable_ranks.items() if id < 20_000}
+    specials = {name: id - 108_000 for name, id in vocabs.special_tokens("llama3").items()}
+    tokenizer = Tokenizer(ranks, pattern="llama3", special_tokens=specials)
+    merges = [
+        f"{gpt2.printable(token[:cut])} {gpt2.printable(token[cut:])}"
+        for token in ranks
+        for cut in range(1, len(token))
+        if token[:cut] in ranks and token[cut:] in ranks
+    ]
+    assert len(merges) > len(ranks)
+    whole = file(
+        tokenizer,
+        pre_tokenizer=splitting(LLAMA3),
+        post_processor={
+            "type": "Sequence",
+            "processors": [POST_BYTE_LEVEL, adding("<|begin_of_text|>", 20_000)],
+        },
+        model={"ignore_merges": True, "merges": merges},
+    )
+    text = corpus_text("multilingual.txt", 20_000) + "<|eot_id|><|begin_of_text|>x"
+    assert check(whole, text) == tokenizer
+
+
+SMALL = TRAINED["llama3"]
+TEXT = "the cat's dinner,  2024\n\n naïve <s>café</s> 中文 !!"
+
+
+def test_cl100k_of_others() -> None:
+    """What is not matched is removed; but everything is matched."""
+    assert check(file(SMALL, pre_tokenizer=splitting(LLAMA3, behavior="Removed", invert=True)), TEXT) == SMALL
+    dropping = splitting(r"\p{L}+|\s", behavior="Removed", invert=True)
+    with pytest.raises(huggingface.BadFile, match="may drop text"):
+        huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=dropping)).encode())
+
+
+def test_qwen() -> None:
+    with pytest.raises(huggingface.BadFile, match="its normalizer, NFC, changes the text"):
+        huggingface.parse(json.dumps(file(TRAINED["qwen2"], normalizer={"type": "NFC"})).encode())
+
+
+def test_deepseek() -> None:
+    several = splitting(r"\p{N}{1,3}", "[一-龥]+", LLAMA3)
+    with pytest.raises(huggingface.BadFile, match="splits the text several times"):
+        huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=several)).encode())
+
+
+def test_text_that_is_not_split() -> None:
+    ours = check(file(SMALL, pre_tokenizer=BYTE_LEVEL), TEXT)
+    assert ours.pattern == "(?s:.)+"
+
+
+def test_a_post_processor_that_does_more_than_add_is_refused() -> None:
+    twice = adding("<s>", 298)
+    twice["single"].append(twice["single"][-1])
+    for processor in (twice, {"type": "RobertaProcessing"}, {"type": "Sequence", "processors": [twice]}):
+        with pytest.raises(huggingface.BadFile, match="post_processor may do more"):
+            huggingface.parse(json.dumps(file(SMALL, post_processor=processor)).encode())
+
+
+@given(texts)
+def test_patterns_that_leave_text_unmatched(text: str) -> None:
+    check(file(SMALL, pre_tokenizer=splitting(r"\p{L}+| ?\p{N}{1,3}|[^\s\p{L}\p{N}]+\n")), text)
+
+
+# ── added tokens ──────────────────────────────────────────────────────────────
+
+
+def test_added_tokens_that_are_not_special() -> None:
+    tokens = [added(298, "<s>"), added(299, "</s>", special=False), added(300, "<tool>", special=False)]
+    ours = check(file(SMALL, added_tokens=tokens), f"{TEXT}<tool>x")
+    assert ours.special_tokens == {"<s>": 298, "</s>": 299, "<tool>": 300}
+
+
+def test_ids_with_gaps_and_unused_ids() -> None:
+    vocab = file(SMALL)["model"]["vocab"]
+    last = max(vocab, key=vocab.__getitem__)
+    vocab |= {last: 5000, "<s>": 6000, "</s>": 7000}
+    tokens = [added(6000, "<s>"), added(7000, "</s>")]
+    ours = check(file(SMALL, added_tokens=tokens, model={"vocab": vocab}), TEXT)
+    assert ours.special_tokens == {"<s>": 6000, "</s>": 7000}
+    assert ours.mergeable_ranks[gpt2.unprintable(last)] == 5000
+
+
+names = st.sampled_from(["<s>", "</s>", "<s", "s>", "<<", "<s>s", "x", "é"])
+tokens = st.lists(
+    st.tuples(
+        st.integers(290, 310) | st.integers(297, 300), names, st.booleans(), st.booleans(), st.booleans()
+    ),
+    max_size=4,
+)
+
+
+@given(tokens, st.lists(names | st.sampled_from(["a", " ", "<", ">"])).map("".join))
+def test_added_tokens_are_those_of_the_library_or_refused(
+    tokens: list[tuple[int, str, bool, bool, bool]], text: str
+) -> None:
+    whole = file(SMALL, added_tokens=[])
+    for id, name, normalized, special, in_vocabulary in tokens:
+        whole["added_tokens"].append(added(id, name, normalized=normalized, special=special))
+        if in_vocabulary:
+            whole["model"]["vocab"].setdefault(name, id)
+    try:
+        huggingface.parse(json.dumps(whole).encode())
+    except huggingface.BadFile:
+        return
+    check(whole, text)
+
+
+# ── transformers ──────────────────────────────────────────────────────────────
+
+
+def test_a_live_tokenizer_of_transformers(tmp_path: Path) -> None:
+    SMALL.export(tmp_path, format="huggingface")
+    auto = AutoTokenizer.from_pretrained(tmp_path)
+    assert merganser.load(auto) == SMALL
+    # How it was last called is not a part of it.
+    auto("a cat", truncation=True, max_length=2)
+    assert merganser.load(auto) == SMALL
+    auto.add_tokens(["<new>"])
+    auto.add_special_tokens({"pad_token": "<pad>"})
+    more = merganser.load(auto)
+    assert more.special_tokens == SMALL.special_tokens | {"<new>": 300, "<pad>": 301}
+    text = f"{TEXT}<new> x<pad>"
+    assert more.encode(text, allowed_special="all") == auto.encode(text, add_special_tokens=False)
+
+
+def test_a_subclass_that_is_defined_elsewhere() -> None:
+    class Mine(PreTrainedTokenizerFast):  # type: ignore[misc]
+        pass
+
+    assert merganser.load(Mine(tokenizer_object=SMALL.to_huggingface())) == SMALL
+
+
+def test_a_slow_tokenizer_is_refused() -> None:
+    from transformers import ByT5Tokenizer
+
+    with pytest.raises(TokenizerError, match="this ByT5Tokenizer cannot be represented: it is a slow one"):
+        merganser.load(ByT5Tokenizer())
+
+
+def test_a_fast_one_of_another_kind_is_refused() -> None:
+    from tokenizers import models
+
+    unigram = PreTrainedTokenizerFast(tokenizer_object=Theirs(models.Unigram()))
+    with pytest.raises(TokenizerError, match="Unigram"):
+        merganser.load(unigram)
+
+
+# ── limits ────────────────────────────────────────────────────────────────────
+
+
+def test_very_many_added_tokens_are_refused_in_time(tmp_path: Path) -> None:
+    many = [added(298 + n, f"<{n}>", normalized=n % 2 == 0) for n in range(20_000)]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file(SMALL, added_tokens=many)), "utf-8")
+    with pytest.raises(FormatError, match="very many of its added tokens"):
+        merganser.load(tmp_path)
+    one_kind = file(SMALL, added_tokens=[token | {"normalized": False} for token in many])
+    assert len(huggingface.parse(json.dumps(one_kind).encode()).special_tokens) == 20_000
+
+
+def test_a_merge_that_is_listed_twice_is_refused() -> None:
+    whole = file(SMALL)
+    whole["model"]["merges"] += [whole["model"]["merges"][-1]]
+    with pytest.raises(huggingface.BadFile, match="a merge twice"):
+        huggingface.parse(json.dumps(whole).encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"added_tokens": [added(298, "\ud800")]},
+        {"pre_tokenizer": splitting("\ud800")},
+        {"post_processor": json.loads('{"type":"Sequence","processors":[' * 300 + "{}" + "]}" * 300)},
+        {"pre_tokenizer": json.loads('{"type":"Sequence","pretokenizers":[' * 300 + "{}" + "]}" * 300)},
+    ],
+    ids=["half a character", "half a character in the pattern", "deep", "deep pre-tokenizer"],
+)
+def test_damaged_files_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(huggingface.BadFile):
+        huggingface.parse(json.dumps(file(SMALL, **change)).encode())

@@ -1,0 +1,65 @@
+"""Token lengths: the bytes of every id, for bits per byte."""
+
+import importlib.util
+import io
+import sys
+from pathlib import Path
+
+import merganser
+import numpy as np
+import pytest
+import vocabs
+from merganser import FormatError, Tokenizer
+
+GAPS = Tokenizer(
+    {bytes([byte]): byte for byte in range(256)} | {"né".encode(): 300},
+    special_tokens={"<s>": 256, "</s>": 302},
+)
+EXPECTED = [*[1] * 256, *[0] * 44, 3, 0, 0]
+
+
+def test_special_tokens_and_gaps_have_no_bytes(tmp_path: Path) -> None:
+    for path in (tmp_path / "t.npy", tmp_path / "folder"):
+        [file] = GAPS.export(path, format="token-lengths")
+        lengths = np.load(file, allow_pickle=False)
+        assert lengths.dtype == np.int32
+        assert lengths.tolist() == EXPECTED
+    assert file == tmp_path / "folder" / "token_lengths.npy"
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_the_lengths_of_text_are_its_bytes(tmp_path: Path, name: str) -> None:
+    tokenizer = vocabs.ours(name)
+    [file] = tokenizer.export(tmp_path / "t.npy", format="token-lengths")
+    lengths = np.load(file, allow_pickle=False)
+    assert len(lengths) == tokenizer.next_id
+    text = "naïve café 中文 2024 👍👍\n\n  the end"
+    assert lengths[tokenizer.encode(text)].sum() == len(text.encode())
+    assert not lengths[list(tokenizer.special_tokens.values())].any()
+
+
+def test_lengths_are_no_tokenizer(tmp_path: Path) -> None:
+    GAPS.export(tmp_path / "t.npy", format="token-lengths")
+    with pytest.raises(FormatError, match=r"t\.npy is an array of numpy.*no tokenizer"):
+        merganser.load(tmp_path / "t.npy")
+
+
+def test_without_torch_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match="pip install torch"):
+        GAPS.export(tmp_path / "t.pt", format="token-lengths")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_torch_reads_them_without_running_code(tmp_path: Path) -> None:
+    import torch
+
+    [file] = GAPS.export(tmp_path / "t.pt", format="token-lengths")
+    tensor = torch.load(io.BytesIO(file.read_bytes()), weights_only=True)
+    assert tensor.dtype == torch.int32
+    assert tensor.tolist() == EXPECTED
+    with pytest.raises(FormatError, match="to run the code in it"):
+        merganser.load(file)

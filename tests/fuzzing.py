@@ -1,0 +1,247 @@
+"""Fuzzing: files that are nearly right, for every reader.
+
+An attempt takes the files of a small tokenizer in one format, damages one of them in a way that its number
+decides, and loads it. Either this is refused with an error of ours, or it is a tokenizer that encodes and
+decodes. Checksums are mended in half of the cases, so that what lies behind them is reached as well.
+"""
+
+import copy
+import hashlib
+import json
+import random
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import merganser
+from merganser import FormatError, SettingsError, Tokenizer, TokenizerError
+
+#: What no single file of a few kilobytes may take.
+MAX_SECONDS = 10.0
+#: What the process that reads one after the other may have.
+MAX_BYTES = 1 << 30
+
+_TEXT = "the cat sat on the mat; the dog's dinner was the cat's naïve 中文 2024 👍 'll " * 3
+_JUNK: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    2**31,
+    2**32,
+    2**64,
+    10**30,
+    "",
+    "a",
+    "(",
+    "\0",
+    [],
+    [[]],
+    {},
+)
+_LENGTHS = (0, 1, 2**7, 2**16, 2**21, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 1)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The files of a tokenizer, the one that is damaged, and how they are loaded."""
+
+    files: dict[str, bytes]
+    damaged: str
+    source: str
+    settings: dict[str, Any]
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """One for every format, and for every file of it that is read."""
+    tokenizer = merganser.train([_TEXT], 290, pattern="llama3", special_tokens=["<s>", "</s>"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        def files(*paths: Path) -> dict[str, bytes]:
+            return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+        tokenizer.save(folder / "t.merganser")
+        native = files(folder / "t.merganser")
+        plugin = files(*tokenizer.export(folder / "plugin", format="tiktoken"))
+        ranks = files(*tokenizer.export(folder / "t.tiktoken", format="tiktoken"))
+        hf = files(*tokenizer.export(folder / "hf", format="huggingface"))
+        gpt2 = files(*tokenizer.export(folder / "gpt2", format="gpt2"))
+        minbpe = files(*tokenizer.export(folder / "t.model", format="minbpe"))
+        gguf = files(*tokenizer.export(folder / "t.gguf", format="gguf"))
+        lengths = files(*tokenizer.export(folder / "t.npy", format="token-lengths"))
+    pattern = {"pattern": "llama3"}
+    return {
+        "native": Reader(native, "t.merganser", "t.merganser", {}),
+        "ranks": Reader(ranks, "t.tiktoken", "t.tiktoken", pattern),
+        "plugin": Reader(plugin, "plugin/tiktoken_ext/plugin.json", "plugin", {}),
+        "plugin ranks": Reader(plugin, "plugin/tiktoken_ext/plugin.tiktoken", "plugin", {}),
+        "huggingface": Reader(hf, "hf/tokenizer.json", "hf", {}),
+        "vocab.json": Reader(gpt2, "gpt2/vocab.json", "gpt2", pattern),
+        "merges.txt": Reader(gpt2, "gpt2/merges.txt", "gpt2/merges.txt", pattern),
+        "minbpe": Reader(minbpe, "t.model", "t.model", {}),
+        "gguf": Reader(gguf, "t.gguf", "t.gguf", {}),
+        "token lengths": Reader(lengths, "t.npy", "t.npy", {}),
+    }
+
+
+def attempt(folder: Path, name: str, number: int) -> str:
+    """Loads what `number` makes of a reader's files: "refused" or "accepted"; anything else is raised."""
+    reader = readers()[name]
+    files = reader.files | {reader.damaged: damaged(random.Random(f"{name} {number}"), reader, name)}
+    if name == "plugin ranks" and number % 2:
+        facts = "plugin/tiktoken_ext/plugin.json"
+        digest = hashlib.sha256(files[reader.damaged]).hexdigest()
+        files[facts] = json.dumps(json.loads(files[facts]) | {"sha256": digest}).encode()
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    start = time.monotonic()
+    try:
+        result = _load(folder / reader.source, reader.settings)
+    except Exception as error:
+        raise AssertionError(f"attempt(folder, {name!r}, {number}) does not end as it should") from error
+    took = time.monotonic() - start
+    assert took < MAX_SECONDS, f"attempt(folder, {name!r}, {number}) takes {took:.1f} s"
+    return result
+
+
+def _load(source: Path, settings: dict[str, Any]) -> str:
+    try:
+        tokenizer = merganser.load(source, **settings)
+    except (FormatError, TokenizerError, SettingsError) as error:
+        assert len(str(error)) < 5000, "a message that nobody reads"
+        return "refused"
+    assert isinstance(tokenizer, Tokenizer)
+    assert tokenizer.decode(tokenizer.encode_ordinary(_TEXT)) == _TEXT
+    return "accepted"
+
+
+# ── damage ────────────────────────────────────────────────────────────────────
+
+
+def damaged(chance: random.Random, reader: Reader, name: str) -> bytes:
+    data = reader.files[reader.damaged]
+    if chance.random() < 0.02:
+        return chance.randbytes(chance.randrange(200))
+    if data.startswith(b"{") and chance.random() < 0.6:
+        data = _other_values(chance, data)
+    else:
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+            data = chance.choice(_WAYS)(chance, data)
+    if name == "native" and chance.random() < 0.5:
+        body = data.rpartition(b"sha256 ")[0] or data
+        data = body + b"sha256 " + hashlib.sha256(body).hexdigest().encode() + b"\n"
+    return data
+
+
+def _flipped(chance: random.Random, data: bytes) -> bytes:
+    out = bytearray(data or b"\0")
+    for _ in range(chance.choice((1, 1, 2, 5))):
+        out[chance.randrange(len(out))] ^= 1 << chance.randrange(8)
+    return bytes(out)
+
+
+def _set(chance: random.Random, data: bytes) -> bytes:
+    at = chance.randrange(len(data) + 1)
+    return data[:at] + chance.choice(b'\0\n "{}[]09-,:=+/\x7f\x80\xff').to_bytes(1, "little") + data[at + 1 :]
+
+
+def _truncated(chance: random.Random, data: bytes) -> bytes:
+    return data[: chance.randrange(len(data) + 1)]
+
+
+def _without(chance: random.Random, data: bytes) -> bytes:
+    start = chance.randrange(len(data) + 1)
+    return data[:start] + data[start + chance.choice((1, 2, 8, 50)) :]
+
+
+def _spliced(chance: random.Random, data: bytes) -> bytes:
+    """A part of this file or of another one, somewhere else."""
+    other = data if chance.random() < 0.7 else _any_file(chance)
+    start, at = chance.randrange(len(other) + 1), chance.randrange(len(data) + 1)
+    return data[:at] + other[start : start + chance.choice((1, 4, 30, 500))] + data[at:]
+
+
+def _inflated(chance: random.Random, data: bytes) -> bytes:
+    """A number in binary or in digits becomes another."""
+    number = chance.choice(_LENGTHS)
+    at = chance.randrange(len(data) + 1)
+    if chance.random() < 0.5:
+        form = chance.choice(("<I", "<Q"))
+        new = struct.pack(form, number % (1 << 8 * struct.calcsize(form)))
+        return data[:at] + new + data[at + len(new) :]
+    end = at
+    while data[at - 1 : at].isdigit():
+        at -= 1
+    while data[end : end + 1].isdigit():
+        end += 1
+    return data[:at] + str(number).encode() + data[end:]
+
+
+def _lines_moved(chance: random.Random, data: bytes) -> bytes:
+    lines = data.split(b"\n")
+    here, there = chance.randrange(len(lines)), chance.randrange(len(lines))
+    if chance.random() < 0.5:
+        lines[here], lines[there] = lines[there], lines[here]
+    else:
+        lines.insert(here, lines[there])
+    return b"\n".join(lines)
+
+
+_WAYS = (_flipped, _set, _truncated, _without, _spliced, _inflated, _lines_moved)
+
+
+def _any_file(chance: random.Random) -> bytes:
+    reader = readers()[chance.choice(list(readers()))]
+    return reader.files[reader.damaged]
+
+
+def _other_values(chance: random.Random, data: bytes) -> bytes:
+    """JSON with a value or two replaced, removed, or moved to another name."""
+    whole = json.loads(data)
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        places = list(_places(whole))
+        if not places:
+            break
+        # The outer places are few among many tokens, and matter more.
+        place = chance.choice(places[:40]) if chance.random() < 0.5 else chance.choice(places)
+        within, key = place
+        kind = chance.random()
+        if kind < 0.5:
+            within[key] = copy.deepcopy(chance.choice(_JUNK))
+        elif kind < 0.7:
+            del within[key]
+        elif kind < 0.85:
+            other, there = chance.choice(places)
+            within[key] = json.loads(json.dumps(other[there])) if _still(other, there) else None
+        elif isinstance(within, dict):
+            within[chance.choice(("", "x", "Ġ", "\ud800", "中", "model", "a" * 300))] = within.pop(key)
+        else:
+            within.insert(key, within[key])
+    return json.dumps(whole).encode()
+
+
+def _still(within: Any, key: Any) -> bool:
+    return key in within if isinstance(within, dict) else key < len(within)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a value, from the outside in."""
+    level = [value]
+    while level:
+        inner = []
+        for within in level:
+            keys = list(within) if isinstance(within, dict) else range(len(within))
+            for key in keys:
+                yield within, key
+                if isinstance(within[key], dict | list):
+                    inner.append(within[key])
+        level = inner

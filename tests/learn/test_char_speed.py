@@ -1,0 +1,70 @@
+"""The measuring of the character-level tokenizer: what it proves, counts and marks."""
+
+import pytest
+from merganser import InternalError
+from merganser.learn import char_bpe, char_speed
+from merganser.learn.char_bpe_fast import FastCharBPE, Techniques
+from merganser.learn.char_speed import Speed
+
+WORDS = char_bpe.split("the cat sat on the mat; the other cat, the one that sat on the hat, left. " * 20)
+MERGES = [merge.pair for merge in char_bpe.learn(WORDS)][:30]
+
+
+def test_sizes_keep_the_passes_apart_and_mark_what_is_reckoned() -> None:
+    rows = Speed(WORDS, MERGES, plain_words=300).sizes((100, 1000))
+    assert [row["plain"]["extrapolated"] for row in rows] == [False, True]
+    assert [row["plain"]["measured_words"] for row in rows] == [100, 300]
+    for row in rows:
+        first, second = row["first_pass"], row["second_pass"]
+        assert first["misses"] == row["unique_words"] == len(set(WORDS))
+        assert first["hits"] + first["misses"] == second["hits"] == row["words"]
+        assert (second["misses"], second["hit_rate"]) == (0, 1)
+        assert first["tokens"] == second["tokens"]
+        assert second["speed_up"] == row["plain"]["seconds"] / second["seconds"]
+
+
+def test_a_difference_is_found_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    speed = Speed(WORDS, MERGES)
+    assert speed.prove({"cats": WORDS}) == 2 * len(set(WORDS))
+    monkeypatch.setattr(FastCharBPE, "_by_best_pair", lambda _self, symbols: symbols)
+    with pytest.raises(InternalError, match="other ids for"):
+        speed.prove({})
+
+
+def test_a_difference_in_one_technique_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FastCharBPE, "_by_rank", lambda _self, symbols: symbols)
+    with pytest.raises(InternalError, match=r"with Techniques\(ranks=True, best_pair=False"):
+        Speed(WORDS, MERGES).prove({})
+
+
+def test_another_split_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(char_bpe, "split", str.split)
+    with pytest.raises(InternalError, match="splits into other words"):
+        Speed(WORDS, MERGES).prove({"cats": ["a-b"]})
+
+
+def test_kinds_of_text_are_what_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(char_speed, "USUAL", 2000)
+    kinds = char_speed.kinds_of_text("cats", WORDS)
+    rows = {row["kind"]: row for row in Speed(WORDS, MERGES).kinds(kinds)}
+    assert list(rows) == ["cats", "code", "random", "repetitive"]
+    assert rows["random"]["first_hit_rate"] < 0.2 < rows["code"]["first_hit_rate"]
+    assert "not full" in rows["random"]["cache"]
+    assert rows["repetitive"]["first_hit_rate"] > 0.97
+    assert {row["second_hit_rate"] for row in rows.values()} == {1}
+
+
+def test_the_breakdown_has_every_technique(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(char_speed, "USUAL", 500)
+    breakdown = Speed(WORDS, MERGES).breakdown(1.0)
+    names = [row["name"] for row in breakdown["cumulative"]]
+    assert names[:2] == ["plain", "+ merge ranks"]
+    assert names[-2:] == ["+ word cache, first pass", "+ word cache, second pass"]
+    assert len(breakdown["each_left_out"]) == len(char_speed.TECHNIQUES) == len(vars(Techniques()))
+
+
+def test_the_memory_of_the_cache_is_measured() -> None:
+    cache = Speed(WORDS, MERGES).cache_memory()
+    assert cache["words"] == len(set(WORDS))
+    assert 100 < cache["bytes_per_word"] < 1000
+    assert cache["advice"] == "large enough"

@@ -1,0 +1,26 @@
+"""llama.cpp's tokenizer, where `llama-cpp-python` is installed; it builds too long for an extra."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+
+class Llama:
+    def __init__(self, file: Path) -> None:
+        library = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
+        self._library = library
+        self._silent = library.llama_log_callback(lambda *_: None)
+        library.llama_log_set(self._silent, ctypes.c_void_p())
+        settings = library.llama_model_default_params()
+        settings.vocab_only = True
+        self._model = library.llama_model_load_from_file(str(file).encode(), settings)
+        assert self._model, f"llama.cpp cannot load {file}"
+        self._vocab = library.llama_model_get_vocab(self._model)
+
+    def encode(self, text: str, special: bool = False) -> list[int]:
+        data = text.encode()
+        ids = (self._library.llama_token * (len(data) + 8))()
+        made = self._library.llama_tokenize(self._vocab, data, len(data), ids, len(ids), False, special)
+        assert made >= 0
+        return list(ids[:made])

@@ -1,0 +1,36 @@
+"""Every shared corpus at full size, with every preset: our ids, tiktoken's, tokenizers' and transformers'.
+
+`make test-long` runs this; it takes the better part of an hour, nearly all of it in Hugging Face.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import merganser
+import pytest
+from corpora import CORPORA, corpus_text
+from everywhere import PATTERNS, SPECIAL_TOKENS, Everywhere
+
+FILES = sorted(str(file.relative_to(CORPORA)) for file in CORPORA.rglob("*.txt"))
+_SAMPLE = 100_000
+
+
+@cache
+def trained(pattern: str) -> merganser.Tokenizer:
+    files = [CORPORA / file for file in FILES]
+    return merganser.train(files, 8000, pattern=pattern, special_tokens=SPECIAL_TOKENS)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("corpus", FILES)
+def test_ids_are_the_same_everywhere(tmp_path: Path, pattern: str, corpus: str) -> None:
+    text = corpus_text(corpus)
+    exports = Everywhere.of(trained(pattern), tmp_path)
+    assert exports.check(text.split("<|endoftext|>")) > 100_000
+    exports.check_by_hand(text[:_SAMPLE])
+    # And with special tokens in the text.
+    some = text[:_SAMPLE]
+    ids = exports.ours.encode(some, allowed_special="all")
+    assert exports.tiktoken.encode(some, allowed_special="all") == ids
+    assert exports.tokenizers.encode(some).ids == ids
+    assert exports.transformers.encode(some) == ids

@@ -1,0 +1,13 @@
+"""Every real vocabulary in every format: written, read and written the same, or refused for a reason."""
+
+from pathlib import Path
+
+import pytest
+import round_trips
+import vocabs
+
+
+@pytest.mark.parametrize("format", round_trips.FORMATS_READ)
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_written_read_and_written_the_same(tmp_path: Path, name: str, format: str) -> None:
+    round_trips.check(tmp_path, name, format)

@@ -1,0 +1,40 @@
+"""Real vocabularies in every format: which hold them, and that they come back and are written the same."""
+
+from pathlib import Path
+
+import merganser
+import pytest
+import vocabs
+from merganser.exporting import FORMATS
+
+#: Those that hold a tokenizer.
+FORMATS_READ = [format for format in FORMATS if format != "token-lengths"]
+#: What a format does not say.
+UNSAID = {"gpt2": ("pattern",)}
+_BYTES = "ids of the bytes are the bytes themselves"
+#: Encoding: the formats that cannot hold it, and why. All others hold it.
+REFUSED = {
+    "gpt2": {"minbpe": _BYTES},
+    "cl100k_base": {"minbpe": _BYTES, "gguf": "no pattern that is the same as 'gpt4'"},
+    "o200k_base": {"minbpe": _BYTES, "gguf": "no pattern that is the same as 'o200k'"},
+    "llama3": {"minbpe": _BYTES, "gpt2": "588 tokens.* are not made by any merge"},
+    "qwen3": {"minbpe": _BYTES},
+}
+
+
+def check(folder: Path, name: str, format: str) -> None:
+    ours = vocabs.ours(name)
+    first, second = folder / "1" / "t", folder / "2" / "t"
+    if reason := REFUSED[name].get(format):
+        with pytest.raises(merganser.ExportError, match=reason):
+            ours.export(first, format=format)  # type: ignore[arg-type]
+        assert not first.exists()
+        return
+    files = ours.export(first, format=format)  # type: ignore[arg-type]
+    unsaid = {"pattern": ours.pattern_name} if "pattern" in UNSAID.get(format, ()) else {}
+    back = merganser.load(first, **unsaid)
+    assert back == ours
+    assert back.pattern_name == ours.pattern_name
+    again = back.export(second, format=format)  # type: ignore[arg-type]
+    assert [file.relative_to(second) for file in again] == [file.relative_to(first) for file in files]
+    assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]

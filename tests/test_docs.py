@@ -1,0 +1,30 @@
+"""Every example in the guides runs."""
+
+from pathlib import Path
+
+import pytest
+from examples import blocks, furnish, run
+
+EXAMPLES = [
+    (page, language, code)
+    for page in ("docs/which-tokenizer.md", "docs/tips.md")
+    for language, code in blocks(page)
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The examples of a page share a folder and run in order, as a reader would type them."""
+    folders = {page: tmp_path_factory.mktemp("docs") for page, _, _ in EXAMPLES}
+    for folder in folders.values():
+        furnish(folder)
+    return folders
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "code"),
+    EXAMPLES,
+    ids=[f"{n}-{Path(page).stem}-{language}" for n, (page, language, _) in enumerate(EXAMPLES)],
+)
+def test_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
+    run(folders[page], language, code)

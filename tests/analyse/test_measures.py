@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import merganser
 import numpy as np
@@ -18,6 +19,8 @@ TOKENIZERS = [
     merganser.train([TEXT], 280, pattern=pattern, special_tokens=["<|x|>"])
     for pattern in ("gpt4", "gpt2", "o200k")
 ]
+
+DOCS = Path(__file__).parents[2] / "docs" / "analyse.md"
 
 frequencies = st.lists(st.integers(0, 1000), min_size=2).filter(any)
 
@@ -186,3 +189,10 @@ def test_what_cannot_be_measured(wrong: object, message: str) -> None:
 def test_a_text_without_words() -> None:
     with pytest.raises(merganser.CorpusError, match="blank holds no words"):
         analyse.Sample.of([" \n"], name="blank")
+
+
+def test_every_public_name_is_explained() -> None:
+    text = DOCS.read_text("utf-8")
+    for name in analyse.__all__:
+        assert name.isupper() or getattr(analyse, name).__doc__
+        assert name.isupper() or name in text, f"{name} is not in docs/analyse.md"

@@ -1,5 +1,5 @@
 # Everything happens in .venv; a fresh machine needs only python3, pip and cargo.
-# `make` remembers what is built: .venv/core is the package, .venv/dev adds the tools of the tests.
+# `make` remembers what is built: .venv/core is the package with its charts, .venv/dev adds the tools of the tests.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,14 +8,23 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.t
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-long lint format bench clean
+.PHONY: browser demo test test-long lint format bench clean
 
 demo: .venv/core
 	@$(BIN)/merganser demo
 
-test: .venv/dev
+test: .venv/dev browser
 	cargo test --quiet
 	$(BIN)/python -W error -m pytest
+
+# The page of a report is opened in Debian's Chromium. Only CI installs it; where there is none, its tests are
+# skipped and say how to get it.
+browser:
+	@if [ -n "$$CI" ] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update && timeout 900 apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+			|| echo "Chromium could not be installed: the tests in a browser are skipped"; \
+	fi
 
 # The property tests with many more examples; then every shared corpus, 32,000 tokens, against the peers.
 test-long: .venv/dev
@@ -48,7 +57,7 @@ clean:
 	@touch $@
 
 .venv/core: .venv/maturin pyproject.toml $(RUST)
-	$(BIN)/maturin develop --release --quiet
+	$(BIN)/maturin develop --release --quiet --extras plot
 	@touch $@
 
 .venv/dev: .venv/core

@@ -157,3 +157,7 @@ def test_a_reader_that_fails_is_heard() -> None:
 
     with pytest.raises(ZeroDivisionError, match="the reader failed"):
         merganser.count(failing())
+
+
+def test_a_first_document_with_more_bytes_than_a_name_may_have() -> None:
+    assert merganser.count(["é" * 200]).total == 1

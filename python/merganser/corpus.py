@@ -132,7 +132,7 @@ def _resolve(source: Source, buffer_size: int, reading: Reading) -> Corpus:
     first = next(items, None)
     if first is None:
         raise CorpusError("the corpus is empty: there is nothing in the iterable")
-    if isinstance(first, str) and len(first) < 256 and (Path(first).is_file() or address(first)):
+    if isinstance(first, str) and _may_be_path(first) and (Path(first).is_file() or address(first)):
         what = "there is a file of that name" if Path(first).is_file() else "it looks like an address"
         message = f"{first!r} is taken as a text, but {what}: for files, pass Path objects"
         warnings.warn(message, MerganserWarning, stacklevel=4)
@@ -140,6 +140,11 @@ def _resolve(source: Source, buffer_size: int, reading: Reading) -> Corpus:
     if isinstance(first, os.PathLike):
         return _at([_path(item) for item in items], buffer_size, reading)
     return Corpus(documents=_buffers(items, buffer_size))
+
+
+def _may_be_path(text: str) -> bool:
+    """Whether a name can be so long: systems allow 255 bytes, and fail where they are asked for more."""
+    return len(text.encode("utf-8", "replace")) < 256
 
 
 def _path(item: object) -> str:

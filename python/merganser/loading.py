@@ -81,6 +81,21 @@ def load(
         raise FormatError(f"{file} {bad}") from None
 
 
+def is_tokenizer(source: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a tokenizer, or a folder holds one; if so, `load` has the last word."""
+    file = Path(source)
+    if file.is_dir():
+        return any(any(file.glob(name)) for name in _IN_FOLDERS)
+    if not file.is_file():
+        return False
+    if file.name in (huggingface.FILE, gpt2.VOCAB, gpt2.MERGES) or ranks.FOLDER in file.parts:
+        return True
+    with file.open("rb") as opened:
+        start = opened.read(1 << 16)
+    known = (native.MAGIC, gguf.MAGIC, minbpe.MAGIC.partition(b" ")[0])
+    return start.startswith(known) or (file.suffix == ".tiktoken" and ranks.recognised(start))
+
+
 def _parser(file: Path, data: bytes, whole: dict[str, Any]) -> Callable[[], Tokenizer]:
     """What reads a file that says everything itself, by how it begins."""
     if ranks.MARK in whole:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from merganser.chat.template import Template
     from merganser.corpus import Source
+    from merganser.display import Shown
     from merganser.encoding import Dtype, Format
     from merganser.engines.local import Local, ProgressCallback
     from merganser.exporting import ExportFormat
@@ -227,6 +228,21 @@ class Tokenizer(_core.Tokenizer):
         from merganser import exporting
 
         return exporting.export(self, path, format, on, chat)
+
+    def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "Shown":
+        """The text cut into its tokens, to be looked at: printed, or as the last line of a notebook's cell.
+
+        allowed_special: special tokens, or "all", that are shown as such where the text holds them. All
+            others are the text they are.
+
+        >>> import merganser
+        >>> tokenizer = merganser.train(["play, sing, ring with tokens"] * 9, 275)
+        >>> print(tokenizer.show("playing with tokens").plain.split("\\n")[0])
+        play|ing|·with|·tokens
+        """
+        from merganser.display import Shown
+
+        return Shown.of(self, text, allowed_special)
 
     def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
         """The same tokenizer as a `tiktoken.Encoding`."""

@@ -89,6 +89,23 @@ def test_train_encode_decode_go_round(folder: Path) -> None:
     }
 
 
+def test_show_cuts_text_into_tokens() -> None:
+    train("--special", "<|endoftext|>")
+    tokenizer = merganser.load("merganser-out")
+    done = run("show", "the cat's naïve")
+    assert done.stdout == tokenizer.show("the cat's naïve").plain + "\n"
+    assert run("show", "-", stdin="the cat's naïve").stdout == done.stdout
+    twice = run("show", "the", "--tokenizer", "merganser-out", "--tokenizer", "merganser-out").stdout
+    assert twice.count("merganser-out\nthe\n") == 2
+    as_json = json.loads(run("show", "the<|endoftext|>", "--allow-special", "all", "--json").stdout)
+    (shown,) = as_json["shown"]
+    assert shown["tokens"] == 2
+    assert [segment["text"] for segment in shown["segments"]] == ["the", "<|endoftext|>"]
+    refused = run("show", "text", "--tokenizer", "nowhere")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nowhere" in refused.stderr
+
+
 def test_special_tokens_on_the_command_line() -> None:
     train("--special", "<|endoftext|>")
     refused = run("encode", "merganser-out", "the<|endoftext|>")
@@ -213,7 +230,20 @@ def test_demo_ends_well(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "the same text comes back" in done.stdout
     assert "Try next" in done.stdout
-    assert json.loads(run("demo", "--vocab-size", "300", "--json").stdout)["round_trip"] is True
+    assert done.stdout.endswith("  merganser-out/report/index.html\n")
+    assert Path("merganser-out/report/index.html").stat().st_size > 500_000
+    again = json.loads(run("demo", "--vocab-size", "300", "--json").stdout)
+    assert (again["round_trip"], again["report"]) == (True, "merganser-out/report/index.html")
+
+
+def test_demo_does_without_charts(folder: Path) -> None:
+    code = (
+        "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; "
+        "sys.exit(main(['demo', '--vocab-size', '300']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pip install 'merganser[plot]'" in done.stdout
 
 
 def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:

@@ -24,8 +24,8 @@ VERSION = "5.20"
 #: For screens with two dots for every pixel.
 SCALE = 2.0
 
-# A browser refuses what the policy does not name: all of the network. Vega makes functions of expressions.
-_POLICY = (
+#: A browser refuses what the policy does not name: all of the network. Vega makes functions of expressions.
+POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 )
 
@@ -69,7 +69,7 @@ def html(spec: Specification) -> str:
     """
     _drawn("vega", spec)  # finds out whether it can be drawn
     options = {"config": CONFIG, "actions": False, "renderer": "svg"}
-    return _PAGE.format(policy=_POLICY, vega=_vega(), spec=_literal(spec), options=_literal(options))
+    return _PAGE.format(policy=POLICY, vega=vega(), spec=literal(spec), options=literal(options))
 
 
 def save(spec: Specification, *paths: str | os.PathLike[str], scale: float = SCALE) -> None:
@@ -104,26 +104,34 @@ def save_all(spec: Specification, folder: str | os.PathLike[str], name: str) -> 
     return paths
 
 
-def _drawn(kind: str, spec: Specification, **how: Any) -> Any:
+def compiled(spec: Specification, config: Mapping[str, Any] = CONFIG) -> dict[str, Any]:
+    """The chart as Vega, for a page that has Vega in it; `config` is its look."""
+    made: dict[str, Any] = _drawn("vega", spec, config)
+    # It names a version of Vega, and that on the page is newer and complains.
+    return {name: part for name, part in made.items() if name != "$schema"}
+
+
+def _drawn(kind: str, spec: Specification, config: Mapping[str, Any] = CONFIG, **how: Any) -> Any:
     for address in _addresses(spec):
         raise SettingsError(
             f"a chart holds its data, but this one would fetch {address!r}; put them in 'values'"
         )
     converter = imported("vl_convert", "plot", "drawing charts")
     try:
-        return getattr(converter, f"vegalite_to_{kind}")(dict(spec), vl_version=VERSION, config=CONFIG, **how)
+        draw = getattr(converter, f"vegalite_to_{kind}")
+        return draw(dict(spec), vl_version=VERSION, config=dict(config), **how)
     except (TypeError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"not a Vega-Lite specification that can be drawn: {reason}") from error
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """Vega, Vega-Lite and what puts them on a page: 0.9 MB of JavaScript, made once for it takes a second."""
     return str(imported("vl_convert", "plot", "drawing charts").javascript_bundle(vl_version=VERSION))
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """JSON that stays JSON inside of a page, whatever is in its strings."""
     text = json.dumps(value, ensure_ascii=False, default=dict)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -10,6 +10,10 @@ FONT = "Arial, Helvetica, sans-serif"
 
 _INK = "#202124"
 
+#: The same five colours and the ink, light enough for a dark page.
+_LIT = ("#56b4e9", "#f0a04b", "#3ccf9f", "#f28cab", "#a8adb4")
+_LIT_INK = "#e8eaed"
+
 #: The lowest layer of the configuration; what a specification says itself goes before it.
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -34,7 +38,36 @@ CONFIG: dict[str, Any] = {
         "titleFontSize": 12,
         "titleFontWeight": "normal",
     },
+    "legend": {"labelColor": _INK, "labelFontSize": 11, "titleColor": _INK, "titleFontWeight": "normal"},
+    "mark": {"color": BLUE},
     "line": {"strokeWidth": 2},
     "point": {"size": 45},
-    "text": {"font": FONT, "fontSize": 12},
+    "text": {"font": FONT, "fontSize": 12, "color": _INK},
 }
+
+#: What changes in the dark, over CONFIG; the page shows through.
+DARK: dict[str, Any] = {
+    "background": "transparent",
+    "range": {"category": list(_LIT)},
+    "title": {"color": _LIT_INK, "subtitleColor": _LIT[4]},
+    "axis": {
+        "domainColor": "#80868b",
+        "gridColor": "#3c4043",
+        "labelColor": _LIT_INK,
+        "tickColor": "#80868b",
+        "titleColor": _LIT_INK,
+    },
+    "legend": {"labelColor": _LIT_INK, "titleColor": _LIT_INK},
+    "mark": {"color": _LIT[0]},
+    "text": {"color": _LIT_INK},
+}
+
+
+def schemes() -> dict[str, dict[str, Any]]:
+    """The whole configuration for a light and for a dark page, both without a background of their own."""
+    light = CONFIG | {"background": "transparent"}
+    dark = {
+        name: {**value, **DARK.get(name, {})} if isinstance(value, dict) else DARK.get(name, value)
+        for name, value in CONFIG.items()
+    }
+    return {"light": light, "dark": dark}

@@ -5,11 +5,10 @@ HTML alike.
 """
 
 import html
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from merganser.display import colours_wanted
 from merganser.errors import ChatError
 from merganser.formats.tsv import escape
 from merganser.tokenizer import Tokenizer
@@ -70,5 +69,4 @@ class Shown:
         return self.html
 
     def __str__(self) -> str:
-        coloured = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        return self.ansi if coloured else self.plain
+        return self.ansi if colours_wanted() else self.plain

@@ -14,8 +14,8 @@ from importlib import import_module
 import click
 
 COMMANDS = (
-    *("train", "count", "encode", "decode", "inspect", "compare", "verify", "export", "demo", "learn"),
-    "embed",
+    *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
+    *("demo", "learn", "embed"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 if TYPE_CHECKING:
     from merganser.comparison import Row
@@ -63,7 +63,7 @@ def command(
             **reading,
         )
     if as_json:
-        show.as_json({"rows": [{**asdict(row), "bytes_per_token": row.bytes_per_token} for row in rows]})
+        drawing.as_json({"rows": [{**asdict(row), "bytes_per_token": row.bytes_per_token} for row in rows]})
     elif markdown:
         _markdown(rows)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 
 @click.command()
@@ -57,7 +57,7 @@ def command(
         counts = count(corpus, **settings, **files, out=out, engine=engine, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "counts": str(out),
                 "different_pieces": len(counts),

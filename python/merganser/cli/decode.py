@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import options, show
+from merganser.cli import drawing, options
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
@@ -39,7 +39,7 @@ def command(tokenizer: Path, ids: tuple[str, ...], separator: str | None, as_jso
     else:
         parts = iter([_given(loaded, ids)])
     if as_json:
-        show.as_json({"text": b"".join(parts).decode("utf-8", "replace")})
+        drawing.as_json({"text": b"".join(parts).decode("utf-8", "replace")})
         return
     output = sys.stdout.buffer
     for part in parts:

@@ -4,10 +4,14 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
+
+if TYPE_CHECKING:
+    from merganser import Local
 
 SAMPLE = '''\
 def greet(name: str = "world") -> str:
@@ -22,7 +26,7 @@ def greet(name: str = "world") -> str:
 @options.threads
 @options.as_json
 def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> None:
-    """Train on Python's own library, which every machine has, and show what comes of it.
+    """Train on Python's own library, which every machine has, show what comes of it, and write a report.
 
     Example: merganser demo
     """
@@ -49,7 +53,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     round_trip = tokenizer.decode(ids) == SAMPLE
     seconds = {"count": counted - start, "merge": merged - counted}
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "tokenizer": str(path),
                 "vocab_size": tokenizer.vocab_size,
@@ -57,6 +61,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
                 "bytes": size,
                 "seconds": seconds,
                 "round_trip": round_trip,
+                "report": _report(files, vocab_size, out, engine),
             }
         )
         return
@@ -66,21 +71,37 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
         f"  split and count  {seconds['count']:6.2f} s   {len(counts):,} different pieces of {counts.total:,}"
     )
     console.print(f"  merge            {seconds['merge']:6.2f} s   {tokenizer.vocab_size:,} tokens\n")
-    tokens = [tokenizer.decode_bytes([id]) for id in ids]
-    if console.is_terminal:
-        console.print(show.coloured(tokens))
-    else:
-        console.print("│".join(show.token(token) for token in tokens) + "\n", markup=False, soft_wrap=True)
+    click.echo(f"{tokenizer.show(SAMPLE)}\n")
     same = "the same text comes back" if round_trip else "BUT ANOTHER TEXT COMES BACK"
     console.print(f"{len(SAMPLE.encode())} bytes became {len(ids)} tokens, and {same}.\n")
     console.print("Try next:", style="bold")
     # As it can be typed here: `make demo` runs it from .venv, which need not be on the path.
     program = "merganser" if shutil.which("merganser") else sys.argv[0]
     for line in (
+        f"show 'import this' --tokenizer {out}",
         f"inspect {out}",
-        f"encode {out} 'import this' --json",
+        f"report YOUR-FILES --out {out / 'report'}",
         "train YOUR-FILES --vocab-size 32000",
     ):
         console.print(f"  {program} {line}", markup=False, soft_wrap=True)
+    page = _report(files, vocab_size, out, engine)
+    if page is None:
+        console.print(
+            "\nFor a report with charts, pip install 'merganser[plot]' and run this again.", markup=False
+        )
+    else:
+        console.print("\nWhat it does with text that it was not trained on, to be opened in a browser:")
+        console.print(f"  {page}", markup=False, soft_wrap=True)
     if not round_trip:
         raise SystemExit(1)
+
+
+def _report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> str | None:
+    """The path of a report about the same corpus, a part of which is held out; None without the extra."""
+    from importlib.util import find_spec
+
+    if find_spec("vl_convert") is None:
+        return None
+    from merganser.analyse import report
+
+    return str(report(out / "report", corpus=files, vocab_size=vocab_size, engine=engine))

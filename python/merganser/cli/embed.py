@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
@@ -228,7 +228,7 @@ def command(
         "files": list(map(str, files)),
     }
     if as_json:
-        show.as_json(facts)
+        drawing.as_json(facts)
     else:
         _tell(facts, made)
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = (
@@ -105,8 +105,8 @@ def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool,
         allowed = "all" if "all" in allow_special else allow_special
         ids = tokenizer.encode(content, allowed_special=allowed)
     if as_json:
-        tokens = [show.token(tokenizer.decode_bytes([id])) for id in ids]
-        show.as_json({"ids": ids, "tokens": tokens})
+        tokens = [drawing.token(tokenizer.decode_bytes([id])) for id in ids]
+        drawing.as_json({"ids": ids, "tokens": tokens})
     else:
         click.echo(" ".join(map(str, ids)))
 
@@ -145,7 +145,7 @@ def _corpus(
     tokens, facts = outcome.tokens, outcome.tokens.facts
     if as_json:
         names = ("shards", "tokens", "documents", "bytes", "invalid_bytes", "format")
-        show.as_json(
+        drawing.as_json(
             {
                 "out": str(out),
                 **{name: facts[name] for name in names},

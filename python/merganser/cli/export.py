@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from merganser.addresses import Address
-from merganser.cli import options, show
+from merganser.cli import drawing, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
@@ -66,7 +66,7 @@ def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: 
         format = cast("ExportFormat", form)
         files = [str(file) for file in tokenizer.export(out, format=format, on=pieces)]
         if as_json:
-            show.as_json({"out": str(out), "format": form, "files": files})
+            drawing.as_json({"out": str(out), "format": form, "files": files})
         else:
             click.echo(f"wrote {' and '.join(files)}")
         return
@@ -87,7 +87,7 @@ def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: 
         }
         parquet.write(counts.batches(_BATCH), facts, out)
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total}
         )
         return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import options, show
+from merganser.cli import drawing, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
@@ -37,14 +37,14 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
     merges = [
         {
             "id": id,
-            "left": show.token(left),
-            "right": show.token(right),
+            "left": drawing.token(left),
+            "right": drawing.token(right),
             "seen": tokenizer.merge_counts.get(id),
         }
         for (_, id), (left, right) in zip(last, pairs, strict=True)
     ]
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "vocab_size": tokenizer.vocab_size,
                 "merges": len(tokenizer.merges),
@@ -52,7 +52,7 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
                 "pattern": tokenizer.pattern,
                 "pattern_name": tokenizer.pattern_name,
                 "training": dict(tokenizer.training),
-                "longest_tokens": [show.token(token) for token in longest],
+                "longest_tokens": [drawing.token(token) for token in longest],
                 "last_merges": merges,
             }
         )
@@ -64,7 +64,7 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
         click.echo(f"special  {id}  {special}")
     click.echo("\nlongest tokens")
     for token in longest:
-        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {show.token(token)}")
+        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {drawing.token(token)}")
     click.echo("\nlast merges")
     for merge in merges:
         seen = f"  seen {merge['seen']:,} times" if merge["seen"] is not None else ""
@@ -72,9 +72,9 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
 
 
 def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
-    pieces = [{"piece": show.token(piece), "count": count} for piece, count in counts.top(top)]
+    pieces = [{"piece": drawing.token(piece), "count": count} for piece, count in counts.top(top)]
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "different_pieces": len(counts),
                 "pieces": counts.total,

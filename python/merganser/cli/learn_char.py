@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import learn_options, options, progress, show
+from merganser.cli import drawing, learn_options, options, progress
 
 if TYPE_CHECKING:
     from merganser.learn.char_bpe import Merge
@@ -86,7 +86,7 @@ def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: boo
     }
     result["files"] = learn_options.save(out, "char", result, charts)
     if as_json:
-        show.as_json(result)
+        drawing.as_json(result)
     else:
         _tell(result)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from merganser.cli import learn_options, options, progress, show
+from merganser.cli import drawing, learn_options, options, progress
 
 
 @click.command()
@@ -73,7 +73,7 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
     }
     result["files"] = learn_options.save(out, "speed", result, charts)
     if as_json:
-        show.as_json(result)
+        drawing.as_json(result)
     else:
         _tell(result)
 

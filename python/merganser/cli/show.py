@@ -1,35 +1,58 @@
-"""Tokens and figures for people to look at."""
+"""merganser show"""
 
-import json
-from typing import TYPE_CHECKING, Any
+import sys
+from dataclasses import asdict
 
 import click
 
-from merganser.formats.tsv import escape
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-#: Backgrounds that dark text can be read on, in every terminal.
-_COLOURS = ("bright_yellow", "bright_green", "bright_cyan", "bright_magenta", "bright_blue")
+from merganser.cli import drawing, options
 
 
-def as_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+@click.command()
+@click.argument("text")
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    multiple=True,
+    metavar="PATH",
+    default=("merganser-out",),
+    show_default=True,
+    help="Whose tokens; may be given several times, to see them side by side.",
+)
+@click.option(
+    "--allow-special",
+    multiple=True,
+    metavar="TOKEN",
+    help="A special token to show as such, or 'all'; may be given several times.",
+)
+@options.as_json
+def command(text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ...], as_json: bool) -> None:
+    """Show TEXT cut into its tokens, the id of each below it; '-' is standard input.
 
+    White space is drawn as glyphs, and control characters do not act. ⟨…⟩ is a character that several
+    tokens share. For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4.
 
-def token(piece: bytes) -> str:
-    """One token on one line; spaces at its ends stay visible."""
-    return escape(piece).replace(" ", "·")
+    Example: merganser show 'playing with tokens' --tokenizer merganser-out
+    """
+    from merganser import EncodeError
 
-
-def coloured(tokens: list[bytes]) -> "Text":
-    """A text with each token on a background of its own."""
-    from rich.text import Text
-
-    text = Text()
-    for nth, piece in enumerate(tokens):
-        # A token may end in the middle of a character, so it is escaped; a newline must still break the line.
-        shown = "⏎\n".join(escape(line) for line in piece.split(b"\n"))
-        text.append(shown, style=f"black on {_COLOURS[nth % len(_COLOURS)]}")
-    return text
+    if text == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise EncodeError(
+                f"standard input is not UTF-8 at byte {error.start}; convert it first"
+            ) from None
+    allowed = "all" if "all" in allow_special else allow_special
+    shown = [options.load_tokenizer(name).show(text, allowed_special=allowed) for name in tokenizers]
+    if as_json:
+        rows = [
+            {"tokenizer": name, **one.figures, "segments": [asdict(part) for part in one.segments]}
+            for name, one in zip(tokenizers, shown, strict=True)
+        ]
+        drawing.as_json({"text": text, "shown": rows})
+        return
+    for nth, (name, one) in enumerate(zip(tokenizers, shown, strict=True)):
+        if len(shown) > 1:
+            click.echo(f"{chr(10) if nth else ''}{name}")
+        click.echo(str(one))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 
 @click.command()
@@ -118,7 +118,7 @@ def command(
         seconds["certify"] = merged - proving
     seconds["save"] = time.perf_counter() - merged
     if as_json:
-        show.as_json(
+        drawing.as_json(
             {
                 "tokenizer": str(path),
                 "vocab_size": tokenizer.vocab_size,

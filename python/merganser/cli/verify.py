@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.addresses import Address, reason
-from merganser.cli import options, progress, show
+from merganser.cli import drawing, options, progress
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -69,7 +69,7 @@ def command(
             **reading,
         )
     if as_json:
-        show.as_json(_facts(found))
+        drawing.as_json(_facts(found))
     else:
         _show(found, a, b)
     return 0 if found else DIFFERENT
@@ -114,9 +114,9 @@ def _facts(found: "Verification") -> dict[str, Any]:
 def _side_facts(side: "Segmentation") -> dict[str, Any]:
     return {
         "pieces": side.pieces,
-        "tokens": [show.token(token) for token in side.tokens],
+        "tokens": [drawing.token(token) for token in side.tokens],
         "ids": side.ids,
-        "merge": side.merge and [show.token(token) for token in side.merge],
+        "merge": side.merge and [drawing.token(token) for token in side.merge],
     }
 
 
@@ -148,12 +148,12 @@ def _parts(parted: "Difference", side: "Segmentation", colours: bool) -> "Text |
     parts = [piece.encode() for piece in side.pieces] if parted.reason == "split" else list(side.tokens)
     more = " …" if len(parts) > _SHOWN else ""
     if colours:
-        return show.coloured(parts[:_SHOWN]).append(more)
-    return " | ".join(map(show.token, parts[:_SHOWN])) + more
+        return drawing.coloured(parts[:_SHOWN]).append(more)
+    return " | ".join(map(drawing.token, parts[:_SHOWN])) + more
 
 
 def _merge(parted: "Difference", side: "Segmentation") -> str:
-    shown = " + ".join(show.token(token) for token in side.merge or ())
+    shown = " + ".join(drawing.token(token) for token in side.merge or ())
     if parted.reason == "ids":
         return f"made by {shown}" if shown else "a single byte"
     if parted.step is None:

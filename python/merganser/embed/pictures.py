@@ -1,4 +1,4 @@
-"""Pictures: the charts of a report about embeddings, as Vega-Lite. None has a width: its place gives it one."""
+"""Pictures: the charts of a report about embeddings, as Vega-Lite; as wide as the place they get."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def project(vectors: "NDArray[np.float32]", seed: int = 1) -> "NDArray[np.float64]":
-    """Two numbers for each vector. What all have in common is taken away first, then only directions count."""
+    """Two numbers for each vector. What all have in common is taken away; then only directions count."""
     rows = unit(vectors - vectors.mean(axis=0))
     perplexity = max(1.0, min(30.0, (len(rows) - 1) / 3))
     if len(rows) < 4:

@@ -62,19 +62,18 @@ def _about(embeddings: Embeddings) -> list[str]:
     facts = embeddings.training
     corpus = str(facts.get("corpus", "a corpus")).partition("=")[0]
     lines = [
-        f"{len(embeddings):,} tokens of {Path(corpus).name or corpus}, each a vector of {embeddings.dimension} numbers, "
-        "learned from the tokens around it."
+        f"{len(embeddings):,} tokens of {Path(corpus).name or corpus}, each a vector of "
+        f"{embeddings.dimension} numbers, learned from the tokens around it."
     ]
     if "pairs" in facts:
         lines.append(
-            f"Pairs: {facts['pairs']:,}; tokens of text: {facts['tokens']:,}; seconds: {facts['seconds']:.1f}; "
-            f"on {facts['device']}."
+            f"Pairs: {facts['pairs']:,}; tokens of text: {facts['tokens']:,}; "
+            f"seconds: {facts['seconds']:.1f}; on {facts['device']}."
         )
     settings = facts.get("settings")
     if settings:
-        lines.append(
-            "; ".join(f"{name} {value}" for name, value in settings.items() if value is not None) + "."
-        )
+        given = (f"{name} {value}" for name, value in settings.items() if value is not None)
+        lines.append("; ".join(given) + ".")
     return lines
 
 
@@ -155,8 +154,8 @@ def _neighbours(embeddings: Embeddings, lists: Lists) -> Section:
         for word in words
     )
     text = (
-        "For each word, the whole words whose vectors have the largest cosine with its own. Neighbours are words "
-        "that could stand in the same places, so opposites are often among them."
+        "For each word, the whole words whose vectors have the largest cosine with its own. Neighbours are "
+        "words that could stand in the same places, so opposites are often among them."
     )
     table = Table(("word", "nearest, with the cosine"), rows)
     return Section("neighbours", "The nearest neighbours of some words", text, table, figures_first=True)
@@ -188,8 +187,8 @@ def _planes(embeddings: Embeddings, lists: Lists) -> list[Section | None]:
         ),
     )
     about = (
-        f"The vectors of {len(rows):,} words laid out in the plane by t-SNE: near here means near there; far means "
-        "little, and so do the axes. Labels that would cover others are left out."
+        f"The vectors of {len(rows):,} words laid out in the plane by t-SNE: near here means near there; far "
+        "means little, and so do the axes. Labels that would cover others are left out."
     )
     kinds = (
         ("plane_groups", "Words in the plane, by group", True, [*range(len(group_of)), *ordinary[:150]]),
@@ -246,8 +245,8 @@ def _progress(embeddings: Embeddings) -> Section | None:
         tuple((r["epoch"], r["loss"], r["mean_similarity"], r["pairs"], r["seconds"]) for r in rows),
     )
     about = (
-        "The true mean loss over all pairs of an epoch, each before its own step, and at its end the mean cosine "
-        "of all pairs of vectors. Early on all vectors move the same way; then they part."
+        "The true mean loss over all pairs of an epoch, each before its own step, and at its end the mean "
+        "cosine of all pairs of vectors. Early on all vectors move the same way; then they part."
     )
     return Section("progress", "How training went", about, table, pictures.progress(rows))
 
@@ -272,9 +271,9 @@ def _objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: L
         ),
     )
     about = (
-        f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are frequent enough "
-        "to take part here, negative sampling with a few. At each point: millions of multiplications for a batch "
-        f"of {settings.batch_size:,} tokens. All on the same {min(len(text.ids), study.SOFTMAX_SIZE):,} tokens."
+        f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are frequent "
+        "enough to take part here, negative sampling with a few. At each point: millions of multiplications for "
+        f"a batch of {settings.batch_size:,} tokens. All on the same {min(len(text.ids), study.SOFTMAX_SIZE):,} tokens."
     )
     return Section(
         "objectives", "Why negatives: the full softmax, and a few", about, table, pictures.objectives(rows)
@@ -291,8 +290,8 @@ def _ambiguous(embeddings: Embeddings, text: Text, lists: Lists) -> list[Section
     if not rows:
         return []
     about = (
-        "Each of these words has several meanings and one vector, which lies somewhere between them: its neighbours "
-        "come from all. A contextual model gives each occurrence a vector of its own."
+        "Each of these words has several meanings and one vector, which lies somewhere between them: its "
+        "neighbours come from all. A contextual model gives each occurrence a vector of its own."
     )
     table = Table(("word", "neighbours of its one vector", "places where it stands"), tuple(rows))
     return [Section("ambiguous", "One vector, several meanings", about, table, figures_first=True)]
@@ -347,9 +346,9 @@ def _judged(embeddings: Embeddings, lists: Lists) -> Section | None:
     if not rows:
         return None
     about = (
-        "Lists of our own, and those of others where an installed gensim has them. Few words of a small corpus are "
-        "on the latter, so look at what is covered before believing a figure. One-hot vectors, which are what there "
-        "is before anything is learned, hold every two words for equally different."
+        "Lists of our own, and those of others where an installed gensim has them. Few words of a small corpus "
+        "are on the latter, so look at what is covered before believing a figure. One-hot vectors, which are what "
+        "there is before anything is learned, hold every two words for equally different."
     )
     table = Table(("what", "measure", "figure", "covered"), tuple(rows))
     return Section("judged", "How much meaning there is", about, table, figures_first=True)

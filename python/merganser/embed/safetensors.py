@@ -2,8 +2,8 @@
 
 The format, as its authors specify it: eight bytes, the length of the header, little-endian; the header, a
 JSON object with `dtype`, `shape` and `data_offsets` of every array and strings in `__metadata__`, filled up
-with spaces; then the arrays, one after the other, without gaps. We add the checksum of all arrays to the metadata,
-for the format has none, and read files without one as well.
+with spaces; then the arrays, one after the other, without gaps. We add the checksum of all arrays to the
+metadata, for the format has none, and read files without one as well.
 """
 
 import json

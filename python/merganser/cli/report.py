@@ -1,0 +1,139 @@
+"""merganser report"""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from merganser.addresses import Address
+from merganser.cli import drawing, options, progress
+
+if TYPE_CHECKING:
+    from merganser import Tokenizer
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="CORPUS|TOKENIZER|EMBEDDINGS...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="merganser-out/report",
+    show_default=True,
+    help="The folder for the report.",
+)
+@click.option(
+    "--held-out",
+    multiple=True,
+    type=Address,
+    metavar="CORPUS",
+    help="What to measure on; a part of the corpus if not given. May be given several times.",
+)
+@click.option("--vocab-size", type=int, help="How many tokens to train; 50,256 if not given.")
+@click.option("--pattern", help="How text is split: a preset or a regular expression; gpt4 if not given.")
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="One more kind of text for the comparison across domains; may be given several times.",
+)
+@click.option(
+    "--sentences",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Sentences to show instead of ours, one a line; or LANGUAGE<TAB>SENTENCE, the same sentences for "
+    "each language, to measure parity on.",
+)
+@click.option("--token", help="The token whose family tree is drawn.")
+@options.threads
+@options.as_json
+def command(
+    names: tuple[str, ...],
+    out: Path,
+    held_out: tuple[Address, ...],
+    vocab_size: int | None,
+    pattern: str | None,
+    domains: tuple[str, ...],
+    sentences: Path | None,
+    token: str | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Write a report: a page of experiments, and every chart and table beside it as a file.
+
+    On a CORPUS a tokenizer is trained, and measured on a part that was held out. Each TOKENIZER is measured
+    beside it, or by itself. For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4.
+
+    A folder of EMBEDDINGS, which 'merganser embed' wrote, has a report of its own; name it alone.
+
+    Example: merganser report 'texts/*.txt' --vocab-size 32000 --out report
+    """
+    from merganser import Local
+    from merganser.analyse.report import VOCAB_SIZE, report
+    from merganser.analyse.sentences import read
+    from merganser.embed.folder import is_embeddings
+
+    start = time.perf_counter()
+    if any(map(is_embeddings, names)):
+        _tell(_of_embeddings(names, out), start, as_json)
+        return
+    found = {name: tokenizer for name in names if (tokenizer := _tokenizer(name)) is not None}
+    corpus = [Address(name) for name in names if name not in found]
+    if not corpus and vocab_size is not None:
+        raise click.UsageError("--vocab-size goes with a corpus to train on")
+    texts = {} if sentences is None else read(sentences)
+    with progress.drawn() as draw:
+        page = report(
+            out,
+            corpus=corpus or None,
+            tokenizers=_shortened(found),
+            held_out=held_out or None,
+            vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
+            pattern=pattern,
+            domains=dict(map(_domain, domains)),
+            token=token,
+            engine=Local(threads=threads),
+            progress=draw,
+            **texts,
+        )
+    _tell(page, start, as_json)
+
+
+def _tell(page: Path, start: float, as_json: bool) -> None:
+    seconds = time.perf_counter() - start
+    if as_json:
+        drawing.as_json({"report": str(page), "seconds": seconds})
+    else:
+        click.echo(f"{page} ({seconds:.1f} s)")
+
+
+def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
+    from merganser.embed.report import write
+
+    if len(names) > 1:
+        raise click.UsageError("a report about embeddings is about one folder of them; name it alone")
+    return write(names[0], out)
+
+
+def _tokenizer(name: str) -> "Tokenizer | None":
+    """The tokenizer of that name, or None where it is a corpus."""
+    from merganser.loading import is_tokenizer
+
+    path, at, _ = name.rpartition("@")
+    if is_tokenizer(name) or (at and is_tokenizer(path)):
+        return options.load_tokenizer(name)
+    return None
+
+
+def _shortened(tokenizers: "dict[str, Tokenizer]") -> "dict[str, Tokenizer]":
+    """Under the names of the files alone, where that is enough to tell them apart."""
+    short = {Path(name).name: tokenizer for name, tokenizer in tokenizers.items()}
+    return short if len(short) == len(tokenizers) else tokenizers
+
+
+def _domain(given: str) -> tuple[str, Address]:
+    name, equals, path = given.partition("=")
+    if not (name and equals and path):
+        raise click.UsageError(f"--domain is NAME=FILE, such as news=news.txt, not {given}")
+    return name, Address(path)

@@ -1,0 +1,147 @@
+"""Report: all its files, from one training, and nothing in it acts or fetches."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+from corpora import CORPORA, corpus_text
+from hostile import CORPUS, HOSTILE, tokenizers
+from merganser import CorpusError, SettingsError, WriteError, analyse
+from merganser.analyse.report import TRAINED
+
+CHARTS = {
+    *("merge-progression", "token-lengths", "top-subwords", "domains", "vocabulary-size", "comparison"),
+    *("frequency-rank", "family-tree", "parity"),
+}
+TABLES = CHARTS | {"pathological", "sentences", "vocabulary"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    analyse.report(
+        folder,
+        corpus=CORPUS,
+        tokenizers=tokenizers(),
+        vocab_size=900,
+        domains={"<b>mine</b>\x1b\u202e": [*HOSTILE, "the cat"]},
+        sentences=HOSTILE,
+    )
+    return folder
+
+
+def data_of(folder: Path) -> Any:
+    page = (folder / "index.html").read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_every_chart_and_table_is_a_file(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {"index.html", "charts", "tables"}
+    assert {path.name for path in (folder / "charts").iterdir()} == {
+        f"{name}.{kind}" for name in CHARTS for kind in ("png", "svg")
+    }
+    assert {path.name for path in (folder / "tables").iterdir()} == {
+        f"{name}.{kind}" for name in TABLES for kind in ("json", "md")
+    }
+    assert [section["name"] for section in data_of(folder)["sections"]][:9] == [
+        *("merge-progression", "token-lengths", "top-subwords", "domains", "vocabulary-size"),
+        *("pathological", "comparison", "frequency-rank", "family-tree"),
+    ]
+    for path in (folder / "charts").glob("*.png"):
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_page_that_fetches_nothing_and_ends_where_it_ends(folder: Path) -> None:
+    page = (folder / "index.html").read_text("utf-8")
+    assert "default-src 'none'" in page
+    assert page.count("</script") == 3
+    beside = re.sub(r"(?s)<script[^>]*>.*?</script>|<style>.*?</style>", "", page).replace("http-equiv", "")
+    assert not re.search(r"https?:|\ssrc\s*=|<link(?! rel=\"icon\" href=\"data:,\")", beside)
+    assert "owned" not in beside
+
+
+def test_markdown_and_pictures_are_inert(folder: Path) -> None:
+    for path in [*folder.rglob("*.md"), *folder.rglob("*.json"), *folder.rglob("*.svg")]:
+        text = path.read_text("utf-8")
+        kinds = {unicodedata.category(character) for character in text if character not in "\n\u200d"}
+        assert not kinds & {"Cc", "Cf", "Zl", "Zp"}, path
+        if path.suffix == ".md":
+            assert not re.search(r"(?<!\\)<", text.partition("\n|")[2]), path
+        if path.suffix == ".svg":
+            assert not re.search(r"<(script|b|img)\b", text), path
+
+
+def test_tables_hold_the_texts_as_they_are(folder: Path) -> None:
+    rows = json.loads((folder / "tables" / "sentences.json").read_text("utf-8"))
+    assert [row["text"] for row in rows[::2]] == list(HOSTILE)
+    assert {row["tokenizer"] for row in rows} == {TRAINED, *tokenizers()}
+    for row in rows:
+        if row["tokenizer"] != TRAINED:
+            assert row["count"] == len(tokenizers()[row["tokenizer"]].encode(row["text"]))
+
+
+def test_frankenstein(tmp_path: Path) -> None:
+    corpus_text("frankenstein.txt", 1)
+    analyse.report(tmp_path, corpus=CORPORA / "frankenstein.txt", vocab_size=256 + 10_500, token=" monster")
+    rows = json.loads((tmp_path / "tables" / "vocabulary-size.json").read_text("utf-8"))
+    assert [row["merges"] for row in rows] == [500, 2_000, 5_000, 10_000, 10_500]
+    per_sentence = [row["tokens per sentence"] for row in rows]
+    saved = [row["saved by each 1,000 merges more"] for row in rows][1:]
+    assert per_sentence == sorted(per_sentence, reverse=True)
+    assert saved == sorted(saved, reverse=True), "diminishing returns"
+    # The figures are those of a training of that size.
+    text = (CORPORA / "frankenstein.txt").read_text("utf-8")
+    cut = text.rindex("\nChapter 24") + 1
+    smaller = merganser.train([text[:cut]], 256 + 2_000)
+    progression = json.loads((tmp_path / "tables" / "merge-progression.json").read_text("utf-8"))
+    assert len(smaller.encode(text[cut:])) / len(text[cut:].split()) == pytest.approx(
+        next(row["tokens per word"] for row in progression if row["merges"] == 2_000), abs=1e-4
+    )
+    data = data_of(tmp_path)
+    assert any("the final chapter (Chapter 24)" in line for line in data["about"])
+    assert any("diagnostics" in line for line in data["about"])
+    page = json.dumps(data, ensure_ascii=False)
+    for text in (
+        "The monster approached with terrifying deliberation.",
+        "Victor felt overwhelming remorse for his creation.",
+        "The desolate landscape stretched endlessly before them.",
+        "123-456-7890",
+        "https://example.com/path?query=value",
+        "未来世界",
+        "supercalifragilisticexpialidocious",
+        "Family tree of ·monster",
+    ):
+        assert text in page
+
+
+def test_tokenizers_alone(tmp_path: Path) -> None:
+    page = analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
+    assert page == tmp_path / "index.html"
+    assert any("too little to judge by" in line for line in data_of(tmp_path)["about"])
+    analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)}, held_out=["the cat. A dog!"])
+    assert any("words: 4; sentences: 2" in line for line in data_of(tmp_path)["about"])
+
+
+def test_a_tokenizer_without_merges(tmp_path: Path) -> None:
+    bytes_only = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
+    analyse.report(tmp_path, tokenizers={"bytes": bytes_only})
+    assert (tmp_path / "charts" / "family-tree.svg").exists()
+
+
+def test_what_cannot_be_reported(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
+        analyse.report(tmp_path / "out")
+    with pytest.raises(CorpusError, match="too short to hold a part"):
+        analyse.report(tmp_path / "out", corpus=["x"])
+    with pytest.raises(SettingsError, match="'zebra' is no token"):
+        analyse.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
+    assert not (tmp_path / "out").exists(), "and nothing is written"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="cannot make the folder"):
+        analyse.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})

@@ -1,0 +1,69 @@
+"""Sentences of one's own, and ours."""
+
+from pathlib import Path
+
+import pytest
+from merganser import CorpusError, SettingsError
+from merganser.analyse.examples import HARD, PARALLEL, SENTENCES
+from merganser.analyse.sentences import read
+
+DOCS = Path(__file__).parents[2] / "docs" / "analyse.md"
+#: Those that the report must have, word for word.
+ASKED_FOR = (
+    "The monster approached with terrifying deliberation.",
+    "Victor felt overwhelming remorse for his creation.",
+    "The desolate landscape stretched endlessly before them.",
+    "123-456-7890",
+    "https://example.com/path?query=value",
+    "未来世界",
+)
+
+
+def test_they_are_there_and_in_the_docs() -> None:
+    ours = {*SENTENCES, *HARD.values()}
+    text = DOCS.read_text("utf-8")
+    for asked in ASKED_FOR:
+        assert asked in ours
+        assert asked in text
+
+
+def test_ten_in_each_language() -> None:
+    assert len(PARALLEL) >= 8
+    assert {len(sentences) for sentences in PARALLEL.values()} == {10}
+    every = [sentence for sentences in PARALLEL.values() for sentence in sentences]
+    assert len(set(every)) == len(every)
+
+
+def test_lines(tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("One.\n\n  Two  \n", "utf-8")
+    assert read(file) == {"sentences": ("One.", "  Two  ")}
+    file.write_text("English\tYes\nGerman\tJa\nEnglish\tNo\nGerman\tNein\n", "utf-8")
+    assert read(file) == {
+        "sentences": ("Yes", "Ja"),
+        "parallel": {"English": ("Yes", "No"), "German": ("Ja", "Nein")},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "holds no sentence"),
+        (b"a\tb\nc\n", "line 2: either all lines have a language"),
+        (b"c\na\tb\n", "line 2: either all lines have a language"),
+        (b"a\tb\na\tc\nd\te\n", "1 sentences in d and 2 in a"),
+    ],
+)
+def test_what_cannot_be_compared(tmp_path: Path, text: bytes, message: str) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_bytes(text)
+    with pytest.raises(SettingsError, match=message):
+        read(file)
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="cannot read"):
+        read(tmp_path / "nowhere")
+    (tmp_path / "latin").write_bytes(b"caf\xe9")
+    with pytest.raises(CorpusError, match="not UTF-8 at byte 3"):
+        read(tmp_path / "latin")

@@ -1,0 +1,59 @@
+"""Vocabulary: what is found is what a slow look finds."""
+
+from collections import Counter
+
+import merganser
+import pytest
+from merganser import SettingsError, analyse
+from vocabs import ours
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+TRAINED = merganser.train(["The the THE they naïve café 中文中文"] * 9, 283, special_tokens=["<end>"])
+
+
+def test_unreachable_by_hand() -> None:
+    tokens = (b"ab", b"abc", b"xyz", b"x y", b"\xc3\xa9\xc3")
+    tokenizer = merganser.Tokenizer(BYTES | {token: 256 + nth for nth, token in enumerate(tokens)})
+    assert analyse.unreachable(tokenizer) == [259, 260]
+    assert tokenizer.encode("xyz") == [258], "a whole piece is looked up"
+    for text in ("x y", "ax y", "x yz", " x y "):
+        assert 259 not in tokenizer.encode(text)
+
+
+def test_training_makes_nothing_that_cannot_be_reached() -> None:
+    assert analyse.unreachable(TRAINED) == []
+
+
+def test_undecodable() -> None:
+    found = analyse.undecodable(TRAINED)
+    assert set(range(128, 256)) < set(found)
+    for id in range(282):
+        assert ("\ufffd" in TRAINED.decode([id], errors="replace")) == (id in found)
+
+
+def test_near_duplicates() -> None:
+    words = ("th", "Th", " t", " th", "TH", "  ", "ß", "\xc9")
+    ranks = BYTES | {word.encode(): 256 + nth for nth, word in enumerate(words)}
+    groups = analyse.near_duplicates(merganser.Tokenizer(ranks))
+    assert groups[0] == (256, 257, 259, 260)
+    assert groups[1] == (ord("T"), ord("t"), 258)
+    assert len(groups) == 27, "and all letters with their capitals"
+    assert not any(261 in group for group in groups), "two spaces are no other space"
+
+
+def test_rare() -> None:
+    usage = analyse.use(TRAINED, analyse.Sample.of(["the the they"]))
+    never = analyse.rare(usage)
+    seen = Counter(TRAINED.encode("the the they"))
+    assert set(range(282)) - set(never) == set(seen)
+    assert analyse.rare(usage, at_most=1) == never + sorted(id for id, times in seen.items() if times == 1)
+    with pytest.raises(SettingsError, match="less than 0 times"):
+        analyse.rare(usage, at_most=-1)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "llama3"])
+def test_real_vocabularies(name: str) -> None:
+    tokenizer = ours(name)
+    for id in analyse.unreachable(tokenizer):
+        assert id not in tokenizer.encode_ordinary(tokenizer.decode([id], errors="replace"))
+    assert len(analyse.near_duplicates(tokenizer)) > 10_000

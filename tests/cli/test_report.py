@@ -1,0 +1,62 @@
+"""merganser report: what it takes, and what it says."""
+
+import json
+from pathlib import Path
+
+import merganser
+import pytest
+from merganser.cli import main
+
+TEXT = "The cat sat on the mat. Did the dog see it? The other cat did!\n\n" * 40
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "b.txt").write_text(TEXT.upper())
+    merganser.train([TEXT], 280).save("t.merganser")
+    merganser.count([TEXT]).save("b.counts")
+    return tmp_path
+
+
+def test_corpus_and_tokenizer_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "own.txt").write_text("English\tYes.\nGerman\tJa.\n")
+    more = ("--domain", "LOUD=b.txt", "--sentences", "own.txt", "--token", " cat", "--out", "out", "--json")
+    assert main(["report", "a.txt", "t.merganser", "--vocab-size", "270", *more]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["report"] == "out/index.html"
+    assert told["seconds"] > 0
+    table = {row["domain"]: row for row in json.loads(Path("out/tables/domains.json").read_text("utf-8"))}
+    expected = 100 * len(merganser.load("t.merganser").encode(TEXT.upper())) / len(TEXT)
+    assert table["LOUD"]["t.merganser"] == expected
+    assert set(table["LOUD"]) == {"domain", "trained here", "t.merganser"}
+    parity = json.loads(Path("out/tables/parity.json").read_text("utf-8"))
+    assert [row["language"] for row in parity] == ["English", "German"]
+    assert "Family tree of ·cat" in Path("out/tables/family-tree.md").read_text("utf-8")
+
+
+def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "t.merganser", "--held-out", "a.txt"]) == 0
+    assert capsys.readouterr().out.startswith("merganser-out/report/index.html (")
+    table = json.loads(Path("merganser-out/report/tables/comparison.json").read_text("utf-8"))
+    figures = {row["measure"]: row["t.merganser"] for row in table}
+    assert figures["tokens per word"] == len(merganser.load("t.merganser").encode(TEXT)) / len(TEXT.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.txt"], 1, "no file or folder nowhere.txt"),
+        (["t.merganser", "--vocab-size", "300"], 2, "--vocab-size goes with a corpus"),
+        (["a.txt", "--domain", "b.txt"], 2, "--domain is NAME=FILE"),
+        (["a.txt", "--sentences", "nowhere"], 1, "cannot read nowhere"),
+        (["b.counts"], 1, "b.counts holds counts"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", *arguments, "--out", "out"]) == code
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()

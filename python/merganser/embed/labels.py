@@ -1,6 +1,6 @@
 """Labels: words beside their points, none on another; those that find no room stay away.
 
-Greedy: the important labels come first, and each takes the first of eight places around its point that is
+Greedy: the important labels come first, and each takes the first of twelve places around its point that is
 free. A grid of cells keeps that quick: a label looks only at what is near it.
 """
 
@@ -35,21 +35,21 @@ def place(
 ) -> list[Label]:
     """Labels for those points that have room for one, the first points before the others.
 
-    points: in the units of the picture, whose width and height are `size`. Each point takes a circle that no
-        label covers.
+    points: in the units of the picture, whose width and height are `size`. Each point takes a square that no
+        label of a later point covers.
 
     >>> [label.text for label in place([(50, 50), (50, 50.5)], ["one", "two"], size=(100, 100))]
     ['one', 'two']
     """
     taken: dict[tuple[int, int], list[Box]] = defaultdict(list)
     labelled = points[: len(texts)]
-    for x, y in labelled:
-        _take(taken, (x - radius, y - radius, x + radius, y + radius))
     labels = []
     for nth, ((x, y), text) in enumerate(zip(labelled, texts, strict=True)):
+        # An important label may cover a point that comes later, but never the other way round.
+        _take(taken, (x - radius, y - radius, x + radius, y + radius))
         width, height = len(text) * font * _CHARACTER, font * 1.15
         for across, down in _PLACES:
-            middle = x + across * (width / 2 + radius + 1), y + down * (height / 2 + radius)
+            middle = x + across * (width / 2 + radius + 1), y + down * (height / 2 + radius + 1)
             box = (
                 middle[0] - width / 2,
                 middle[1] - height / 2,
@@ -64,8 +64,9 @@ def place(
     return labels
 
 
-#: Right, left, above, below, and the corners.
-_PLACES = ((1, 0), (-1, 0), (0, -1), (0, 1), (0.8, -0.8), (0.8, 0.8), (-0.8, -0.8), (-0.8, 0.8))
+#: Right, left, above, below, the corners, and further out there.
+_NEAR = ((1, 0), (-1, 0), (0, -1), (0, 1), (0.8, -1), (0.8, 1), (-0.8, -1), (-0.8, 1))
+_PLACES = (*_NEAR, *((across * 1.1, down * 1.9) for across, down in _NEAR[4:]))
 
 
 def _cells(box: Box) -> Iterator[tuple[int, int]]:

@@ -31,19 +31,21 @@ def similarities(before: Row, after: Row) -> Spec:
         step = (counts["to"] - counts["from"]) / len(counts["pairs"])
         for nth, count in enumerate(counts["pairs"]):
             start = counts["from"] + nth * step
+            if not count:
+                continue
             values.append({"when": name, "from": start, "to": start + step, "share": count / total})
     order = ["before training", "after training"]
-    used = [value["from"] for value in values if value["share"]] or [0.0]
+    lowest = min((value["from"] for value in values if value["share"] > 1e-4), default=0.0)
     return {
         "data": {"values": values},
         "height": 260,
-        "mark": {"type": "bar", "opacity": 0.6, "tooltip": True, "binSpacing": 0},
+        "mark": {"type": "rect", "opacity": 0.6, "tooltip": True, "clip": True},
         "encoding": {
             "x": {
                 "field": "from",
                 "type": "quantitative",
-                "bin": {"binned": True, "step": step},
-                "scale": {"domain": [max(-1, min(used) - 0.05), 1], "nice": False},
+                "scale": {"domain": [np.floor(lowest * 10) / 10, 1], "nice": False},
+                "axis": {"tickCount": 8, "format": ".1f", "grid": False},
                 "title": "cosine of two tokens' vectors",
             },
             "x2": {"field": "to"},
@@ -52,8 +54,9 @@ def similarities(before: Row, after: Row) -> Spec:
                 "type": "quantitative",
                 "stack": None,
                 "title": "share of pairs",
-                "axis": {"format": "%"},
+                "axis": {"format": "%", "tickCount": 6},
             },
+            "y2": {"datum": 0},
             "color": {
                 "field": "when",
                 "type": "nominal",
@@ -238,6 +241,7 @@ def dimensions(rows: Sequence[Row]) -> Spec:
         "type": "quantitative",
         "scale": {"type": "log", "nice": False, "padding": 12},
         "axis": {"values": [row["dimension"] for row in rows], "format": "d", "grid": False},
+        "title": "dimensions",
     }
 
     def line(field: str, title: str, colour: str, format: str) -> Spec:
@@ -248,14 +252,20 @@ def dimensions(rows: Sequence[Row]) -> Spec:
             "scale": {"zero": False, "padding": 14},
             "axis": {"titleColor": colour, "grid": colour == BLUE, "format": format, "tickCount": 5},
         }
+        ends = {"y": {**y, "field": f"{field}_least"}, "y2": {"field": f"{field}_most"}}
         return {
-            "mark": {"type": "line", "point": {"color": colour}, "color": colour, "tooltip": True},
-            "encoding": {"y": y},
+            "layer": [
+                {
+                    "mark": {"type": "line", "point": {"color": colour}, "color": colour, "tooltip": True},
+                    "encoding": {"y": y},
+                },
+                {"mark": {"type": "rule", "color": colour, "opacity": 0.5}, "encoding": ends},
+            ]
         }
 
-    layers = [line("rank", "mean place of held-out neighbours (less is better)", BLUE, ".1%")]
+    layers = [line("rank", "mean place of held-out neighbours (less is better)", BLUE, ".2%")]
     if all(row["margin"] is not None for row in rows):
-        layers.append(line("margin", "margin between groups of words (more is better)", ORANGE, ".2f"))
+        layers.append(line("margin", "margin between groups of words (more is better)", ORANGE, ".3f"))
     return {
         "data": {"values": list(rows)},
         "height": 300,
@@ -285,7 +295,7 @@ def objectives(rows: Sequence[Row]) -> Spec:
         "type": "quantitative",
         "title": "mean place of held-out neighbours (less is better)",
         "scale": {"zero": False, "padding": 24},
-        "axis": {"format": ".1%", "tickCount": 6},
+        "axis": {"format": ".2%", "tickCount": 6},
     }
 
     def texts(left: bool) -> Spec:

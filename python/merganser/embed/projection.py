@@ -33,10 +33,10 @@ def project(vectors: "NDArray[np.float32]", seed: int = 1) -> "NDArray[np.float6
 
 
 def fitted(
-    plane: "NDArray[np.float64]", size: tuple[float, float], margin: float = 40
+    plane: "NDArray[np.float64]", size: tuple[float, float], margin: tuple[float, float] = (36, 14)
 ) -> "NDArray[np.float64]":
     """The points in the units of a picture of this size, with a margin for labels."""
     low, high = plane.min(axis=0), plane.max(axis=0)
-    room = np.array(size) - 2 * margin
-    points: NDArray[np.float64] = margin + (plane - low) / np.maximum(high - low, 1e-9) * room
+    room = np.array(size) - 2 * np.array(margin)
+    points: NDArray[np.float64] = np.array(margin) + (plane - low) / np.maximum(high - low, 1e-9) * room
     return points

@@ -7,7 +7,7 @@ where that was deleted, the two sections that need it are left out. Takes some 2
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from merganser.embed.folder import load, load_text
 from merganser.embed.groups import Lists
 from merganser.embed.projection import project
 from merganser.embed.settings import Settings
+from merganser.embed.spread import unit
 from merganser.embed.text import Text
 from merganser.errors import EmbeddingsError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: In the plane: t-SNE of so many takes less than a minute.
 _POINTS = 2_000
@@ -92,9 +96,9 @@ def _similarities(embeddings: Embeddings) -> Section | None:
         for name, counts in (("before training", before), ("after training", after))
     )
     text = (
-        "Before training every vector points anywhere, and the cosine of two is near 0. Training gives all of "
-        "them something in common, which moves the whole hill to the right, and draws what is related "
-        "together, which makes it wide: meaning is in the differences."
+        "Before training every vector points anywhere, and the cosine of two is near 0. Training gives all "
+        "of them something in common, which moves the hill to the right, and draws what is related together, "
+        "which makes it wide: meaning is in the differences."
     )
     table = Table(("", "mean cosine", "5% are below", "half are below", "95% are below"), rows)
     return Section(
@@ -176,7 +180,7 @@ def _planes(embeddings: Embeddings, lists: Lists) -> list[Section | None]:
     words = [embeddings.label(row) for row in rows]
     counts = [int(embeddings.counts[row]) for row in rows]
     groups = [group_of.get(row) for row in rows]
-    # Those of the groups first; then frequent ones, but not the commonest, which only hold sentences together.
+    # Those of the groups first; then frequent ones, but the commonest last: they only hold sentences up.
     ordinary = sorted(range(len(group_of), len(rows)), key=lambda nth: (nth < len(group_of) + 80, nth))
     by_frequency = sorted(range(len(rows)), key=lambda nth: -counts[nth])
     table = Table(
@@ -219,8 +223,9 @@ def _dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: L
     )
     about = (
         "The same training with more and fewer numbers in a vector. A tenth of the text is held out; for its "
-        "pairs, the place of the right token among all is told as a share of the vocabulary, 50% being chance. "
-        "The margin is by how much words of a group are more alike than words of different groups."
+        "pairs, the place of the right token is the share of tokens held for likelier there: 50% is chance. "
+        "The margin is by how much words of a group are more alike than words of different groups. Means over "
+        f"{study.SEEDS} seeds, with the least and the most: differences within these mean nothing."
     )
     return Section("dimensions", "How many dimensions it takes", about, table, pictures.dimensions(rows))
 
@@ -270,10 +275,11 @@ def _objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: L
             for r in rows
         ),
     )
+    size = min(len(text.ids), study.SOFTMAX_SIZE)
     about = (
-        f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are frequent "
-        "enough to take part here, negative sampling with a few. At each point: millions of multiplications for "
-        f"a batch of {settings.batch_size:,} tokens. All on the same {min(len(text.ids), study.SOFTMAX_SIZE):,} tokens."
+        f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are "
+        "frequent enough to take part here, negative sampling with a few. At each point: millions of multiplications "
+        f"for a batch of {settings.batch_size:,} tokens. All on the same {size:,} tokens."
     )
     return Section(
         "objectives", "Why negatives: the full softmax, and a few", about, table, pictures.objectives(rows)
@@ -298,18 +304,31 @@ def _ambiguous(embeddings: Embeddings, text: Text, lists: Lists) -> list[Section
 
 
 def contexts(embeddings: Embeddings, text: Text, word: str, n: int) -> list[str]:
-    """Places where a word stands, spread over the text."""
+    """Places where a word stands, in company as different as there is."""
     found = embeddings.find(word)
     if found is None or len(found.rows) > 1:
         return []
     places = np.flatnonzero(text.ids == embeddings.ids[found.rows[0]])
-    chosen = (
-        places[np.linspace(0, len(places) - 1, min(n, len(places))).astype(int)] if len(places) else places
-    )
-    parts = (text.ids[max(place - _CONTEXT, 0) : place + _CONTEXT + 1].tolist() for place in chosen.tolist())
-    return [
-        " ".join(embeddings.tokenizer.decode_bytes(part).decode("utf-8", "replace").split()) for part in parts
-    ]
+    around = [text.ids[max(place - _CONTEXT, 0) : place + _CONTEXT + 1] for place in places.tolist()]
+    chosen = _far_apart(np.array([_mean(embeddings, part) for part in around]), n) if around else []
+    decode = embeddings.tokenizer.decode_bytes
+    return [" ".join(decode(around[nth]).decode("utf-8", "replace").split()) for nth in chosen]
+
+
+def _mean(embeddings: Embeddings, ids: "NDArray[np.uint32]") -> "NDArray[np.float32]":
+    """What the tokens of a place have in common, beyond what all tokens have."""
+    rows = np.flatnonzero(np.isin(embeddings.ids, ids))
+    mean: NDArray[np.float32] = embeddings.unit[rows].mean(axis=0) - embeddings.unit.mean(axis=0)
+    return mean
+
+
+def _far_apart(vectors: "NDArray[np.float32]", n: int) -> list[int]:
+    """Rows that are unlike each other: the first, then always the one that is farthest from those before."""
+    rows = unit(vectors)
+    chosen = [0]
+    while len(chosen) < min(n, len(rows)):
+        chosen.append(int(np.argmin((rows @ rows[chosen].T).max(axis=1))))
+    return sorted(chosen)
 
 
 def _judged(embeddings: Embeddings, lists: Lists) -> Section | None:
@@ -346,9 +365,9 @@ def _judged(embeddings: Embeddings, lists: Lists) -> Section | None:
     if not rows:
         return None
     about = (
-        "Lists of our own, and those of others where an installed gensim has them. Few words of a small corpus "
-        "are on the latter, so look at what is covered before believing a figure. One-hot vectors, which are what "
-        "there is before anything is learned, hold every two words for equally different."
+        "Lists of our own, and those of others where an installed gensim has them. Few words of a small "
+        "corpus are on the latter, so look at what is covered before believing a figure. One-hot vectors, "
+        "which are what there is before anything is learned, hold every two words for equally different."
     )
     table = Table(("what", "measure", "figure", "covered"), tuple(rows))
     return Section("judged", "How much meaning there is", about, table, figures_first=True)

@@ -3,14 +3,15 @@
 Costs about as much as ten trainings on the first `SIZE` tokens of the text. Quality is told in two ways:
 
 - the margin between our groups of words, where the text has them;
-- how well held-out neighbours are foretold. A part of the text is never trained on. For its pairs, all tokens
-  are put in order of how likely the model takes them beside the neighbour, and the figure is the mean place
-  of the right one, as a share of the vocabulary: 0 is always first, 0.5 is chance.
+- the mean place of held-out neighbours: every tenth block of the text is never trained on, and for its pairs,
+  all tokens are put in order of how much likelier than usual the model takes them beside the neighbour. The
+  place is the share of tokens of the text before the right one: 0 is always first, 0.5 is chance.
 """
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,15 +30,16 @@ if TYPE_CHECKING:
 
 #: Of the text, for one training.
 SIZE = 300_000
-#: What is held out.
-SHARE = 0.1
+#: Every tenth block of the text is held out.
+_BLOCK, _EVERY = 500, 10
 DIMENSIONS = (10, 25, 50, 100, 200)
 NEGATIVES = (5, 10, 20)
-#: The full softmax costs as much as the vocabulary is large, so here only tokens seen so often take part, the
-#: text is shorter, and the epochs are fewer; the same for all that it is compared with.
+#: The full softmax costs as much as the vocabulary is large, so here only tokens seen so often take part, and
+#: the text is shorter; the same for all that it is compared with.
 SOFTMAX_MIN_COUNT = 20
-SOFTMAX_SIZE = 60_000
-SOFTMAX_EPOCHS = 5
+SOFTMAX_SIZE = 100_000
+#: Of a training are taken the means over so many seeds.
+SEEDS = 3
 _PAIRS = 20_000
 
 
@@ -46,7 +48,7 @@ class Outcome:
     """What a training came to."""
 
     seconds: float
-    #: The mean place of held-out neighbours, as a share of the vocabulary.
+    #: The mean place of held-out neighbours.
     rank: float
     #: Between the groups of words; None where the text lacks them.
     margin: float | None
@@ -69,8 +71,8 @@ def lists_for(embeddings: Embeddings) -> groups.Lists:
 
 def tried(text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups) -> Outcome:
     """Trains on nine tenths of a text, and measures on the rest."""
-    cut = int(len(text.ids) * (1 - SHARE))
-    trainer = trainer_of(text.first(cut), settings)
+    kept, held_out = parted(text)
+    trainer = trainer_of(kept, settings)
     start = time.perf_counter()
     _, _, pairs, _ = trainer.advance(trainer.batches)
     seconds = time.perf_counter() - start
@@ -81,49 +83,68 @@ def tried(text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Gr
         margin = separation(made, words).margin
     except EmbeddingsError:
         margin = None
-    rank = held_out_rank(trainer, settings, text.after(cut))
+    rank = held_out_rank(trainer, settings, held_out)
     return Outcome(seconds, rank, margin, pairs, len(made))
 
 
+def parted(text: Text) -> tuple[Text, Text]:
+    """The text without every tenth block, and these blocks; no pair spans two of either."""
+    cuts = np.arange(0, len(text.ids), _BLOCK)
+    bounds = np.unique(np.concatenate([cuts, text.ends])).tolist()
+    kept: list[tuple[int, int]] = []
+    held_out: list[tuple[int, int]] = []
+    for first, last in pairwise(bounds):
+        (held_out if first // _BLOCK % _EVERY == _EVERY - 1 else kept).append((first, last))
+    if not held_out:
+        raise EmbeddingsError("the text is too short to hold a part of it out")
+    return _joined(text, kept), _joined(text, held_out)
+
+
+def _joined(text: Text, spans: list[tuple[int, int]]) -> Text:
+    ids = np.concatenate([text.ids[first:last] for first, last in spans])
+    return Text(ids, np.cumsum([last - first for first, last in spans], dtype=np.int64))
+
+
 def held_out_rank(trainer: Trainer, settings: Settings, held_out: Text) -> float:
-    """The mean place of the right token among all, beside neighbours that were never trained on."""
-    ids = trainer.ids
-    row_of = np.full(int(max(ids.max(), held_out.ids.max())) + 1, -1, np.int64)
-    row_of[ids] = np.arange(len(ids))
-    centres, neighbours = _pairs(held_out, row_of, settings.window_size)
-    vectors = trainer.vectors().reshape(len(ids), -1)
-    outputs = trainer.outputs().reshape(len(ids), -1)
-    # With negatives, a score says how much likelier than noise a token is; the softmax says how likely.
-    noise = settings.noise_power * np.log(trainer.counts.astype(np.float64))
-    prior = np.zeros(len(ids)) if settings.objective == "softmax" else noise
+    """How often a token of the text, drawn at random, is held for likelier than the right one, beside
+    neighbours that were never trained on."""
+    counts = trainer.counts.astype(np.float64)
+    share = settings.subsample * counts.sum() / counts
+    keep = np.minimum(np.sqrt(share) + share, 1.0) if settings.subsample else np.ones(len(counts))
+    centres, neighbours = _pairs(trainer.ids, keep, held_out, settings.window_size)
+    vectors = trainer.vectors().reshape(len(counts), -1)
+    outputs = trainer.outputs().reshape(len(counts), -1)
+    # A score is to say how much likelier a token is here than anywhere. The softmax says how likely it is
+    # here, negatives how much likelier than noise; and both see the text as subsampling leaves it.
+    anywhere = counts * keep / (counts * keep).sum()
+    noise = 0.0 if settings.objective == "softmax" else settings.noise_power * np.log(counts)
     places = 0.0
     for start in range(0, len(centres), 1024):
         part = slice(start, start + 1024)
-        scores = vectors[neighbours[part]] @ outputs.T + prior
+        scores = vectors[neighbours[part]] @ outputs.T + noise - np.log(anywhere)
         right = scores[np.arange(len(scores)), centres[part]][:, None]
-        places += float((scores > right).sum())
-    return places / max(len(centres), 1) / max(len(ids) - 1, 1)
+        places += float(((scores > right) @ anywhere + (scores == right) @ anywhere / 2).sum())
+    return places / max(len(centres), 1)
 
 
 def _pairs(
-    text: Text, row_of: "NDArray[np.int64]", window: int
+    ids: "NDArray[np.uint32]", keep: "NDArray[np.float64]", text: Text, window: int
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Pairs of the held-out text, a fixed sample where there are many; frequent tokens would drown others, so
-    each pair is kept with a chance that falls with the count of its token."""
+    """Pairs of the held-out text, subsampled as in training; a fixed sample where there are many."""
     chance = np.random.default_rng(0)
+    row_of = np.full(int(max(ids.max(), text.ids.max())) + 1, -1, np.int64)
+    row_of[ids] = np.arange(len(ids))
     centres, neighbours = [], []
     for document in text.documents():
         rows = row_of[document]
         rows = rows[rows >= 0]
+        rows = rows[chance.random(len(rows)) < keep[rows]]
         for distance in range(1, min(window, len(rows) - 1) + 1):
             centres += [rows[distance:], rows[:-distance]]
             neighbours += [rows[:-distance], rows[distance:]]
     if not centres:
         raise EmbeddingsError("the text is too short to hold a part of it out")
     left, right = np.concatenate(centres), np.concatenate(neighbours)
-    counts = np.bincount(left, minlength=int(left.max()) + 1)
-    kept = chance.random(len(left)) < 1 / np.sqrt(counts[left])
-    left, right = left[kept], right[kept]
     if len(left) > _PAIRS:
         drawn = chance.choice(len(left), _PAIRS, replace=False)
         left, right = left[drawn], right[drawn]
@@ -136,8 +157,8 @@ def dimensions(
     """Quality against the number of dimensions."""
     rows = []
     for dimension in DIMENSIONS:
-        outcome = tried(text.first(SIZE), replace(settings, embedding_dim=dimension), tokenizer, words)
-        rows.append({"dimension": dimension, **vars(outcome)})
+        way = replace(settings, embedding_dim=dimension)
+        rows.append({"dimension": dimension, **_seeds(text.first(SIZE), way, tokenizer, words)})
     return rows
 
 
@@ -145,11 +166,7 @@ def objectives(
     text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups
 ) -> list[dict[str, Any]]:
     """The full softmax against a few negatives: time, quality, and multiplications for a batch."""
-    small = replace(
-        settings,
-        min_count=max(settings.min_count, SOFTMAX_MIN_COUNT),
-        epochs=min(settings.epochs, SOFTMAX_EPOCHS),
-    )
+    small = replace(settings, min_count=max(settings.min_count, SOFTMAX_MIN_COUNT))
     ways: Sequence[tuple[str, Settings]] = [
         ("full softmax", replace(small, objective="softmax")),
         *(
@@ -162,7 +179,7 @@ def objectives(
     for name, way in ways:
         outcome = tried(text.first(SOFTMAX_SIZE), way, tokenizer, words)
         targets = outcome.vocabulary if way.objective == "softmax" else way.num_negative_samples + 1
-        tokens = int(min(len(text.ids), SOFTMAX_SIZE) * (1 - SHARE)) * way.epochs
+        tokens = int(min(len(text.ids), SOFTMAX_SIZE) * (1 - 1 / _EVERY)) * way.epochs
         in_batch = outcome.pairs * way.batch_size / tokens
         rows.append(
             {
@@ -174,3 +191,18 @@ def objectives(
             }
         )
     return rows
+
+
+def _seeds(text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups) -> dict[str, Any]:
+    """The means over several seeds, with the least and the most."""
+    outcomes = [
+        vars(tried(text, replace(settings, seed=settings.seed + nth), tokenizer, words))
+        for nth in range(SEEDS)
+    ]
+    row: dict[str, Any] = {}
+    for name in ("seconds", "rank", "margin"):
+        values = [outcome[name] for outcome in outcomes]
+        known = None not in values
+        row[name] = float(np.mean(values)) if known else None
+        row[f"{name}_least"], row[f"{name}_most"] = (min(values), max(values)) if known else (None, None)
+    return row

@@ -55,11 +55,6 @@ class Text:
         ends = self.ends[self.ends < tokens]
         return Text(self.ids[:tokens], np.append(ends, np.int64(tokens)))
 
-    def after(self, tokens: int) -> "Text":
-        """What `first` leaves."""
-        ends = self.ends[self.ends > tokens] - tokens
-        return Text(self.ids[tokens:], ends)
-
     def documents(self) -> "Iterator[NDArray[np.uint32]]":
         start = 0
         for end in self.ends.tolist():

@@ -224,8 +224,8 @@ def _dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: L
     about = (
         "The same training with more and fewer numbers in a vector. A tenth of the text is held out; for its "
         "pairs, the place of the right token is the share of tokens held for likelier there: 50% is chance. "
-        "The margin is by how much words of a group are more alike than words of different groups. Means over "
-        f"{study.SEEDS} seeds, with the least and the most: differences within these mean nothing."
+        "The margin is by how much words of a group are more alike than words of different groups. Means "
+        f"over {study.SEEDS} seeds, with the least and the most: differences within these mean nothing."
     )
     return Section("dimensions", "How many dimensions it takes", about, table, pictures.dimensions(rows))
 
@@ -278,8 +278,8 @@ def _objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: L
     size = min(len(text.ids), study.SOFTMAX_SIZE)
     about = (
         f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are "
-        "frequent enough to take part here, negative sampling with a few. At each point: millions of multiplications "
-        f"for a batch of {settings.batch_size:,} tokens. All on the same {size:,} tokens."
+        "frequent enough to take part here, negative sampling with a few. At each point: millions of "
+        f"multiplications for a batch of {settings.batch_size:,} tokens. All on the same {size:,} tokens."
     )
     return Section(
         "objectives", "Why negatives: the full softmax, and a few", about, table, pictures.objectives(rows)

@@ -95,7 +95,11 @@ def _of_tokens(tokens: Tokens, tokenizer: Tokenizer) -> Text:
         raise EmbeddingsError(
             f"{tokens.path} was made with another tokenizer, so its ids mean other tokens; give that one"
         )
-    documents = [np.array(document, np.uint32) for document in tokens.documents()]
+    documents: list[NDArray[np.uint32]] = []
+    for shard in tokens.shards:
+        # A file of another program does not say where documents end: it is taken as one.
+        parts = [shard.ids()] if shard.documents is None else shard.each_document()
+        documents += [np.array(part, np.uint32) for part in parts]
     lengths = [len(document) for document in documents]
     ids = np.concatenate(documents) if documents else np.zeros(0, np.uint32)
     check_ids(ids, tokenizer, str(tokens.path))

@@ -1,0 +1,173 @@
+"""merganser embed and the report about what it made."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora import CORPORA
+from merganser import embed, named
+from merganser.cli import main
+from merganser.embed import projection, safetensors
+
+TEXT = "the black cat sat on the mat\nthe black dog sat on the rug\na king rules\na queen rules\n" * 60
+CHARTS = (
+    *("similarities", "heat_map", "plane_groups", "plane_frequency", "dimensions", "progress"),
+    "objectives",
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    Path("a.txt").write_text(TEXT, "utf-8")
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["embed", *arguments, "--json"]) == 0, capsys.readouterr().err
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_it_says_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["embed", "a.txt", "--epochs", "3", "--out", "made"]) == 0
+    out = capsys.readouterr().out
+    for part in ("epoch  3/3", "loss", "tokens/s", "pairs/s", "s left", "device", "per epoch", "peak memory"):
+        assert part in out
+    made = embed.load("made")
+    assert made.dimension == 100
+    assert made.training["settings"]["num_negative_samples"] == 10
+
+
+def test_defaults_and_presets(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("embedding_dim", "batch_size", "num_negative_samples", "window_size", "epochs", "learning_rate")
+    for given, expected in (
+        ([], (100, 512, 10, 5, 10, 0.025)),
+        (["--preset", "fast"], (100, 2048, 5, 3, 10, 0.025)),
+        (["--preset", "balanced"], (100, 512, 10, 5, 10, 0.025)),
+        (["--preset", "best"], (100, 512, 20, 7, 15, 0.025)),
+        (["--preset", "best", "--window-size", "4", "--epochs", "2"], (100, 512, 20, 4, 2, 0.025)),
+    ):
+        told(capsys, "--dataset", "a.txt", "--out", "made", *given)
+        settings = embed.load("made").training["settings"]
+        assert tuple(settings[name] for name in names) == expected
+
+
+def test_help_says_what_a_batch_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["embed", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "How many tokens of text a thread takes at a time, with one learning rate." in text
+
+
+def test_a_tokenizer_that_is_given_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "a.txt", "--vocab-size", "280", "--out", "tokenizer"]) == 0
+    capsys.readouterr()
+    assert told(capsys, "a.txt", "--tokenizer", "tokenizer", "--epochs", "1")["vocab_size"] == 280
+
+
+def test_exports_and_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pairs.tsv").write_text("cat\tdog\t9\ncat\tking\t1\ncat\tzebu\t5\n")
+    formats = [word for name in ("word2vec", "word2vec-bin", "tsv") for word in ("--export", name)]
+    result = told(capsys, "a.txt", "--out", "made", "--evaluate", "pairs.tsv", *formats)
+    assert result["evaluation"]["pairs.tsv"]["covered"] == 2
+    for name in ("vectors.txt", "vectors.bin", "vectors.tsv", "metadata.tsv", "embeddings.safetensors"):
+        assert str(Path("made", name)) in result["files"]
+    assert not list(Path("made").glob("checkpoint*"))
+
+
+def test_without_a_network_python_itself_is_the_corpus(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named, "python_stdlib", lambda: [Path("a.txt").absolute()])
+    assert main(["embed", "--epochs", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["corpus"] == "python-stdlib"
+    assert "frankenstein cannot be had, so python-stdlib is taken in its place" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.txt", "--dataset", "a.txt"], "name the corpus once"),
+        (["empty.txt"], "no text"),
+        (["none.txt"], "none.txt"),
+        (["a.txt", "--learning-rate", "nan"], "learning_rate is a number"),
+        (["a.txt", "--window-size", "0"], "window_size"),
+        (["a.txt", "--evaluate", "none.tsv"], "cannot read none.tsv"),
+        (["-"], "standard input can be read only once"),
+    ],
+)
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    Path("empty.txt").write_text("")
+    assert main(["embed", *arguments]) in (1, 2)
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_the_novel_takes_little_memory_and_a_report_draws_everything(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("sklearn")
+    novel = CORPORA / "frankenstein_raw.txt"
+    if not novel.exists():
+        pytest.skip(f"{novel} is not on this machine")
+    command = [sys.executable, "-W", "error", "-m", "merganser", "embed", f"frankenstein={novel}"]
+    command += ["--out", "made", "--epochs", "4", "--min-count", "20", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["peak_memory_mb"] < 500
+    monkeypatch.setattr("merganser.embed.study.SEEDS", 1)
+    monkeypatch.setattr("merganser.embed.study.SOFTMAX_SIZE", 20_000)
+    monkeypatch.setattr("merganser.embed.study.DIMENSIONS", (10, 25))
+    assert main(["report", "made", "--out", "report", "--json"]) == 0, capsys.readouterr().err
+    for name in CHARTS:
+        for kind in ("png", "svg"):
+            assert Path("report/charts", f"{name}.{kind}").stat().st_size > 2000
+    page = Path("report/index.html").read_text("utf-8")
+    assert "What the embeddings know" in page
+    neighbours = json.loads(Path("report/tables/neighbours.json").read_text("utf-8"))
+    assert len(neighbours) >= 8
+    assert {"light", "nature", "left"} == {
+        row["word"] for row in json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
+    }
+    assert main(["report", "made", "a.txt"]) == 2
+    assert "name it alone" in capsys.readouterr().err
+
+
+def test_a_report_of_a_small_text_leaves_out_what_cannot_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("sklearn")
+    told(capsys, "a.txt", "--out", "made", "--epochs", "1")
+    Path("made/text.safetensors").unlink()
+    assert main(["report", "made", "--out", "report"]) == 0, capsys.readouterr().err
+    assert Path("report/charts/similarities.png").exists()
+    assert not Path("report/charts/dimensions.png").exists()
+
+
+def test_the_plane_keeps_neighbours_together() -> None:
+    pytest.importorskip("sklearn")
+    chance = np.random.default_rng(1)
+    centres = chance.normal(size=(4, 20)) * 5
+    vectors = np.repeat(centres, 30, axis=0) + chance.normal(size=(120, 20))
+    plane = projection.project(vectors.astype(np.float32))
+    group = np.repeat(np.arange(4), 30)
+    nearest = np.linalg.norm(plane[:, None] - plane[None], axis=2)
+    np.fill_diagonal(nearest, np.inf)
+    assert (group[nearest.argmin(axis=1)] == group).mean() > 0.95
+
+
+def test_metadata_hold_only_data(capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, "a.txt", "--out", "made", "--epochs", "1")
+    arrays, _ = safetensors.read("made/embeddings.safetensors")
+    assert {name: str(array.dtype) for name, array in arrays.items()} == {
+        "vectors": "float32",
+        "ids": "uint32",
+        "counts": "uint64",
+    }

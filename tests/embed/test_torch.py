@@ -1,0 +1,109 @@
+"""The torch backend: the same objective, on the processor."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import merganser
+import numpy as np
+import pytest
+from merganser import SettingsError, embed
+from merganser.embed.text import Text, read
+from merganser.embed.training import Interval, trainer_of
+
+torch = pytest.importorskip("torch")
+
+from merganser.embed.torch import TorchTrainer, choose_device  # noqa: E402
+
+TEXTS = ["the black cat sat on the mat", "the black dog sat on the rug", "a king rules", "a queen rules"] * 60
+SETTINGS = embed.Settings(
+    embedding_dim=12, epochs=30, subsample=0, batch_size=64, min_count=2, learning_rate=0.05
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> merganser.Tokenizer:
+    torch.set_num_threads(1)
+    return merganser.train(TEXTS, 291)
+
+
+@pytest.mark.parametrize("objective", ["negatives", "shared", "softmax"])
+def test_it_learns_what_the_core_learns(
+    tokenizer: merganser.Tokenizer, objective: embed.settings.Objective
+) -> None:
+    told: list[Interval] = []
+    settings = replace(SETTINGS, objective=objective)
+    made = embed.train(
+        TEXTS,
+        tokenizer,
+        settings,
+        backend="torch",
+        device="cpu",
+        on_interval=lambda row, left: told.append(row),
+    )
+    assert made.training["device"] == "cpu, torch"
+    assert told[-1].loss < 0.9 * told[0].loss
+    assert made.similarity("cat", "dog") > made.similarity("cat", "rules") + 0.2
+    core = embed.train(TEXTS, tokenizer, settings)
+    assert made.ids.tolist() == core.ids.tolist()
+    assert made.counts.tolist() == core.counts.tolist()
+
+
+@pytest.mark.parametrize("objective", ["negatives", "softmax"])
+def test_steps_are_the_gradient_of_the_loss(tokenizer: merganser.Tokenizer, objective: str) -> None:
+    """One step against autograd, for pairs with the same negatives."""
+    text = Text(np.array([97, 98, 97, 99, 98, 99], np.uint32), np.array([6]))
+    settings = replace(SETTINGS, objective=objective, min_count=1, num_negative_samples=3, embedding_dim=4)  # type: ignore[arg-type]
+    trainer = TorchTrainer(text, settings, "cpu")
+    chance = torch.Generator().manual_seed(5)
+    trainer._output += torch.randn(trainer._output.shape, generator=chance)
+    before = [trainer._input.clone().requires_grad_(), trainer._output.clone().requires_grad_()]
+    neighbours, centres = np.array([0, 1, 1, 2]), np.array([1, 0, 2, 0])
+    drawn = np.searchsorted(trainer._noise, np.random.default_rng(3).random((4, 3)))
+    scores = before[0][neighbours]
+    if objective == "softmax":
+        loss = torch.nn.functional.cross_entropy(scores @ before[1].T, torch.tensor(centres), reduction="sum")
+    else:
+        right = (scores * before[1][centres]).sum(1)
+        wrong = torch.einsum("pd,pkd->pk", scores, before[1][drawn])
+        counts = torch.tensor(drawn != centres[:, None])
+        loss = -torch.nn.functional.logsigmoid(right).sum()
+        loss = loss - (torch.nn.functional.logsigmoid(-wrong) * counts).sum()
+    loss.backward()
+    told = trainer._step(neighbours, centres, np.random.default_rng(3))
+    assert float(told) == pytest.approx(float(loss.detach()), rel=1e-5)
+    for weights, old in zip((trainer._input, trainer._output), before, strict=True):
+        assert old.grad is not None
+        moved = (weights - old.detach()).numpy()
+        assert moved == pytest.approx(-settings.learning_rate * old.grad.numpy(), abs=1e-6)
+
+
+def test_pairs_are_those_of_the_core(tokenizer: merganser.Tokenizer) -> None:
+    """With a fixed window, nothing left out and one batch, there is nothing for chance to decide."""
+    text = read(TEXTS[:40], tokenizer, 1, None)
+    settings = replace(SETTINGS, dynamic_window=False, batch_size=10_000, epochs=1)
+    assert TorchTrainer(text, settings, "cpu").advance(1)[:3] == trainer_of(text, settings).advance(1)[:3]
+
+
+def test_it_goes_on_where_it_was(tokenizer: merganser.Tokenizer, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, epochs=3)
+    whole = embed.train(TEXTS, tokenizer, settings, backend="torch", device="cpu")
+
+    def stop(interval: Interval, left: float) -> None:
+        if interval.batches_done > 20:
+            raise KeyboardInterrupt
+
+    how = {"backend": "torch", "device": "cpu", "work_dir": tmp_path, "checkpoint_every": 1e-6}
+    with pytest.raises(KeyboardInterrupt):
+        embed.train(TEXTS, tokenizer, settings, on_interval=stop, **how)  # type: ignore[arg-type]
+    made = embed.train(TEXTS, tokenizer, settings, **how)  # type: ignore[arg-type]
+    assert made.vectors == pytest.approx(whole.vectors, abs=1e-5)
+
+
+def test_devices() -> None:
+    assert choose_device("cpu") == "cpu"
+    assert choose_device("auto") in ("mps", "cuda", "cpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(SettingsError, match="torch finds no cuda here"):
+            choose_device("cuda")
+    with pytest.raises(SettingsError, match="device auto, cpu, cuda or mps"):
+        embed.train(TEXTS, device="tpu")  # type: ignore[arg-type]

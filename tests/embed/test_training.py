@@ -1,0 +1,303 @@
+"""Training: meaning shows, the same comes out again, and nothing is lost that was done."""
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import merganser
+import numpy as np
+import pytest
+from corpora import CORPORA, corpus_text
+from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsError, embed
+from merganser.embed import checkpoint, evaluation, groups
+from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
+from merganser.embed.training import Interval, Work, train_on
+
+PAIRS = ["the black cat sat on the mat", "the black dog sat on the rug", "a king rules", "a queen rules"]
+TEXTS = PAIRS * 60
+SMALL = embed.Settings(embedding_dim=12, epochs=4, subsample=0, threads=1, batch_size=64, min_count=2)
+
+
+def tokenizer() -> merganser.Tokenizer:
+    return merganser.train(TEXTS, 291)
+
+
+@pytest.fixture(scope="module")
+def words() -> merganser.Tokenizer:
+    return tokenizer()
+
+
+def test_one_thread_and_one_seed_give_the_same_numbers(words: merganser.Tokenizer) -> None:
+    first = embed.train(TEXTS, words, SMALL)
+    assert np.array_equal(first.vectors, embed.train(TEXTS, words, SMALL).vectors)
+    assert not np.array_equal(first.vectors, embed.train(TEXTS, words, replace(SMALL, seed=2)).vectors)
+
+
+@pytest.mark.parametrize("objective", ["negatives", "shared", "softmax"])
+def test_the_loss_falls_and_words_of_the_same_company_come_together(
+    words: merganser.Tokenizer, objective: embed.settings.Objective
+) -> None:
+    told: list[Interval] = []
+    settings = replace(SMALL, objective=objective, epochs=40, learning_rate=0.05)
+    made = embed.train(TEXTS, words, settings, on_interval=lambda interval, left: told.append(interval))
+    assert told[-1].loss < 0.9 * told[0].loss
+    assert made.similarity("cat", "dog") > made.similarity("cat", "rules") + 0.2
+    assert sum(interval.tokens for interval in told) == made.training["tokens"] * settings.epochs
+    assert told[-1].batches_done == told[-1].batches
+    assert [row.epoch for row in told if row.mean_similarity is not None] == list(range(1, 41))
+
+
+def test_documents_have_no_neighbours_in_each_other(words: merganser.Tokenizer) -> None:
+    text = read(["king queen"] * 50, words, 1, None)
+    settings = replace(SMALL, window_size=5, dynamic_window=False, epochs=1, min_count=1)
+    apart = train_on(text, words, settings).training["pairs"]
+    sizes = np.diff(text.ends, prepend=0)
+    assert apart == sum(int(n) * (int(n) - 1) for n in sizes if n <= 6)
+    together = Text(text.ids, text.ends[-1:])
+    assert train_on(together, words, settings).training["pairs"] > apart
+
+
+def test_an_interrupted_training_ends_with_the_same_numbers(
+    words: merganser.Tokenizer, tmp_path: Path
+) -> None:
+    whole = embed.train(TEXTS, words, SMALL)
+
+    class Stop(Exception):
+        pass
+
+    for limit in (9, 30, 70):  # at three places, one after the other
+
+        def stop(interval: Interval, left: float, limit: int = limit) -> None:
+            if interval.batches_done >= limit:
+                raise Stop
+
+        with pytest.raises(Stop):
+            embed.train(TEXTS, words, SMALL, work_dir=tmp_path, checkpoint_every=1e-6, on_interval=stop)
+        found = checkpoint.FILE_NAME
+        assert (tmp_path / found).is_file()
+    made = embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
+    assert np.array_equal(made.vectors, whole.vectors)
+    assert made.training["history"][-1]["batches_done"] == whole.training["history"][-1]["batches_done"]
+    assert not list(tmp_path.iterdir()), "what was written down is removed at the end"
+
+
+def test_a_callback_that_stops_inside_of_an_interval_loses_nothing(
+    words: merganser.Tokenizer, tmp_path: Path
+) -> None:
+    settings = replace(SMALL, epochs=2000)
+    seen: list[int] = []
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "embed":
+            seen.append(done)
+            if done > 300:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed.train(TEXTS, words, settings, work_dir=tmp_path, checkpoint_every=1000, progress=stop)
+    text = read(TEXTS, words, 1, None)
+    identity = _identity(tmp_path)
+    state = checkpoint.read(tmp_path, identity)
+    assert state is not None
+    assert state.batches_done >= seen[-1] > 300
+    assert text.digest() == identity["text"]
+
+
+def _identity(folder: Path) -> dict[str, object]:
+    from merganser.embed import safetensors
+
+    facts = json.loads(safetensors.read(folder / checkpoint.FILE_NAME)[1]["merganser_checkpoint"])
+    identity: dict[str, object] = facts["identity"]
+    return identity
+
+
+def stopped(words: merganser.Tokenizer, folder: Path) -> Path:
+    """A checkpoint of a training that was stopped."""
+
+    def stop(interval: Interval, left: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed.train(TEXTS, words, SMALL, work_dir=folder, checkpoint_every=1e-6, on_interval=stop)
+    return folder / checkpoint.FILE_NAME
+
+
+def test_a_damaged_checkpoint_is_refused_wherever_it_is_damaged(
+    words: merganser.Tokenizer, tmp_path: Path
+) -> None:
+    file = stopped(words, tmp_path)
+    good = file.read_bytes()
+    places = [0, 3, 8, 20, len(good) // 2, len(good) - 1]
+    for bad in [*(good[:place] for place in places), *(_flipped(good, place) for place in places), b"", b"x"]:
+        file.write_bytes(bad)
+        with pytest.raises(CheckpointError, match=r"(damaged|another training).*--no-resume"):
+            embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
+    made = embed.train(TEXTS, words, SMALL, work_dir=tmp_path, resume=False)
+    assert len(made) > 10
+
+
+def _flipped(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :]
+
+
+def test_a_checkpoint_with_numbers_that_are_none_is_refused(
+    words: merganser.Tokenizer, tmp_path: Path
+) -> None:
+    stopped(words, tmp_path)
+    identity = _identity(tmp_path)
+    state = checkpoint.read(tmp_path, identity)
+    assert state is not None
+    checkpoint.write(tmp_path, identity, replace(state, vectors=np.full_like(state.vectors, np.nan)))
+    with pytest.raises(CheckpointError, match="not finite"):
+        embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda tokenizer: (TEXTS[1:], tokenizer, SMALL), "text"),
+        (lambda tokenizer: (TEXTS, tokenizer, replace(SMALL, window_size=2)), "window_size"),
+        (lambda tokenizer: (TEXTS, tokenizer, replace(SMALL, seed=7)), "seed"),
+        (lambda tokenizer: (TEXTS, merganser.train(TEXTS, 280), SMALL), "text"),
+    ],
+)
+def test_a_checkpoint_fits_no_other_training(
+    words: merganser.Tokenizer, tmp_path: Path, change: object, name: str
+) -> None:
+    stopped(words, tmp_path)
+    with pytest.raises(CheckpointError, match=f"belongs to another training: its {name}"):
+        embed.train(*change(words), work_dir=tmp_path)  # type: ignore[operator]
+
+
+def test_more_threads_may_go_on_with_it(words: merganser.Tokenizer, tmp_path: Path) -> None:
+    stopped(words, tmp_path)
+    made = embed.train(TEXTS, words, replace(SMALL, threads=2), work_dir=tmp_path)
+    assert made.training["history"][0]["batches_done"] < made.training["history"][-1]["batches_done"]
+
+
+def test_there_is_nothing_to_learn_from_nothing(words: merganser.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    for source in ([""], tmp_path / "empty.txt"):
+        for given in (words, None):
+            with pytest.raises(CorpusError, match="no text"):
+                embed.train(source, given)
+    with pytest.raises(CorpusError, match="empty"):
+        embed.train([], words)
+    with pytest.raises(SettingsError, match="min_count"):
+        embed.train(["ab"], words)
+
+
+def test_ids_of_another_tokenizer_are_refused(words: merganser.Tokenizer, tmp_path: Path) -> None:
+    tokens = words.encode_corpus(TEXTS, out=tmp_path / "tokens")
+    made = embed.train(tokens, words, SMALL)
+    assert np.array_equal(made.vectors, embed.train(TEXTS, words, SMALL).vectors)
+    with pytest.raises(EmbeddingsError, match="another tokenizer"):
+        embed.train(tokens, merganser.train(TEXTS, 285), SMALL)
+    with pytest.raises(SettingsError, match="give the tokenizer"):
+        embed.train(tokens)
+    np.save(tmp_path / "ids.npy", np.array([5, 100_000], np.uint32))
+    with pytest.raises(EmbeddingsError, match="holds the id 100,000"):
+        embed.train(merganser.Tokens.open(tmp_path / "ids.npy"), words, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("learning_rate", float("nan")),
+        ("learning_rate", float("inf")),
+        ("subsample", float("nan")),
+        ("noise_power", float("inf")),
+        ("objective", "hinge"),
+        ("threads", 0),
+        ("epochs", -1),
+        ("seed", -1),
+        ("embedding_dim", 2.5),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(setting: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=setting):
+        embed.Settings(**{setting: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("embedding_dim", 0),
+        ("window_size", 0),
+        ("num_negative_samples", 0),
+        ("epochs", 0),
+        ("batch_size", 0),
+        ("learning_rate", 0.0),
+        ("learning_rate", -1.0),
+        ("learning_rate", 11.0),
+    ],
+)
+def test_settings_that_the_core_refuses(words: merganser.Tokenizer, setting: str, value: float) -> None:
+    with pytest.raises(SettingsError, match=setting):
+        embed.train(TEXTS, words, replace(SMALL, **{setting: value}))
+
+
+def test_without_a_tokenizer_most_words_are_one_token() -> None:
+    made = embed.train(iter(TEXTS), settings=SMALL)
+    for word in ("cat", "queen", "black"):
+        found = made.find(word)
+        assert found is not None
+        assert found.how == "token"
+
+
+NOVEL = f"frankenstein={CORPORA / 'frankenstein_raw.txt'}"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_meaning_shows_in_the_novel(threads: int) -> None:
+    """With the defaults, words of a group are more alike than words of different groups, for every seed."""
+    corpus_text("frankenstein_raw.txt", 1)
+    named = groups.lists("frankenstein")
+    assert named is not None
+    tokenizer = tokenizer_for(NOVEL, VOCAB_SIZE, None, None)
+    text = read(NOVEL, tokenizer, None, None)
+    for seed in (1, 2, 3):
+        made = train_on(text, tokenizer, embed.Settings(threads=threads, seed=seed))
+        found = evaluation.separation(made, named.groups)
+        assert found.covered == found.words == 16
+        assert found.margin > 0.1, f"{found} with seed {seed}"
+    # Chance: the same words in groups that mean nothing.
+    words = list(itertools.chain.from_iterable(named.groups.values()))
+    mixed = {str(nth): words[nth::4] for nth in range(4)}
+    assert abs(evaluation.separation(made, mixed).margin) < 0.1
+
+
+def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS * 20))
+    command = [sys.executable, "-W", "error", "-m", "merganser", "embed", "a.txt", "--out", "made"]
+    command += ["--epochs", "3000", "--threads", "1", "--checkpoint-every"]
+    file = tmp_path / "made" / checkpoint.FILE_NAME
+    done = []
+    for every, send in (("0.2", signal.SIGKILL), ("1000", signal.SIGINT), ("1000", signal.SIGTERM)):
+        with subprocess.Popen(
+            [*command, every], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            if send is signal.SIGKILL:
+                while not file.exists():
+                    assert process.poll() is None, process.communicate()
+                    time.sleep(0.05)
+            time.sleep(2)
+            process.send_signal(send)
+            _, stderr = process.communicate()
+        assert "Traceback" not in stderr
+        if send is not signal.SIGKILL:
+            assert "the same command again goes on there" in stderr
+        state = checkpoint.read(file.parent, _identity(file.parent))
+        assert state is not None
+        done.append(state.batches_done)
+    assert done[0] < done[1] < done[2], "each went on where the one before had been"
+
+
+def test_work_is_checked() -> None:
+    with pytest.raises(SettingsError, match="checkpoint_every"):
+        Work(every=0)

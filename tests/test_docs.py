@@ -7,7 +7,7 @@ from examples import blocks, furnish, run
 
 EXAMPLES = [
     (page, language, code)
-    for page in ("docs/analyse.md", "docs/which-tokenizer.md", "docs/tips.md")
+    for page in ("docs/analyse.md", "docs/learn/embeddings.md", "docs/which-tokenizer.md", "docs/tips.md")
     for language, code in blocks(page)
 ]
 

@@ -26,7 +26,7 @@ def project(vectors: "NDArray[np.float32]", seed: int = 1) -> "NDArray[np.float6
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about its own defaults in other releases
         made = manifold.TSNE(
-            2, perplexity=perplexity, init="pca", random_state=seed, metric="euclidean", n_jobs=-1
+            2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=-1
         )
         plane: NDArray[np.float64] = np.asarray(made.fit_transform(rows), np.float64)
     return plane

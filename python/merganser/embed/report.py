@@ -278,8 +278,9 @@ def _objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: L
     size = min(len(text.ids), study.SOFTMAX_SIZE)
     about = (
         f"The full softmax compares each neighbour with all {rows[0]['vocabulary']:,} tokens that are "
-        "frequent enough to take part here, negative sampling with a few. At each point: millions of "
-        f"multiplications for a batch of {settings.batch_size:,} tokens. All on the same {size:,} tokens."
+        "frequent enough to take part here, negative sampling with a few. At each point: the mean "
+        "place of held-out neighbours (50% is chance), and millions of multiplications for a batch of "
+        f"{settings.batch_size:,} tokens. All on the same {size:,} tokens."
     )
     return Section(
         "objectives", "Why negatives: the full softmax, and a few", about, table, pictures.objectives(rows)

@@ -1,0 +1,1 @@
+"""Embeddings: speed and quality against gensim and a NumPy loop."""

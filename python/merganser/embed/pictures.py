@@ -291,7 +291,7 @@ def objectives(rows: Sequence[Row]) -> Spec:
         "type": "quantitative",
         "title": "seconds per epoch",
         "scale": {"type": "log", "nice": True},
-        "axis": {"tickCount": 5, "format": "~g"},
+        "axis": {"tickCount": 5, "format": "~g", "grid": False},
     }
     order = [row["objective"] for row in rows]
     y = {"field": "objective", "type": "nominal", "sort": order, "title": None, "axis": {"grid": False}}

@@ -1,7 +1,7 @@
-"""Projection: vectors in the plane, by t-SNE of scikit-learn or openTSNE; with the extra `[plot]`.
+"""Projection: vectors in the plane, by t-SNE of scikit-learn; with the extra `[plot]`.
 
-Near in the plane means near among the vectors; far means little, and so do the axes. Takes 20 s for 5,000
-tokens on two cores, and grows a little faster than the number of tokens.
+Near in the plane means near among the vectors; far means little, and so do the axes. 5,000 tokens take
+half a minute of two cores; the time grows a little faster than their number.
 """
 
 import warnings
@@ -25,9 +25,7 @@ def project(vectors: "NDArray[np.float32]", seed: int = 1) -> "NDArray[np.float6
     manifold = imported("sklearn.manifold", "plot", "t-SNE")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about its own defaults in other releases
-        made = manifold.TSNE(
-            2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=-1
-        )
+        made = manifold.TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=-1)
         plane: NDArray[np.float64] = np.asarray(made.fit_transform(rows), np.float64)
     return plane
 

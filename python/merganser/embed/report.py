@@ -1,7 +1,7 @@
 """Report: everything that can be seen in embeddings, on one page, with every chart and table beside it.
 
 On the page of `merganser.analyse`. Trains about ten times more, on the text that lies beside the embeddings;
-where that was deleted, the two sections that need it are left out. Takes some 20 s for a novel.
+where that was deleted, the two sections that need it are left out. About a minute of work for a novel.
 """
 
 import os
@@ -218,8 +218,8 @@ def _dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: L
     except EmbeddingsError:  # too little text to hold some out
         return None
     table = Table(
-        ("dimensions", "mean place of held-out neighbours", "margin between groups", "seconds"),
-        tuple((row["dimension"], row["rank"], row["margin"], row["seconds"]) for row in rows),
+        ("dimensions", "mean place of held-out neighbours", "margin between groups", "seconds per epoch"),
+        tuple((row["dimension"], row["rank"], row["margin"], row["seconds_per_epoch"]) for row in rows),
     )
     about = (
         "The same training with more and fewer numbers in a vector. A tenth of the text is held out; for its "

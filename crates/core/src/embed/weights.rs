@@ -48,12 +48,13 @@ impl Weights {
         Weights { lanes: vec![Lane::zeroed(); rows * dimension.div_ceil(LANE)], dimension }
     }
 
-    /// Small numbers around zero.
+    /// Small numbers around zero. Larger than word2vec's, which are up to 1/2d: a short text learns faster so,
+    /// and a long one no worse (docs/log.md).
     pub fn random(rows: usize, dimension: usize, seed: u64) -> Weights {
         let mut weights = Weights::zeros(rows, dimension);
         let mut random = Random::new(seed);
         for row in 0..rows {
-            weights.row_mut(row).fill_with(|| (random.unit() - 0.5) / dimension as f32);
+            weights.row_mut(row).fill_with(|| (random.unit() - 0.5) * 8.0 / dimension as f32);
         }
         weights
     }

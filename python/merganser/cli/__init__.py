@@ -13,7 +13,7 @@ from importlib import import_module
 
 import click
 
-COMMANDS = ("train", "count", "encode", "decode", "inspect", "compare", "export", "demo")
+COMMANDS = ("train", "count", "encode", "decode", "inspect", "compare", "export", "learn", "demo")
 
 
 class Terminated(BaseException):

@@ -1,0 +1,1 @@
+"""For those who want to understand: trainers and tokenizers in plain Python. The package never imports this."""

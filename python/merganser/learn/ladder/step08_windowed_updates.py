@@ -49,11 +49,11 @@ def train(source: Source, settings: Settings) -> Merges:
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
         for n in index.pop(best):
             visited += 1
-            old, merged, at = types[n], [], 0
+            old, merged, at, was_hit = types[n], [], 0, False
             while at < len(old):
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
-                if merged and (hit or merged[-1] == new):
+                if merged and (hit or was_hit):
                     # The cut before this token lies beside a merge: another pair meets there now.
                     changed += 1
                     gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
@@ -63,7 +63,7 @@ def train(source: Source, settings: Settings) -> Merges:
                     if not counts[gone]:
                         del counts[gone], index[gone]
                 merged.append(token)
-                at += 2 if hit else 1
+                at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
                 stale += 1
             else:

@@ -77,11 +77,11 @@ def train(source: Source, settings: Settings) -> Merges:
         times_out: defaultdict[int, int] = defaultdict(int)
         for n in index.pop(best):
             visited += 1
-            old, merged, at = types[n], array("I"), 0
+            old, merged, at, was_hit = types[n], array("I"), 0, False
             while at < len(old):
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
-                if merged and (hit or merged[-1] == new):
+                if merged and (hit or was_hit):
                     # The cut before this token lies beside a merge: another pair meets there now.
                     changed += 1
                     gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
@@ -90,7 +90,7 @@ def train(source: Source, settings: Settings) -> Merges:
                     deltas[gone] -= frequencies[n]
                     times_out[gone] += 1
                 merged.append(token)
-                at += 2 if hit else 1
+                at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
                 stale += 1
             else:

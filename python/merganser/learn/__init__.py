@@ -1,1 +1,2 @@
-"""For those who want to understand: trainers and tokenizers in plain Python. The package never imports this."""
+"""For those who want to understand: trainers and tokenizers in plain Python. The core never
+imports this."""

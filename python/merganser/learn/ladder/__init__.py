@@ -10,6 +10,8 @@ from importlib import import_module
 
 from merganser.learn.ladder.settings import Merges, Settings, Source
 
+__all__ = ["STEPS", "Merges", "Settings", "Source", "load_step"]
+
 #: The modules by number.
 STEPS = {
     1: "step01_naive",

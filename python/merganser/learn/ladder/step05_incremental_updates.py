@@ -1,7 +1,7 @@
 """Step 5, incremental pair updates: the counts of pairs are kept, and only what a merge changes is changed.
 
-What changes: each type keeps the counts of its own pairs. A type without the merged pair is passed over; one that
-has it takes its pairs out of the total, merges, and puts its new ones in.
+What changes: each type keeps the counts of its own pairs. A type without the merged pair is passed over;
+one that has it takes its pairs out of the total, merges, and puts its new ones in.
 Why it helps: most merges touch few types, so hardly anything is counted again.
 Cost: memory, for a table of pairs for each type. Every type is still asked, at every merge.
 When it does not help: for the first merges, which touch nearly every type.
@@ -74,5 +74,7 @@ def train(source: Source, settings: Settings) -> Merges:
                 counts[pair] += times * frequencies[n]
         ids["".join(best)] = len(ids)
         merges.append(best)
-    settings.log(types=len(types), merges=len(merges), types_asked=len(types) * len(merges), types_touched=touched)
+    settings.log(
+        types=len(types), merges=len(merges), types_asked=len(types) * len(merges), types_touched=touched
+    )
     return [(as_bytes(left), as_bytes(right)) for left, right in merges]

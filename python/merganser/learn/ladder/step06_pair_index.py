@@ -1,6 +1,7 @@
 """Step 6, pair-to-type index: each pair knows the types that hold it.
 
-What changes: beside the counts there is, for each pair, the set of its types. A merge visits these and no others.
+What changes: beside the counts there is, for each pair, the set of its types. A merge visits these and no
+others.
 Why it helps: the work of a merge now follows what it changes, not the size of the corpus.
 Cost: memory, for the sets, on top of the tables of step 5; this is the step with the largest peak.
 When it does not help: for few merges, since the first ones visit nearly every type anyway.

@@ -1,10 +1,11 @@
 """Step 7, memory-lean representations: bytes, integers and lists in place of strings, tuples and sets.
 
-What changes: types are bytes and are found in bytes; a token is its id; a pair is one integer (`pack_pair`). No type
-keeps a table of its pairs: they are read off the type itself. The index of a pair is a list to which types are only
-added, so it may name a type that no longer holds the pair (stale), or name one twice; visiting finds that out.
-Why it helps: memory. A tuple of two strings takes 56 bytes, an integer 32; an entry of a set 32 and more, of a list 8.
-It also saves time, since a list grows faster than a set and nothing is ever removed from it.
+What changes: types are bytes and are found in bytes; a token is its id; a pair is one integer
+(`pack_pair`). No type keeps a table of its pairs: they are read off the type itself. The index of a pair
+is a list to which types are only added, so it may name a type that no longer holds the pair (stale), or
+name one twice; visiting finds that out.
+Why it helps: memory. A tuple of two strings takes 56 bytes, an integer 32; an entry of a set 32 and more,
+of a list 8. It also saves time, since a list grows faster than a set and nothing is ever removed from it.
 Cost: visits in vain to stale entries.
 When it does not help: where few types are touched by many merges, stale entries pile up (see step 9).
 """

@@ -1,10 +1,12 @@
 """Step 8, windowed local updates: a merge changes the pairs beside it, and no others.
 
-What changes: while a type is merged, only pairs that touch a merged place are taken out and put in. Step 7 took out
-and put in all pairs of the type.
+What changes: while a type is merged, only pairs that touch a merged place are taken out and put in. Step 7
+took out and put in all pairs of the type.
 Why it helps: a merge in the middle of a word changes two pairs beside itself, however long the word is.
-Cost: care. `a b a b` makes two new tokens side by side, and `a a a` has overlaps; the window must count each once.
-When it does not help: for short types, and most are; they are still walked from end to end to find the pair.
+Cost: care. `a b a b` makes two new tokens side by side, and `a a a` has overlaps; the window must count
+each once.
+When it does not help: for short types, and most are; they are still walked from end to end to find the
+pair.
 """
 
 import re
@@ -49,7 +51,8 @@ def train(source: Source, settings: Settings) -> Merges:
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
         for n in index.pop(best):
             visited += 1
-            old, merged, at, was_hit = types[n], [], 0, False
+            merged: list[int] = []
+            old, at, was_hit = types[n], 0, False
             while at < len(old):
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]

@@ -1,10 +1,13 @@
 """Step 9, lazy index compaction: a list that is mostly stale is written anew.
 
-What changes: for each pair we count how often it was taken out of a type (`touched`). Where a list is long, much was
-taken out, and little can be left, the list is reduced to the types that still hold the pair, each once.
+What changes: for each pair we count how often it was taken out of a type (`touched`). Where a list is
+long, much was taken out, and little can be left, the list is reduced to the types that still hold the
+pair, each once.
 Why it helps: memory, and visits in vain are saved when the pair is merged later.
-Cost: a compaction walks all types of the list. What it saves is never certain: the pair may never be merged.
-When it does not help: with few merges, or rare pairs, whose lists are short; so nothing happens below the thresholds.
+Cost: a compaction walks all types of the list. What it saves is never certain: the pair may never be
+merged.
+When it does not help: with few merges, or rare pairs, whose lists are short; so nothing happens below the
+thresholds.
 """
 
 import re
@@ -68,7 +71,8 @@ def train(source: Source, settings: Settings) -> Merges:
         taken_out: set[int] = set()
         for n in index.pop(best):
             visited += 1
-            old, merged, at, was_hit = types[n], [], 0, False
+            merged: list[int] = []
+            old, at, was_hit = types[n], 0, False
             while at < len(old):
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]

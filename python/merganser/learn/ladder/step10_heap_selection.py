@@ -1,8 +1,9 @@
 """Step 10, heap selection: the most frequent pair lies on top of a heap.
 
-What changes: pairs lie in a heap by count. One whose count changes is pushed again, and its older entries are left where
-they are: an entry is believed only if its count is still the pair's (lazy invalidation). Where old entries are more than
-`REBUILD_FACTOR` times the live pairs, the heap is made anew (rebuild guard).
+What changes: pairs lie in a heap by count. One whose count changes is pushed again, and its older entries
+are left where they are: an entry is believed only if its count is still the pair's (lazy invalidation).
+Where old entries are more than `REBUILD_FACTOR` times the live pairs, the heap is made anew (rebuild
+guard).
 Why it helps: before, each merge looked at every pair. With a large vocabulary that was most of the time.
 Cost: memory for the heap, and a push for each change of a count.
 When it does not help: while there are few pairs: `max` over a thousand of them takes microseconds.
@@ -76,7 +77,8 @@ def train(source: Source, settings: Settings) -> Merges:
         put_in: set[int] = set()
         for n in index.pop(best):
             visited += 1
-            old, merged, at, was_hit = types[n], [], 0, False
+            merged: list[int] = []
+            old, at, was_hit = types[n], 0, False
             while at < len(old):
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]

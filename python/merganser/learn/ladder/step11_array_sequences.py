@@ -3,7 +3,8 @@
 What changes: `array("I")` in place of lists, for the types and for the index.
 Why it helps: memory. An entry takes 4 bytes instead of 8, and there are millions.
 Cost: time. A list hands out the integer that it holds; an array makes one anew whenever it is read.
-When it does not help: for short types. An empty array takes 80 bytes, an empty list 56, so it pays from 6 ids on.
+When it does not help: for short types. An empty array takes 80 bytes, an empty list 56, so it pays from 6
+ids on.
 """
 
 import re

@@ -1,11 +1,13 @@
 """Step 12, batched delta application: what a merge changes is gathered first, and applied once.
 
-What changes: while the types of a merge are visited, changes go into a small table (`deltas`); the table of all counts
-is touched once for each pair, at the end.
-Why it should help: the small table stays in the cache of the processor, and each pair is checked and pushed once.
+What changes: while the types of a merge are visited, changes go into a small table (`deltas`); the table
+of all counts is touched once for each pair, at the end.
+Why it should help: the small table stays in the cache of the processor, and each pair is checked and
+pushed once.
 Cost: the same number of look-ups, in another table, and one more for each pair.
-When it does not help: in Python, where each look-up costs the same in a small table and in a large one. We keep it since
-it is what wins in a language where a miss of the cache is what costs (see step 14), with the figures in the docs.
+When it does not help: in Python, where each look-up costs the same in a small table and in a large one. We
+keep it since it is what wins in a language where a miss of the cache is what costs (see step 14), with the
+figures in the docs.
 """
 
 import re

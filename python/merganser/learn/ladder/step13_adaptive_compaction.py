@@ -1,11 +1,13 @@
 """Step 13, adaptive compaction: built on step 11; the thresholds follow what compaction has brought so far.
 
-What changes: a list is written anew when enough of it was touched for each entry that may be live (`ratio`). Each
-compaction notes what part of the list it dropped in `shrink_history`; where that was little of late the ratio rises,
-where it was much it falls. A list that was just compacted is left alone for some merges (cool-down).
+What changes: a list is written anew when enough of it was touched for each entry that may be live
+(`ratio`). Each compaction notes what part of the list it dropped in `shrink_history`; where that was
+little of late the ratio rises, where it was much it falls. A list that was just compacted is left alone
+for some merges (cool-down).
 Why it helps: fixed thresholds fit one corpus; these find their own.
 Cost: a few more numbers for each list.
-When it does not help: where step 9 finds nothing to do, this finds nothing either. See its page for the figures.
+When it does not help: where step 9 finds nothing to do, this finds nothing either. See its page for the
+figures.
 """
 
 import re

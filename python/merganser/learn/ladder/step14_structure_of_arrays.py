@@ -1,21 +1,29 @@
 """Step 14, structure of arrays: all types in one array, and an index that says where, not only in which type.
 
-What changes: there are no types any more, only slots, one for each byte of each different word, with `END` between
-words. A token of several bytes has its id in its first and its last slot, so that both neighbours of a pair are one
-look-up away and nothing is ever moved. A pair is indexed by its cuts: the slots at which its right token begins.
-- A cut is live if the two ids are still there. Slots only ever get higher ids, so a stale cut cannot look live.
-- A new pair always holds the new token, so its cuts are complete when it is born: one array of exactly their number.
-- Neighbours are gathered first, so that counts and heap are touched once for each different neighbour, not each cut.
-- Counts of pairs that exist only fall. One entry in the heap is enough: it is corrected when it comes to the top.
-Why it helps: no type is walked through to find a pair. What is done for each cut is a look-up in an array or a step
-of a comprehension; what is slow in Python (objects, tables, calls) is done once for each pair. Memory is three numbers
-for each byte of the different words; 13 has an object for each type, and an entry for each time that it was visited.
-Cost: an invariant to understand; weights are repeated for each slot; cuts of pairs that are never merged are kept.
-When it does not help: on texts so small, or vocabularies so small, that reading and counting words is all there is.
+What changes: there are no types any more, only slots, one for each byte of each different word, with `END`
+between words. A token of several bytes has its id in its first and its last slot, so that both neighbours
+of a pair are one look-up away and nothing is ever moved. A pair is indexed by its cuts: the slots at which
+its right token begins.
+- A cut is live if the two ids are still there. Slots only ever get higher ids, so a stale cut cannot look
+  live.
+- A new pair always holds the new token, so its cuts are complete when it is born: one array of exactly
+  their number.
+- Neighbours are gathered first, so that counts and heap are touched once for each different neighbour, not
+  each cut.
+- Counts of pairs that exist only fall. One entry in the heap is enough: it is corrected when it comes to
+  the top.
+Why it helps: no type is walked through to find a pair. What is done for each cut is a look-up in an array
+or a step of a comprehension; what is slow in Python (objects, tables, calls) is done once for each pair.
+Memory is three numbers for each byte of the different words; 13 has an object for each type, and an entry
+for each time that it was visited.
+Cost: an invariant to understand; weights are repeated for each slot; cuts of pairs that are never merged
+are kept.
+When it does not help: on texts so small, or vocabularies so small, that reading and counting words is all
+there is.
 
-The Rust core goes further from here: words sorted by count need no weights in memory; pairs below a floor have no cuts
-and no place in the heap until the floor falls to them; cuts are fetched ahead of their use; and large merges
-are shared out over threads. See docs/how-bpe-works.md, and crates/core/src/train.
+The Rust core goes further from here: words sorted by count need no weights in memory; pairs below a floor
+have no cuts and no place in the heap until the floor falls to them; cuts are fetched ahead of their use;
+and large merges are shared out over threads. See docs/how-bpe-works.md, and crates/core/src/train.
 """
 
 import re
@@ -78,7 +86,7 @@ def train(source: Source, settings: Settings) -> Merges:
     cuts_of: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))
     a = END
     for cut, b in enumerate(slots):
-        if a != END and b != END:
+        if END not in (a, b):
             cuts_of[a << 32 | b].append(cut)
         a = b
     counts = {pair: sum(map(weight_at, cuts)) for pair, cuts in cuts_of.items()}

@@ -12,12 +12,13 @@ Ties: of equally frequent pairs the one with the smallest (left id, right id), t
 
 import io
 from collections.abc import Iterator
+from typing import Literal
 
 from merganser.learn.ladder.settings import Settings, Source
 
 WHITE_SPACE = " \t\n\r\f\v"
 PATTERN = r" ?[^ \t\n\r\f\v]+|[ \t\n\r\f\v]"
-TIE_BREAK = "ids"
+TIE_BREAK: Literal["ids"] = "ids"
 
 # GPT-2's alphabet: a character that can be seen for each byte. A blank becomes Ġ, a line break Ċ.
 _VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]

@@ -5,7 +5,7 @@ cache alone; pairs that a merge updates are looked at again (a new one enters th
 enough), all others keep their place. Only when half of the cache is used up are all pairs sorted again.
 Why it helps: `max` goes over a tenth of the pairs.
 Cost: the result. Between two sorts, cached pairs may become rarer than one that was left out; the choice
-is then wrong, and every later one may be. The tests hold a corpus of six words on which it happens; the
+is then wrong, and every later one may be. The tests hold a small corpus on which it happens; the
 docs say what it saves.
 When it does not help: ever, since step 10. A heap is exact and faster.
 

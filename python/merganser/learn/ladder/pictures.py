@@ -1,5 +1,6 @@
 """The charts of the ladder: time and memory of each step; time by size of text, and by size of vocabulary."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,12 @@ def per_step(result: dict[str, Any]) -> Spec:
             "field": "value",
             "type": "quantitative",
             "title": label,
-            "scale": {"type": "log", "domain": [min(values) / 1.3, max(values) * 3]},
-            "axis": {"labelExpr": expression, "tickCount": 5, "grid": False, "labelOverlap": True},
+            "scale": {"type": "log", "domain": [min(values) / 1.3, max(values) * 3], "nice": False},
+            "axis": {
+                "labelExpr": expression,
+                "values": ticks(min(values) / 1.3, max(values) * 3),
+                "grid": False,
+            },
         }
         base = {"x": x, "y": y, "color": {"field": "colour", "type": "nominal", "scale": None}}
         columns.append(
@@ -108,7 +113,23 @@ def per_step(result: dict[str, Any]) -> Spec:
 def _shown(field: str, value: float) -> str:
     if field == "peak_bytes":
         return f"{value / 1e6:,.0f} MB"
+    if value < 1:
+        return f"{value * 1000:.2g} ms" if value < 0.1 else f"{value * 1000:.0f} ms"
     return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers on a logarithmic axis: three to a decade, two or one where it spans several.
+
+    >>> ticks(15, 120)
+    [20.0, 50.0, 100.0]
+    >>> ticks(0.5, 2000)
+    [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]
+    """
+    steps = (1, 2, 5) if high / low < 100 else (1, 3) if high / low < 10_000 else (1,)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [value for value in found if low <= value <= high]
 
 
 def by_size(result: dict[str, Any]) -> Spec:
@@ -134,6 +155,8 @@ def by_size(result: dict[str, Any]) -> Spec:
 def _lines(points: list[Spec], field: str, label: str, expression: str, values: list[int]) -> Spec:
     order = list(dict.fromkeys(point["name"] for point in points))
     figures = [{"x": point[field], "y": point["cpu_seconds"], "name": point["name"]} for point in points]
+    times = [figure["y"] for figure in figures]
+    low, high = min(times) / 1.3, max(times) * 1.3
     return {
         "width": 330,
         "height": 300,
@@ -151,8 +174,8 @@ def _lines(points: list[Spec], field: str, label: str, expression: str, values: 
                 "field": "y",
                 "type": "quantitative",
                 "title": "processor time",
-                "scale": {"type": "log"},
-                "axis": {"labelExpr": _SECONDS, "tickCount": 5},
+                "scale": {"type": "log", "domain": [low, high], "nice": False},
+                "axis": {"labelExpr": _SECONDS, "values": ticks(low, high)},
             },
             "color": {
                 "field": "name",

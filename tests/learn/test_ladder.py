@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -163,19 +162,6 @@ def test_the_approximate_trainer_is_mostly_right_and_never_makes_up_pairs() -> N
     wrong, right = approximate.train(text, Settings(400)), core(text, 400)
     assert len(wrong) == len(right)
     assert len(set(wrong) & set(right)) > 100
-
-
-def test_the_core_never_imports_what_is_for_learners() -> None:
-    code = (
-        "import sys, merganser\n"
-        "merganser.train(['low lower lowest'], 258).encode('low')\n"
-        "assert not [name for name in sys.modules if name.startswith('merganser.learn')]"
-    )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-    for file in (ROOT / "python" / "merganser").rglob("*.py"):
-        place = file.relative_to(ROOT / "python" / "merganser").parts
-        if place[0] != "learn" and not (place[0] == "cli" and place[1].startswith("learn")):
-            assert "merganser.learn" not in file.read_text("utf-8"), file
 
 
 def test_a_step_needs_only_the_standard_library_and_no_other_step() -> None:

@@ -2,7 +2,7 @@
 
 With the Python of an environment that has merganser. Each step in a fresh process, one after the other,
 its merges held against the core's. What is done is kept in the record after each step: started again, it
-goes on there; `--fresh` starts anew. A few sections only: `--sections claims-1-8 13-vs-14`. On a quiet
+goes on there; `--fresh` starts anew. Parts: `--sections claims-1-8 13-vs-14`, `--steps 13 14`. On a quiet
 machine it takes about an hour.
 """
 
@@ -36,13 +36,14 @@ class Section:
     files: tuple[str, ...]
     megabytes: float
     vocab_size: int
+    time_limit: float = 300  # seconds for each step
 
 
 ENGLISH = ("english.txt",)
 ALL = ("english.txt", "multilingual.txt", "code.txt")
 SECTIONS = (
     Section("13-vs-14", "14,13", ENGLISH, 10, 5_000),
-    Section("claims-1-8", "8,7,6,5,4,3,2,1", ENGLISH, 2, 1_000),
+    Section("claims-1-8", "8,7,6,5,4,3,2,1", ENGLISH, 2, 1_000, time_limit=1800),
     Section("claims-9-14-long-text", "14,13,12,11,10,9", ENGLISH, 50, 2_000),
     Section("claims-9-14-many-tokens", "14,13,12,11,10,9", ENGLISH, 20, 10_000),
     Section("approximate", "8,approximate,10", ENGLISH, 2, 5_000),
@@ -64,7 +65,9 @@ def text(files: tuple[str, ...]) -> Iterator[bytes]:
                 opened.remove(file)
 
 
-def measure(sections: list[Section], record: dict[str, Any], time_limit: float) -> None:
+def measure(
+    sections: list[Section], record: dict[str, Any], time_limit: float | None, only: list[str] | None
+) -> None:
     from merganser.learn.ladder.running import parse_steps, run_steps, text_file
     from merganser.learn.ladder.settings import Settings
 
@@ -72,14 +75,17 @@ def measure(sections: list[Section], record: dict[str, Any], time_limit: float) 
         done = record["sections"].setdefault(
             section.name, {"megabytes": section.megabytes, "vocab_size": section.vocab_size, "runs": {}}
         )["runs"]
-        todo = [step for step in parse_steps(section.steps) if step not in done]
+        todo = [
+            step for step in parse_steps(section.steps) if step not in done and (not only or step in only)
+        ]
+        limit = time_limit or section.time_limit
         if not todo:
             continue
         with text_file(text(section.files), section.megabytes) as path:
             for step in todo:
                 settings = Settings(section.vocab_size, debug_logging=True)
-                for run in run_steps([step], path, settings, time_limit):
-                    done[run.step] = run.as_dict() | {"time_limit": time_limit}
+                for run in run_steps([step], path, settings, limit):
+                    done[run.step] = run.as_dict() | {"time_limit": limit}
                     print(section.name, run.name, run.cpu_seconds, run.seconds, run.differs_at, flush=True)
                 RECORD.write_text(json.dumps(record, indent=1) + "\n")
 
@@ -130,7 +136,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sections", nargs="+", choices=[section.name for section in SECTIONS])
     parser.add_argument("--fresh", action="store_true", help="measure again what is in the record")
-    parser.add_argument("--time-limit", type=float, default=300)
+    parser.add_argument("--steps", nargs="+", help="these steps only")
+    parser.add_argument(
+        "--time-limit", type=float, help="seconds for each step; else 300, or 1800 for 1 to 8"
+    )
     parser.add_argument("--note", default="the machine was quiet.")
     options = parser.parse_args()
     chosen = [section for section in SECTIONS if not options.sections or section.name in options.sections]
@@ -143,7 +152,7 @@ def main() -> None:
     record["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     record["note"] = options.note
     try:
-        measure(chosen, record, options.time_limit)
+        measure(chosen, record, options.time_limit, options.steps)
     finally:
         print(write(record))
 

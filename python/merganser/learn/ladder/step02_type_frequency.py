@@ -1,7 +1,7 @@
 """Step 2, type frequency: each different word is kept once, with the number of times that it occurs.
 
 What changes: the words are counted before training. A pair in a word that occurs 500 times counts 500.
-Why it helps: equal words merge equally, and a text repeats itself: of 2 MB of English, one word in eight
+Why it helps: equal words merge equally, and a text repeats itself: of 2 MB of English, one word in nine
 is new.
 Cost: the list of all words is still made first, so memory hardly falls.
 When it does not help: on text that does not repeat itself, such as Chinese without blanks, or one long

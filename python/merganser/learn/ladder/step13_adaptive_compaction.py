@@ -19,10 +19,10 @@ from itertools import pairwise
 from merganser.learn.ladder.settings import Merges, Settings, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
-COMPACTION_MIN_SIZE = 256  # shorter lists are not worth it
+COMPACTION_MIN_SIZE = 1024  # shorter lists are not worth it
 COMPACTION_COOL_DOWN = 64  # merges for which a list is left alone
 PAYOFF_WINDOW = 32  # compactions that are remembered
-PAYOFF_LOW, PAYOFF_HIGH = 0.3, 0.6  # parts of a list dropped, below and above which the ratio moves
+PAYOFF_LOW, PAYOFF_HIGH = 0.8, 0.97  # parts of a list dropped, below and above which the ratio moves
 RATIO_START, RATIO_MIN, RATIO_MAX = 3.0, 1.0, 32.0  # touched entries for each live one
 REBUILD_FACTOR = 4
 

@@ -30,8 +30,10 @@ def filled(page: str, record: dict[str, Any]) -> str:
         begin, kind, name, end = match.groups()
         if kind == "code":
             body = f"```python\n{(STEPS / name).read_text('utf-8')}```\n"
-        else:
+        elif name in record["sections"]:
             body = "\n" + "\n".join(table(record["sections"][name])) + "\n\n"
+        else:
+            body = "\nNot measured yet.\n\n"
         return begin + body + end
 
     return PART.sub(part, page)

@@ -44,6 +44,7 @@ ALL = ("english.txt", "multilingual.txt", "code.txt")
 SECTIONS = (
     Section("13-vs-14", "14,13", ENGLISH, 10, 5_000),
     Section("claims-1-8", "8,7,6,5,4,3,2,1", ENGLISH, 2, 1_000, time_limit=1800),
+    Section("1-8-small", "8,7,6,5,4,3,2,1", ENGLISH, 0.5, 500),
     Section("claims-9-14-long-text", "14,13,12,11,10,9", ENGLISH, 50, 2_000),
     Section("claims-9-14-many-tokens", "14,13,12,11,10,9", ENGLISH, 20, 10_000),
     Section("approximate", "8,approximate,10", ENGLISH, 2, 5_000),

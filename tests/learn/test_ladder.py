@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,19 +77,23 @@ def test_every_step_on_this_repository(step: int) -> None:
 
 
 @pytest.mark.parametrize("step", [9, 10, 11, 12, 13])
-def test_compaction_changes_nothing(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With thresholds so low that lists are compacted all the time."""
-    from importlib import import_module
-
+def test_compaction_and_rebuilding_change_nothing(
+    step: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With thresholds so low that lists are compacted, and heaps made anew, all the time."""
     module = import_module(f"merganser.learn.ladder.{STEPS[step]}")
     low = {"SIZE_THRESHOLD": 1, "MIN_TOUCHED_FOR_WASTE": 1, "LIVE_RATIO_THRESHOLD": 0.9}
     low |= {"MIN_SIZE": 1, "COOL_DOWN": 0}
-    changed = [name for name in low if hasattr(module, f"COMPACTION_{name}")]
-    assert changed
-    for name in changed:
-        monkeypatch.setattr(module, f"COMPACTION_{name}", low[name])
-    text = "".join(f" {'ab' * (n % 7)}{n % 97}ab" for n in range(2000))
-    assert module.train(text, Settings(400)) == core(text, 400)
+    for name, value in low.items():
+        if hasattr(module, f"COMPACTION_{name}"):
+            monkeypatch.setattr(module, f"COMPACTION_{name}", value)
+    if step >= 10:
+        monkeypatch.setattr(module, "REBUILD_FACTOR", 0)
+    text = "".join(f" {'ab' * (n % 7)}{n % 97}ab{n % 89}" for n in range(3000))
+    assert module.train(text, Settings(600, debug_logging=True)) == core(text, 600), f"step {step} differs"
+    counters = json.loads(capsys.readouterr().err)
+    assert counters["compactions"] > 10
+    assert step < 10 or counters["heap_rebuilds"] > 0
 
 
 def test_all_engines_agree_on_every_code_point() -> None:

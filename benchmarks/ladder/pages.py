@@ -44,6 +44,8 @@ def draw(record: dict[str, Any]) -> None:
     from merganser.learn.ladder.pictures import per_step
 
     for picture, name in CHARTS.items():
+        if name not in record["sections"]:
+            continue
         section = record["sections"][name]
         runs = section["runs"].values()
         result = {

@@ -106,7 +106,9 @@ def table(section: dict[str, Any]) -> list[str]:
             lines.append(f"| {run['name']} | | over {run['time_limit']:g} | | |")
             continue
         verdict = "the core's" if run["differs_at"] is None else f"differ from {run['differs_at']:,} on"
-        figures = f"{run['cpu_seconds']:.1f} | {run['seconds']:.1f} | {run['peak_bytes'] / 1e6:.0f}"
+        digits = 1 if run["cpu_seconds"] >= 1 else 2
+        seconds = f"{run['cpu_seconds']:.{digits}f} | {run['seconds']:.{digits}f}"
+        figures = f"{seconds} | {run['peak_bytes'] / 1e6:.0f}"
         lines.append(f"| {run['name']} | {figures} | {verdict} |")
     return lines
 

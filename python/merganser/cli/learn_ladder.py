@@ -1,6 +1,7 @@
 """merganser learn ladder"""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,23 +58,25 @@ def ladder(
 
     chosen = parse_steps(steps)
     settings = Settings(vocab_size, debug_logging=debug_logging)
-    listen = (lambda run: None) if as_json else _row
+    listen = (lambda run: None) if as_json else _rows()
     result: dict[str, Any] = {"corpus": corpus, "vocab_size": vocab_size, "max_mb": max_mb, "sweep": []}
     with text_file(plain_lines(corpus), max_mb) as path:
         size = result["bytes"] = path.stat().st_size
         if not as_json:
             click.echo(f"{corpus}: {size / 1e6:.2f} MB, {vocab_size:,} tokens\n")
-            click.echo(f"{'':32}{'seconds':>9}{'processor':>11}{'memory':>10}{'merges':>9}")
+            click.echo(f"{'':32}{'seconds':>9}{'processor':>11}{'memory':>10}{'merges':>9}{'speed-up':>10}")
         runs = run_steps(chosen, path, settings, time_limit, listen)
+    checked = list(runs)
     for part in (1 / 8, 1 / 4, 1 / 2) if sweep else ():
         for bytes_, vocab in ((int(size * part), vocab_size), (size, 256 + int(settings.merges * part))):
             with text_file(plain_lines(corpus), bytes_ / 1e6) as path:
                 if not as_json:
                     click.echo(f"\n{bytes_ / 1e6:.2f} MB, {vocab:,} tokens")
-                smaller = run_steps(chosen, path, Settings(vocab), time_limit, listen)
+                again = (lambda run: None) if as_json else _rows()
+                smaller = run_steps(chosen, path, Settings(vocab), time_limit, again)
             point = {"bytes": bytes_, "vocab_size": vocab}
             result["sweep"] += [point | run.as_dict() for run in smaller]
-    _speed_ups(runs, as_json)
+            checked += smaller
     result["steps"] = [run.as_dict() for run in runs]
     written = _write(result, out)
     result["files"] = [str(path) for path in written]
@@ -81,34 +84,33 @@ def ladder(
         show.as_json(result)
     else:
         click.echo(f"\nin {out}: {', '.join(path.name for path in written)}")
-    wrong = [run for run in runs if run.differs_at is not None and run.step != APPROXIMATE]
+    wrong = [run for run in checked if run.differs_at is not None and run.step != APPROXIMATE]
     if wrong:
         names = ", ".join(f"{run.name} (merge {run.differs_at})" for run in wrong)
         raise InternalError(f"the merges differ from the core's: {names}")
 
 
-def _row(run: "Run") -> None:
-    if run.timed_out:
-        click.echo(f"{run.name:32}   did not finish in time")
-        return
-    verdict = "" if run.differs_at is None else f"  DIFFERS from merge {run.differs_at} on"
-    click.echo(
-        f"{run.name:32}{run.seconds:9.2f}{run.cpu_seconds:11.2f}{(run.peak_bytes or 0) / 1e6:7.0f} MB"
-        f"{run.merges:9,}{verdict}"
-    )
-    if run.counters:
-        click.echo("    " + "  ".join(f"{name} {value:,}" for name, value in run.counters.items()))
+def _rows() -> "Callable[[Run], None]":
+    """Prints runs as they come; the speed-up is over the first step, in time of the processor."""
+    first: float | None = None
 
+    def row(run: "Run") -> None:
+        nonlocal first
+        if run.cpu_seconds is None:
+            click.echo(f"{run.name:32}   did not finish in time")
+            return
+        if run.step != "core":
+            first = first or run.cpu_seconds
+        times = f"{first / run.cpu_seconds:9.1f}×" if first else ""
+        verdict = "" if run.differs_at is None else f"  DIFFERS from merge {run.differs_at} on"
+        click.echo(
+            f"{run.name:32}{run.seconds:9.2f}{run.cpu_seconds:11.2f}{(run.peak_bytes or 0) / 1e6:7.0f} MB"
+            f"{run.merges:9,}{times}{verdict}"
+        )
+        if run.counters:
+            click.echo("    " + "  ".join(f"{name} {value:,}" for name, value in run.counters.items()))
 
-def _speed_ups(runs: "list[Run]", as_json: bool) -> None:
-    steps = [run for run in runs[1:] if run.cpu_seconds]
-    if as_json or len(steps) < 2:
-        return
-    first = steps[0]
-    click.echo(f"\nprocessor time of step {first.name} is, of the others: ", nl=False)
-    click.echo(
-        ", ".join(f"{(first.cpu_seconds or 0) / (run.cpu_seconds or 1):.1f}× {run.name}" for run in steps[1:])
-    )
+    return row
 
 
 def _write(result: dict[str, Any], out: Path) -> list[Path]:

@@ -54,8 +54,8 @@ def export(
     chat: "Template | None" = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
-    from merganser.readers import readers
     from merganser.verification import verify_export
+    from merganser.verification.readers import readers
 
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")

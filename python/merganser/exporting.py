@@ -63,9 +63,10 @@ def export(
         raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
     contents, same, suffixes = _TABLE[format]
     target = Path(path)
-    files = contents(tokenizer, target.name or target.resolve().name)
     if chat is not None:
         files = huggingface.contents(tokenizer, chat)
+    else:
+        files = contents(tokenizer, target.name or target.resolve().name)
     try:
         if not same(files, tokenizer):
             raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")

@@ -54,6 +54,12 @@ def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
     assert read["tokenizer.ggml.add_bos_token"] is read["tokenizer.ggml.add_eos_token"] is False
 
 
+def test_a_warning_says_what_llama_cpp_does_otherwise(tmp_path: Path) -> None:
+    with pytest.warns(merganser.MerganserWarning, match="llama.cpp splits a few rare texts"):
+        [file] = TRAINED["qwen2"].export(tmp_path / "t.gguf", format="gguf")
+    assert merganser.load(file) == TRAINED["qwen2"]
+
+
 @pytest.mark.parametrize("pattern", KNOWN)
 def test_what_another_writer_wrote_is_read(tmp_path: Path, pattern: str) -> None:
     tokenizer = TRAINED[pattern]

@@ -64,8 +64,9 @@ def command(
     A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes,
     and are never in memory as a whole.
 
-    Before a tokenizer is written, it is verified that the library which will read it gives the same ids: on
-    adversarial texts, on its tokens and on the most frequent pieces of the training.
+    Before a tokenizer is written, it is verified that tiktoken or Hugging Face, or for other formats our own
+    reader, gives the same ids: on adversarial texts, on its tokens and on the most frequent pieces of the
+    training.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """

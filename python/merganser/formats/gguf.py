@@ -45,6 +45,11 @@ _PATTERNS = {
     "qwen2": "qwen2",
     "deepseek-r1-qwen": "qwen2",
 }
+CAUTION = (
+    "llama.cpp splits a few rare texts in another way than we do, and so than the models themselves: "
+    "characters that are new in Unicode 16, and, with llama3 and qwen2, 'ſ before a letter. All other text "
+    "has the same ids there"
+)
 #: With these a piece that is a token stays whole, whatever the merges.
 _WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5

@@ -59,6 +59,9 @@ def contents(tokenizer: Tokenizer, chat: "Template | None" = None) -> dict[str, 
         "clean_up_tokenization_spaces": False,
         "model_max_length": 10**30,
         **{f"{role}_token": name for role, name in special.items()},
+        "additional_special_tokens": [
+            name for name in tokenizer.special_tokens if name not in special.values()
+        ],
     }
     return files | {CONFIG: _json(config)}
 

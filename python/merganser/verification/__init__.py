@@ -5,7 +5,7 @@ It costs what encoding costs with the slower of the two, which is the other libr
 it stops and says why (`parting`).
 
 Documents are compared as ordinary text: a special token in them is text to both. A Hugging Face tokenizer
-cannot do that. With one of them, its special tokens are special for both sides.
+takes it as special, and is asked as it is. With one of them, its special tokens are special for both sides.
 """
 
 from merganser.verification.exports import Pieces, verify_export

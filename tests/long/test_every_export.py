@@ -1,6 +1,6 @@
 """Every shared corpus at full size, with every preset: our ids, tiktoken's, tokenizers' and transformers'.
 
-`make test-long` runs this; it takes about TIME, nearly all of them in Hugging Face.
+`make test-long` runs this; it takes about half an hour on two busy cores, nearly all of it in Hugging Face.
 """
 
 from functools import cache

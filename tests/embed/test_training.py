@@ -282,11 +282,12 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
         with subprocess.Popen(
             [*command, every], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
-            if send is signal.SIGKILL:
-                while not file.exists():
-                    assert process.poll() is None, process.communicate()
-                    time.sleep(0.05)
-            time.sleep(2)
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("epoch"), "it trains"
+            while not file.exists():
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.05)
+            time.sleep(0.5)
             process.send_signal(send)
             _, stderr = process.communicate()
         assert "Traceback" not in stderr

@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
 
 _SHOWN = 5
+#: What is taken where nothing is named, and in its place where there is no network.
+DEFAULT, OFFLINE = "frankenstein", "python-stdlib"
 
 
 @click.command()
@@ -243,7 +246,6 @@ def _had(name: str | None) -> str:
 
     from merganser.corpus import resolve
     from merganser.errors import CorpusError, MerganserWarning
-    from merganser.learn.text import DEFAULT, OFFLINE
 
     if name is not None:
         return name
@@ -258,6 +260,11 @@ def _had(name: str | None) -> str:
 
 def _peak_memory() -> int:
     """The most memory that this process ever had, in bytes."""
+    with suppress(OSError):
+        # On Linux, what `getrusage` says begins with the memory of the process that started this one.
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -1,6 +1,5 @@
 """merganser embed"""
 
-import resource
 import sys
 import time
 from contextlib import suppress
@@ -265,6 +264,8 @@ def _peak_memory() -> int:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
+    import resource  # which Windows has not
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from corpora import CORPORA
-from merganser import embed, named
+from merganser import charts, embed, named
 from merganser.cli import main
-from merganser.embed import projection, safetensors
+from merganser.embed import pictures, projection, safetensors
 
 TEXT = "the black cat sat on the mat\nthe black dog sat on the rug\na king rules\na queen rules\n" * 60
 CHARTS = (
@@ -171,3 +171,13 @@ def test_metadata_hold_only_data(capsys: pytest.CaptureFixture[str]) -> None:
         "ids": "uint32",
         "counts": "uint64",
     }
+
+
+def test_a_heat_map_of_words_that_vega_has_a_use_for() -> None:
+    pytest.importorskip("vl_convert")
+    words = ["if", "for", "datum", "signal", "</script>", "中"]
+    cosines = np.corrcoef(np.random.default_rng(2).normal(size=(6, 9)))
+    drawn = charts.svg(pictures.heat_map(words, cosines) | {"width": 300})
+    assert ">if<" in drawn
+    assert "\\u4e2d" in drawn
+    assert sorted(pictures.clustered(cosines)) == list(range(6))

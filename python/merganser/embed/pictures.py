@@ -78,14 +78,16 @@ def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
         if a != b
     ]
     apart = cosines[~np.eye(len(cosines), dtype=bool)]
+    # A list as "sort" would do, but Vega takes a word such as `if` in it for the name of a signal.
+    place = {"type": "nominal", "scale": {"domain": names}, "sort": None}
     axis = {"title": None, "labelLimit": 120, "ticks": False, "domain": False, "grid": False}
     return {
         "data": {"values": values},
         "height": {"step": 15},
         "mark": {"type": "rect", "tooltip": True},
         "encoding": {
-            "x": {"field": "other", "type": "nominal", "sort": names, "axis": {**axis, "labelAngle": -60}},
-            "y": {"field": "word", "type": "nominal", "sort": names, "axis": axis},
+            "x": {"field": "other", **place, "axis": {**axis, "labelAngle": -60}},
+            "y": {"field": "word", **place, "axis": axis},
             "color": {
                 "field": "cosine",
                 "type": "quantitative",

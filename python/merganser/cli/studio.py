@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 #: Taken if it is free and no other is asked for, so that the address stays much the same.
 PORT = 8642
 
+#: A page that listens to a training must not keep the server from ending.
+_QUIETLY: dict[str, Any] = {
+    "log_level": "error",
+    "access_log": False,
+    "lifespan": "off",
+    "timeout_graceful_shutdown": 1,
+}
+
 
 @click.command()
 @click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
@@ -28,9 +36,20 @@ PORT = 8642
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="A folder whose files the page may read, to train on; may be given several times.",
 )
+@click.option(
+    "--embeddings",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A folder that `merganser embed` wrote, for the map; may be given several times.",
+)
 @options.as_json
 def command(
-    tokenizers: tuple[str, ...], port: int | None, no_browser: bool, folders: tuple[Path, ...], as_json: bool
+    tokenizers: tuple[str, ...],
+    port: int | None,
+    no_browser: bool,
+    folders: tuple[Path, ...],
+    embeddings: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Open a page on this machine to try tokenizers, compare them and see how they came about.
 
@@ -49,14 +68,14 @@ def command(
 
     found = _found(tokenizers)
     token = token_urlsafe(24)
-    app = create(found, folders, token)
+    app = create(found, folders, token, embeddings=_embeddings(embeddings))
     with _listening(port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/"
         if as_json:
             drawing.as_json({"address": address, "tokenizers": list(found)})
         else:
             click.echo(f"The studio is open at\n  {address}\nCtrl-C ends it.")
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, **_QUIETLY))
         if not no_browser:
             _open_when(lambda: bool(server.started), address)
         server.run(sockets=[listening])
@@ -75,6 +94,15 @@ def _found(names: tuple[str, ...]) -> "dict[str, Tokenizer]":
             label += "'"
         found[label] = options.load_tokenizer(path)
     return found
+
+
+def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
+    if not folders:
+        return {}
+    from importlib import import_module
+
+    load = import_module("merganser.embed").load
+    return {folder.resolve().name: load(folder) for folder in folders}
 
 
 def sample() -> "Tokenizer":

@@ -36,15 +36,18 @@ def create(
     folders: Iterable[Path],
     token: str,
     *,
+    embeddings: Mapping[str, Any] | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Starlette:
     """The application. It must be served on 127.0.0.1, and its addresses begin with `/TOKEN/`.
 
     folders: from where files may be read.
+    embeddings: what `merganser.embed.load` gives, by name.
     token: a secret of some length; see `secrets.token_urlsafe`.
     """
     views = [name for name in VIEWS if _has(name) and (STATIC / "views" / f"{name}.js").exists()]
     shared = Desk(tokenizers, Folders(folders))
+    shared.embeddings = embeddings or {}
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/about", _about)]
     for name in (*views, *filter(_has, PARTS)):
         module = import_module(f"merganser.studio.{name}")

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from merganser.studio.jobs import Jobs
 from merganser.studio.security import Folders
 from merganser.tokenizer import Tokenizer
 
@@ -98,8 +99,12 @@ class Desk:
         self.known: dict[str, Known] = {}
         self.folders = folders
         self.work = Work()
+        self.jobs = Jobs()
         #: Set by whoever loads embeddings: the name of a tokenizer and an id, to (id, similarity) pairs.
         self.neighbours: Callable[[str, int], list[tuple[int, float]]] | None = None
+        #: Embeddings by name, and what the view of that name makes of them, by the names of their tokenizers.
+        self.embeddings: Mapping[str, Any] = {}
+        self.maps: dict[str, Any] = {}
         for name, tokenizer in tokenizers.items():
             self.add(name, tokenizer)
 

@@ -23,6 +23,7 @@ from merganser.counts import count
 from merganser.engines.local import Local
 from merganser.errors import SettingsError
 from merganser.files import files_below
+from merganser.formats import native
 from merganser.studio.desk import Desk, desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body
@@ -109,7 +110,7 @@ def learn(job: Job, shared: Desk, source: Source, asked: dict[str, Any]) -> dict
         )
         # A log needs a folder that is its own, and is kept here until it was read.
         Path(folder, "work").mkdir()
-        engine = Local(work_dir=Path(folder, "work"), checkpoint_every=0.15, keep_work=True)
+        engine = Local(work_dir=Path(folder, "work"), checkpoint_every=0.05, keep_work=True)
         tokenizer = train(counts, asked["vocab_size"], engine=engine, progress=progress)
         learned.look()
         learned.finish(tokenizer)
@@ -176,6 +177,21 @@ async def cancel(request: Request) -> Response:
     return JSONResponse({"state": job.state})
 
 
+async def file(request: Request) -> Response:
+    """A tokenizer as a file of our own format, to keep it."""
+    name = request.query_params.get("tokenizer", "")
+    tokenizer = desk(request).find(name).tokenizer
+
+    def saved() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="merganser-studio-") as folder:
+            tokenizer.save(Path(folder, native.FILE_NAME))
+            return Path(folder, native.FILE_NAME).read_bytes()
+
+    headers = {"Content-Disposition": f'attachment; filename="{native.FILE_NAME}"'}
+    data = await desk(request).work.run(saved)
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
 def offered(folders: Folders) -> list[dict[str, Any]]:
     """Files to choose from: path, and size in bytes."""
     files = (file for root in folders.roots for file in files_below(root))
@@ -192,5 +208,6 @@ routes = [
     Route("/about", about),
     Route("/start", start, methods=["POST"]),
     Route("/events", events),
+    Route("/file", file),
     Route("/cancel", cancel, methods=["POST"]),
 ]

@@ -1,0 +1,92 @@
+"""The studio in a real browser: a server in a thread, and pages that keep what they asked for and complained of.
+
+Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
+"""
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from merganser import Tokenizer
+from merganser.studio import create
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
+TOKEN = "a-token-that-is-long-enough"
+
+
+@contextmanager
+def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[str]:
+    """A studio as it is in earnest; gives its address."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        app = create(tokenizers, folders, TOKEN, **how)
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
+        app.state.desk.jobs.close()
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        # Containers have no sandbox to offer, and the pages are our own.
+        opened = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def opened(
+    browser: Any, address: str, view: str, *, scheme: str = "light", width: int = 1200, height: int = 900
+) -> Iterator[Any]:
+    """A page of the studio. When it is left: nothing came from elsewhere, and nobody complained."""
+    requests: list[str] = []
+    complaints: list[str] = []
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.set_default_timeout(20_000)
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        page.goto(f"{address}#/{view}")
+        page.wait_for_selector("html[data-ready]")
+        yield page
+        assert complaints == []
+        home = address.split("/a-token")[0]
+        assert [url for url in requests if not url.startswith((home, "data:", "blob:"))] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
+    finally:
+        page.close()
+
+
+def problems(page: Any) -> list[str]:
+    """What axe finds serious or worse."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{problem['id']}: {node['html']}"
+        for problem in found
+        if problem["impact"] in ("serious", "critical")
+        for node in problem["nodes"]
+    ]

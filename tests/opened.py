@@ -32,14 +32,16 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
             app, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
         )
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
-        app.state.desk.jobs.close()
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
+        finally:
+            app.state.desk.jobs.close()
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager
@@ -51,8 +53,10 @@ def chromium() -> Iterator[Any]:
         opened = started.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        yield opened
-        opened.close()
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ A run takes some seconds, most of them in the first steps; it waits in the queue
 """
 
 import ast
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import cache
@@ -27,6 +28,9 @@ from merganser.studio.train import cancel, events
 
 #: What one run may take: bytes of text, merges, and seconds for each step.
 LARGEST_TEXT, MOST_MERGES, SECONDS = 200_000, 1000, 20.0
+
+#: Where a docstring goes on with something else: after an empty line, or where a line begins with "Cost:".
+_PARAGRAPH = re.compile(r"\n\n|\n(?=[A-Z][a-z ]{2,30}: )")
 
 #: A line of a step, and what it is to the step before: "same", "new", or "gone" if it is only there.
 Line = tuple[str, str]
@@ -62,7 +66,7 @@ def described() -> list[dict[str, Any]]:
                 "step": number,
                 "name": running.name_of(str(number)).partition(" ")[2],
                 "title": title.partition(": ")[2],
-                "about": [" ".join(part.split()) for part in about.strip().split("\n\n")],
+                "about": [" ".join(part.split()) for part in _PARAGRAPH.split(about.strip())],
                 "lines": lines,
             }
         )

@@ -90,7 +90,7 @@ export async function mount(element, state, api) {
     const lines = step.lines.map(([kind, line]) => {
       const sign = kind === "new" ? "+" : kind === "gone" ? "−" : " ";
       const content = kind === "gone" ? [line] : painted[nth++];
-      return make("span", { class: `line ${kind}` },
+      return make("span", { class: `code-line ${kind}` },
         make("span", { class: "at", "aria-hidden": "true" }, kind === "gone" ? "" : String(nth)),
         make("span", { class: "sign" }, make("span", { class: "unseen" }, kind === "new" ? "new: " : kind === "gone" ? "gone: " : ""), make("span", { "aria-hidden": "true" }, sign)),
         make("span", { class: "text" }, ...content, "\n"));
@@ -103,7 +103,7 @@ export async function mount(element, state, api) {
         make("div", { class: "buttons" },
           button("← Before", () => select(selected - 1), { disabled: selected === 1, "aria-label": "The step before" }),
           button("Next →", () => select(selected + 1), { disabled: selected === steps.length, "aria-label": "The next step" }))),
-      make("p", { class: "idea" }, step.title),
+      make("p", { class: "idea" }, step.title[0].toUpperCase() + step.title.slice(1)),
       ...step.about.map((part) => make("p", {}, part)),
       make("div", { class: "row end" },
         make("p", { class: "quiet changes" }, selected === 1 ? `${number(kept.length)} lines`

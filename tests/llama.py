@@ -1,14 +1,18 @@
 """llama.cpp's tokenizer, where `llama-cpp-python` is installed; it builds too long for an extra."""
 
 import ctypes
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+needs_llama = pytest.mark.skipif(find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
+
 
 class Llama:
     def __init__(self, file: Path) -> None:
-        library = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
+        library = import_module("llama_cpp")
         self._library = library
         self._silent = library.llama_log_callback(lambda *_: None)
         library.llama_log_set(self._silent, ctypes.c_void_p())

@@ -5,7 +5,9 @@ from pathlib import Path
 import merganser
 import pytest
 import vocabs
+from corpora import corpus_text
 from merganser.exporting import FORMATS
+from tokenizers import Tokenizer as Theirs
 
 #: Those that hold a tokenizer.
 FORMATS_READ = [format for format in FORMATS if format != "token-lengths"]
@@ -38,3 +40,12 @@ def check(folder: Path, name: str, format: str) -> None:
     again = back.export(second, format=format)  # type: ignore[arg-type]
     assert [file.relative_to(second) for file in again] == [file.relative_to(first) for file in files]
     assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]
+
+
+def check_hugging_face(folder: Path, name: str) -> None:
+    """Their library gives our ids, special tokens and all, once it has read what we wrote."""
+    ours = vocabs.ours(name)
+    ours.export(folder, format="huggingface")
+    text = corpus_text("multilingual.txt", 50_000) + "".join(ours.special_tokens)
+    live = Theirs.from_file(str(folder / "tokenizer.json"))
+    assert live.encode(text).ids == ours.encode(text, allowed_special="all")

@@ -2,6 +2,9 @@
 
 import inspect
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import merganser
 import pytest
@@ -79,3 +82,17 @@ def test_lone_surrogates_are_refused_everywhere() -> None:
     ):
         with pytest.raises(error, match="lone surrogate at position 5"):
             use()
+
+
+def test_the_core_never_imports_what_is_for_learners() -> None:
+    code = (
+        "import sys, merganser\n"
+        "merganser.train(['low lower lowest'], 258).encode('low')\n"
+        "assert not [name for name in sys.modules if name.startswith('merganser.learn')]"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    package = Path(merganser.__file__).parent
+    for file in package.rglob("*.py"):
+        place = file.relative_to(package).parts
+        if place[0] != "learn" and not (place[0] == "cli" and place[1].startswith("learn")):
+            assert "merganser.learn" not in file.read_text("utf-8"), file

@@ -6,11 +6,12 @@ all. A format that cannot hold the tokenizer exactly refuses it with an `ExportE
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
-from merganser.errors import ExportError, SettingsError, WriteError
+from merganser.errors import ExportError, MerganserWarning, SettingsError, WriteError
 from merganser.files import written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
@@ -31,6 +32,8 @@ class _Format(NamedTuple):
     same: Callable[[Files, Tokenizer], bool]
     #: A path that ends so is a file; any other is a folder.
     suffixes: tuple[str, ...] = ()
+    #: Where those who read it may still depart from us, if that is known: a warning says so.
+    caution: str | None = None
 
 
 _TABLE: dict[str, _Format] = {
@@ -41,7 +44,7 @@ _TABLE: dict[str, _Format] = {
     ),
     "gpt2": _Format(gpt2.contents, gpt2.same),
     "minbpe": _Format(minbpe.contents, minbpe.same, (".model",)),
-    "gguf": _Format(gguf.contents, gguf.same, (".gguf",)),
+    "gguf": _Format(gguf.contents, gguf.same, (".gguf",), gguf.CAUTION),
     "token-lengths": _Format(token_lengths.contents, token_lengths.same, (".npy", ".pt")),
 }
 
@@ -54,25 +57,29 @@ def export(
     chat: "Template | None" = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
-    from merganser.readers import readers
     from merganser.verification import verify_export
+    from merganser.verification.readers import readers
 
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
     if chat is not None and format != "huggingface":
         raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
-    contents, same, suffixes = _TABLE[format]
+    contents, same, suffixes, caution = _TABLE[format]
     target = Path(path)
-    files = contents(tokenizer, target.name or target.resolve().name)
     if chat is not None:
         files = huggingface.contents(tokenizer, chat)
+    else:
+        files = contents(tokenizer, target.name or target.resolve().name)
     try:
         if not same(files, tokenizer):
             raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
     verify_export(tokenizer, readers(tokenizer, format, files), on)
-    return _write(target.parent if target.suffix in suffixes else target, files)
+    written = _write(target.parent if target.suffix in suffixes else target, files)
+    if caution:
+        warnings.warn(caution, MerganserWarning, stacklevel=3)
+    return written
 
 
 def _write(folder: Path, files: Files) -> list[Path]:

@@ -219,11 +219,12 @@ class Tokenizer(_core.Tokenizer):
             nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
             eos are its `bos` and `assistant_end`.
 
-        Before anything is written, the library that will read the files is asked for the ids of a set of
-        adversarial texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; where it is
-        not installed, our own reader is. A difference is an `ExportError`.
+        Before anything is written, tiktoken or Hugging Face is asked for the ids of a set of adversarial
+        texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; for the other formats,
+        and where the library is not installed, our own reader is. A difference is an `ExportError`.
 
-        A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why.
+        A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why. With
+        "gguf" a `MerganserWarning` says which rare texts llama.cpp is known to split in another way.
         """
         from merganser import exporting
 

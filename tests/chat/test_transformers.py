@@ -31,6 +31,14 @@ def auto(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return AutoTokenizer.from_pretrained(folder)
 
 
+def test_every_special_token_is_special(auto: Any) -> None:
+    assert set(auto.all_special_tokens) == set(TOKENIZER.special_tokens)
+    assert (auto.bos_token, auto.eos_token) == ("<|bos|>", "<|assistant_end|>")
+    whole = "".join(TOKENIZER.special_tokens)
+    assert auto.encode(whole) == list(TOKENIZER.special_tokens.values())
+    assert auto.decode(auto.encode(f"{whole}hi{whole}"), skip_special_tokens=True) == "hi"
+
+
 def rendered(auto: Any, messages: object, **settings: object) -> tuple[list[int], list[int]]:
     out = auto.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True, **settings)
     return out["input_ids"], out["assistant_masks"]

@@ -2,11 +2,13 @@
 
 import json
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import merganser
 import pytest
 from merganser import exporting
+from merganser.chat import Template
 from merganser.cli import export, main
 
 FILES = {
@@ -63,3 +65,35 @@ def test_refusals_and_missing_packages_are_one_line(
         assert message in error
         assert error.count("\n") == 1
         assert not Path(out).exists()
+
+
+def test_a_chat_template_is_declared_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    markers = [field.name for field in fields(Template) if field.name != "system_joint"]
+    Path("chat.json").write_text(json.dumps(dict.fromkeys(markers, "<s>")))
+    assert main(["export", "t.merganser", "--to", "huggingface", "--out", "out", "--chat", "chat.json"]) == 0
+    assert "chat_template.jinja" in capsys.readouterr().out
+    config = json.loads(Path("out/tokenizer_config.json").read_text())
+    assert (config["bos_token"], config["eos_token"]) == ("<s>", "<s>")
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (None, "cannot read the template chat.json: No such file"),
+        ("{", "chat.json is not JSON"),
+        ('{"begin": "<s>"}', "no other names than bos, user_start"),
+        ('["<s>"]', "must be an object"),
+        ('{"bos": 1}', "bos of a template is a special token, not 1"),
+        ('{"bos": "<s>"}', "the tokenizer lacks the special tokens <|user_start|>"),
+    ],
+)
+def test_a_wrong_chat_template_is_one_line(
+    declared: str | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if declared is not None:
+        Path("chat.json").write_text(declared)
+    assert main(["export", "t.merganser", "--to", "huggingface", "--out", "out", "--chat", "chat.json"]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not Path("out").exists()

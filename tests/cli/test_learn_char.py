@@ -135,8 +135,8 @@ def test_sizes_that_are_none(sizes: str, capsys: pytest.CaptureFixture[str]) -> 
     ("name", "content", "said"),
     [
         ("gone.txt", None, "there is no file or folder gone.txt"),
-        ("x.jsonl", b'{"text": "a"}', "x.jsonl is not plain text"),
-        ("x.counts", b"", "only plain text on this machine"),
+        ("x.jsonl", b'{"text": "a"}', "learning reads plain text"),
+        ("x.counts", b"", "reads plain text from this machine"),
         ("empty.txt", b" \n", "empty.txt holds no text"),
     ],
 )

@@ -12,9 +12,9 @@ from corpora import corpus_text
 from exported import ADVERSARIAL, TRAINED
 from gguf import GGUFReader, GGUFWriter
 from hypothesis import given
-from llama import Llama
+from llama import Llama, needs_llama
 from merganser import ExportError, FormatError, SettingsError, Tokenizer
-from merganser.formats import gguf, gpt2, native
+from merganser.formats import gguf_facts, gpt2, native
 from strategies import texts
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -52,6 +52,12 @@ def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
     assert read["tokenizer.ggml.bos_token_id"] == tokenizer.special_tokens["<s>"]
     assert read["tokenizer.ggml.eos_token_id"] == tokenizer.special_tokens["</s>"]
     assert read["tokenizer.ggml.add_bos_token"] is read["tokenizer.ggml.add_eos_token"] is False
+
+
+def test_a_warning_says_what_llama_cpp_does_otherwise(tmp_path: Path) -> None:
+    with pytest.warns(merganser.MerganserWarning, match="llama.cpp splits a few rare texts"):
+        [file] = TRAINED["qwen2"].export(tmp_path / "t.gguf", format="gguf")
+    assert merganser.load(file) == TRAINED["qwen2"]
 
 
 @pytest.mark.parametrize("pattern", KNOWN)
@@ -104,6 +110,7 @@ def llamas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Llama]:
     return {pattern: Llama(folder / f"{pattern}.gguf") for pattern in KNOWN}
 
 
+@needs_llama
 @pytest.mark.parametrize("pattern", KNOWN)
 @given(text=texts)
 def test_llama_has_the_same_ids(llamas: dict[str, Llama], pattern: str, text: str) -> None:
@@ -115,6 +122,7 @@ def test_llama_has_the_same_ids(llamas: dict[str, Llama], pattern: str, text: st
     assert theirs.encode(both) == ours.encode_ordinary(both)
 
 
+@needs_llama
 @pytest.mark.parametrize("name", REAL)
 def test_llama_has_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
     ours = vocabs.ours(name)
@@ -126,6 +134,7 @@ def test_llama_has_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
         assert theirs.encode(text) == ours.encode_ordinary(text)
 
 
+@needs_llama
 def test_llama_keeps_whole_what_no_merge_reaches_and_skips_gaps(tmp_path: Path) -> None:
     theirs = Llama(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
     text = "ab hello helloo [PAD1] <|end_of_text|>"
@@ -133,6 +142,7 @@ def test_llama_keeps_whole_what_no_merge_reaches_and_skips_gaps(tmp_path: Path) 
     assert theirs.encode(text, special=True) == GAPS.encode(text, allowed_special="all")
 
 
+@needs_llama
 def test_where_llama_departs_from_the_pattern(tmp_path: Path) -> None:
     ranks = BYTES | {"ſ".encode(): 256, "'ſ".encode(): 257, "'ſa".encode(): 258}
     ours = Tokenizer(ranks, pattern="qwen2")
@@ -256,7 +266,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t").write_bytes(written({}))
     with pytest.raises(SettingsError, match="says itself"):
         merganser.load(tmp_path / "t", pattern="gpt2")
-    for module, limit in ((gguf, "_MAX_FACTS"), (native, "MAX_TOKENS")):
+    for module, limit in ((gguf_facts, "_MAX_FACTS"), (native, "MAX_TOKENS")):
         with monkeypatch.context() as patch:
             patch.setattr(module, limit, 2)
             with pytest.raises(FormatError, match="more than 2 "):

@@ -15,7 +15,7 @@ from exported import TRAINED
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import FormatError, Tokenizer, TokenizerError
-from merganser.formats import gpt2, huggingface
+from merganser.formats import BadFile, gpt2, huggingface
 from strategies import texts
 from tokenizers import Tokenizer as Theirs
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -127,18 +127,18 @@ def test_cl100k_of_others() -> None:
     """What is not matched is removed; but everything is matched."""
     assert check(file(SMALL, pre_tokenizer=splitting(LLAMA3, behavior="Removed", invert=True)), TEXT) == SMALL
     dropping = splitting(r"\p{L}+|\s", behavior="Removed", invert=True)
-    with pytest.raises(huggingface.BadFile, match="may drop text"):
+    with pytest.raises(BadFile, match="may drop text"):
         huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=dropping)).encode())
 
 
 def test_qwen() -> None:
-    with pytest.raises(huggingface.BadFile, match="its normalizer, NFC, changes the text"):
+    with pytest.raises(BadFile, match="its normalizer, NFC, changes the text"):
         huggingface.parse(json.dumps(file(TRAINED["qwen2"], normalizer={"type": "NFC"})).encode())
 
 
 def test_deepseek() -> None:
     several = splitting(r"\p{N}{1,3}", "[一-龥]+", LLAMA3)
-    with pytest.raises(huggingface.BadFile, match="splits the text several times"):
+    with pytest.raises(BadFile, match="splits the text several times"):
         huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=several)).encode())
 
 
@@ -151,7 +151,7 @@ def test_a_post_processor_that_does_more_than_add_is_refused() -> None:
     twice = adding("<s>", 298)
     twice["single"].append(twice["single"][-1])
     for processor in (twice, {"type": "RobertaProcessing"}, {"type": "Sequence", "processors": [twice]}):
-        with pytest.raises(huggingface.BadFile, match="post_processor may do more"):
+        with pytest.raises(BadFile, match="post_processor may do more"):
             huggingface.parse(json.dumps(file(SMALL, post_processor=processor)).encode())
 
 
@@ -199,7 +199,7 @@ def test_added_tokens_are_those_of_the_library_or_refused(
             whole["model"]["vocab"].setdefault(name, id)
     try:
         huggingface.parse(json.dumps(whole).encode())
-    except huggingface.BadFile:
+    except BadFile:
         return
     check(whole, text)
 
@@ -259,7 +259,7 @@ def test_very_many_added_tokens_are_refused_in_time(tmp_path: Path) -> None:
 def test_a_merge_that_is_listed_twice_is_refused() -> None:
     whole = file(SMALL)
     whole["model"]["merges"] += [whole["model"]["merges"][-1]]
-    with pytest.raises(huggingface.BadFile, match="a merge twice"):
+    with pytest.raises(BadFile, match="a merge twice"):
         huggingface.parse(json.dumps(whole).encode())
 
 
@@ -274,5 +274,5 @@ def test_a_merge_that_is_listed_twice_is_refused() -> None:
     ids=["half a character", "half a character in the pattern", "deep", "deep pre-tokenizer"],
 )
 def test_damaged_files_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(huggingface.BadFile):
+    with pytest.raises(BadFile):
         huggingface.parse(json.dumps(file(SMALL, **change)).encode())

@@ -163,6 +163,7 @@ def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer
         ("minbpe v1\n\\w+\n0\n", "may mean something else"),
         ("minbpe v1\n.\n0\n97\n", "line 4"),
         ("minbpe v1\n.\n0\n97 98\n257 98\n", "line 5"),
+        ("minbpe v1\n\\p{L}+\n0\n97 98\n", "may drop text that its pattern"),
         ("minbpe v1\n.\n0\n256 98\n", "line 4"),
         ("minbpe v1\n.\n0\n-1 98\n", "line 4"),
         ("minbpe v1\n.\n0\n97 98\n97 98\n", "two of its merges make b'ab'"),

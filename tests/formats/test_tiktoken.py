@@ -298,3 +298,19 @@ def test_what_a_plugin_says_is_not_believed(tmp_path: Path, change: dict[str, ob
 def test_a_plugin_needs_a_name_of_its_own(tmp_path: Path, name: str) -> None:
     with pytest.raises(SettingsError, match="cannot be called"):
         TRAINED["gpt4"].export(tmp_path / name, format="tiktoken")
+
+
+def test_an_encoding_that_may_drop_text_is_refused() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+
+    def encoding(pattern: str) -> tiktoken.Encoding:
+        return tiktoken.Encoding("t", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+    dropping = encoding(r"\p{L}+")
+    assert dropping.encode("a1") == [97]
+    with pytest.raises(merganser.TokenizerError, match=r"may drop text.*pat_str='\(\?:"):
+        merganser.load(dropping)
+    mended = encoding(r"(?:\p{L}+)|(?s:.)")
+    assert merganser.load(mended).encode("a1") == mended.encode("a1") == [97, 49]
+    for whole in (r"\p{L}+|\P{L}", r" ?\S+|\s"):
+        assert merganser.load(encoding(whole)).pattern == whole

@@ -11,3 +11,8 @@ import vocabs
 @pytest.mark.parametrize("name", vocabs.ALL)
 def test_written_read_and_written_the_same(tmp_path: Path, name: str, format: str) -> None:
     round_trips.check(tmp_path, name, format)
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_hugging_face_has_our_ids(tmp_path: Path, name: str) -> None:
+    round_trips.check_hugging_face(tmp_path, name)

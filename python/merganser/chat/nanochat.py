@@ -14,6 +14,7 @@ from merganser.chat.render import Chat, Conversation
 from merganser.chat.template import SPECIAL_TOKENS
 from merganser.errors import ChatError, EncodeError, WriteError
 from merganser.formats.native import FILE_NAME
+from merganser.formats.token_lengths import lengths
 from merganser.loading import load
 from merganser.tokenizer import Tokenizer
 from merganser.training import train
@@ -125,12 +126,7 @@ class RustBPETokenizer:
 
     def get_token_bytes(self) -> "NDArray[np.int32]":
         """How many bytes each token has, by its id; special tokens have 0, for bits per byte."""
-        import numpy as np
-
-        lengths = np.zeros(self.tokenizer.next_id, np.int32)
-        for token, id in self.tokenizer.mergeable_ranks.items():
-            lengths[id] = len(token)
-        return lengths
+        return lengths(self.tokenizer)
 
     def render_conversation(
         self, conversation: Conversation, max_tokens: int | None = 2048

@@ -15,7 +15,7 @@ import click
 
 COMMANDS = (
     *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
-    *("demo", "learn", "studio"),
+    *("learn", "studio", "demo"),
 )
 
 

@@ -1,5 +1,7 @@
 """merganser export"""
 
+import json
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,6 +13,7 @@ from merganser.cli import drawing, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
+    from merganser.chat import Template
     from merganser.exporting import ExportFormat
 
 #: As in `merganser.exporting`, which is not imported for --help.
@@ -41,8 +44,17 @@ _BATCH = 1 << 17
     help="What the tokenizer was trained on, text or .counts, to verify the export on. If not given, counts "
     "of the training that lie beside the tokenizer.",
 )
+@click.option(
+    "--chat",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help='For huggingface: the special tokens of a chat, as JSON, such as {"bos": "<s>", "user_start": '
+    "\"<user>\"}; those not named are nanochat's. If not given, a tokenizer with nanochat's nine has those.",
+)
 @options.as_json
-def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: bool) -> None:
+def command(
+    path: Path, form: str, out: Path, on: tuple[Address, ...], chat: Path | None, as_json: bool
+) -> None:
     """Write the tokenizer or the counts in PATH for other programs.
 
     A tokenizer becomes a plug-in for tiktoken, or its file of ranks if --out ends in .tiktoken; a folder for
@@ -52,8 +64,9 @@ def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: 
     A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes,
     and are never in memory as a whole.
 
-    Before a tokenizer is written, it is verified that the library which will read it gives the same ids: on
-    adversarial texts, on its tokens and on the most frequent pieces of the training.
+    Before a tokenizer is written, it is verified that tiktoken or Hugging Face, or for other formats our own
+    reader, gives the same ids: on adversarial texts, on its tokens and on the most frequent pieces of the
+    training.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
@@ -64,14 +77,15 @@ def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: 
         tokenizer = load(path)
         pieces = on or _training_beside(path, tokenizer)
         format = cast("ExportFormat", form)
-        files = [str(file) for file in tokenizer.export(out, format=format, on=pieces)]
+        template = None if chat is None else _template(chat)
+        files = [str(file) for file in tokenizer.export(out, format=format, on=pieces, chat=template)]
         if as_json:
             drawing.as_json({"out": str(out), "format": form, "files": files})
         else:
             click.echo(f"wrote {' and '.join(files)}")
         return
-    if on:
-        raise click.UsageError("--on is for tokenizers")
+    if on or chat:
+        raise click.UsageError("--on and --chat are for tokenizers")
     if path.suffix != ".counts":
         raise SettingsError(f"{path} is not a .counts file, and only counts are written as {form}")
     counts = CountsFile.open(path)
@@ -92,6 +106,22 @@ def command(path: Path, form: str, out: Path, on: tuple[Address, ...], as_json: 
         )
         return
     click.echo(f"{len(counts):,} different pieces, {counts.total:,} in all, in {out}")
+
+
+def _template(file: Path) -> "Template":
+    """The template that a file of JSON declares."""
+    from merganser.chat import ChatError, Template
+
+    try:
+        declared = json.loads(file.read_bytes())
+    except OSError as error:
+        raise ChatError(f"cannot read the template {file}: {error.strerror}; check the path") from error
+    except ValueError as error:
+        raise ChatError(f"the template {file} is not JSON: {error}") from error
+    known = [field.name for field in fields(Template)]
+    if not isinstance(declared, dict) or not declared.keys() <= set(known):
+        raise ChatError(f"the template {file} must be an object with no other names than {', '.join(known)}")
+    return Template(**declared)
 
 
 def _training_beside(path: Path, tokenizer: "Tokenizer") -> "CountsFile | None":

@@ -9,6 +9,8 @@ import click
 
 #: The name of a command, and where it is.
 _COMMANDS = {
+    "ladder": "merganser.cli.learn_ladder:ladder",
+    "trace": "merganser.cli.learn_trace:trace",
     "char": "merganser.cli.learn_char:char",
     "speed": "merganser.cli.learn_speed:speed",
 }
@@ -34,5 +36,5 @@ def command() -> None:
 
     Each command has --json.
 
-    Example: merganser learn char
+    Example: merganser learn trace "low lower lowest"
     """

@@ -12,8 +12,7 @@ from merganser.cli import drawing, options, progress
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from merganser.parting import Difference, Segmentation
-    from merganser.verification import Verification
+    from merganser.verification import Difference, Segmentation, Verification
 
 #: How the command ends when the ids are not the same; 1 and 2 are errors.
 DIFFERENT = 3

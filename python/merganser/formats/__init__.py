@@ -1,4 +1,4 @@
-"""Formats: one file each, read and write side by side. `merganser.load` finds out which one a file has."""
+"""Formats: a file or two each, read and write side by side. `merganser.load` finds out which one it is."""
 
 
 class BadFile(Exception):

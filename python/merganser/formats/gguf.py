@@ -1,8 +1,6 @@
 """GGUF, the file of llama.cpp, as far as the vocabulary goes: what `vocab_only` needs, and no tensors.
 
-    "GGUF", version 3, number of tensors, number of facts, then the facts: name, type, value
-
-All numbers are little-endian; a string is its length and its UTF-8. The facts that matter:
+The facts that matter; `formats/gguf_facts.py` reads and writes them:
 
 | `tokenizer.ggml.…` | what it is |
 |---|---|
@@ -25,20 +23,18 @@ Reading takes the facts from the front of a file of any size. What a caller puts
 token at its beginning, is no part of a tokenizer here.
 """
 
-import struct
 from typing import Any
 
 from merganser._core import split
 from merganser.errors import ExportError, MerganserError
-from merganser.formats import BadFile, gpt2, native
+from merganser.formats import BadFile, gguf_facts, gpt2
+from merganser.formats.roles import NAMES, roles
 from merganser.tokenizer import Tokenizer
 
-MAGIC = b"GGUF"
-VERSION = 3
+MAGIC = gguf_facts.MAGIC
 FILE = "tokenizer.gguf"
 #: The facts of the largest models are far below this; behind them are the tensors, which are not read.
 MAX_HEADER_BYTES = 1 << 27
-_MAX_FACTS = 1 << 12
 
 #: Our patterns, by the name llama.cpp has for them; the first of several is written.
 _PATTERNS = {
@@ -49,19 +45,16 @@ _PATTERNS = {
     "qwen2": "qwen2",
     "deepseek-r1-qwen": "qwen2",
 }
+CAUTION = (
+    "llama.cpp splits a few rare texts in another way than we do, and so than the models themselves: "
+    "characters that are new in Unicode 16, and, with llama3 and qwen2, 'ſ before a letter. All other text "
+    "has the same ids there"
+)
 #: With these a piece that is a token stays whole, whatever the merges.
 _WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
-_ROLES = {
-    "bos": ("<|bos|>", "<|begin_of_text|>", "<s>", "<bos>"),
-    "eos": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"),
-}
-
-_UINT32, _INT32, _BOOL, _STRING, _ARRAY = 4, 5, 7, 8, 9
 #: The lists that are kept in memory; models have others.
 _LISTS = {f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges")}
-#: Of each type of numbers its letter in `struct`.
-_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
 # ── writing ───────────────────────────────────────────────────────────────────
@@ -82,26 +75,19 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     specials = set(tokenizer.special_tokens.values())
     ids = range(tokenizer.next_id)
     kinds = [_UNUSED if id not in spelled else _CONTROL if id in specials else _NORMAL for id in ids]
-    facts = [
-        _fact("general.architecture", _STRING, _string("gpt2")),
-        _fact("tokenizer.ggml.model", _STRING, _string("gpt2")),
-        _fact("tokenizer.ggml.pre", _STRING, _string(pre)),
-        _strings("tokenizer.ggml.tokens", [spelled.get(id) or _unused(id, vocab) for id in ids]),
-        _fact(
-            "tokenizer.ggml.token_type",
-            _ARRAY,
-            struct.pack(f"<IQ{len(kinds)}i", _INT32, len(kinds), *kinds),
-        ),
-        _strings("tokenizer.ggml.merges", [" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges]),
-    ]
-    for role, names in _ROLES.items():
-        if found := next((name for name in names if name in tokenizer.special_tokens), None):
-            id = struct.pack("<I", tokenizer.special_tokens[found])
-            facts.append(_fact(f"tokenizer.ggml.{role}_token_id", _UINT32, id))
+    facts: dict[str, gguf_facts.Fact] = {
+        "general.architecture": "gpt2",
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": pre,
+        "tokenizer.ggml.tokens": [spelled.get(id) or _unused(id, vocab) for id in ids],
+        "tokenizer.ggml.token_type": kinds,
+        "tokenizer.ggml.merges": [" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges],
+    }
+    for role, special in roles(tokenizer).items():
+        facts[f"tokenizer.ggml.{role}_token_id"] = tokenizer.special_tokens[special]
     # llama.cpp would otherwise put the first of them before every text with the pattern of Llama 3.
-    facts += [_fact(f"tokenizer.ggml.add_{role}_token", _BOOL, b"\0") for role in _ROLES]
-    header = MAGIC + struct.pack("<IQQ", VERSION, 0, len(facts))
-    return {name if name.endswith(".gguf") else FILE: header + b"".join(facts)}
+    facts |= {f"tokenizer.ggml.add_{role}_token": False for role in NAMES}
+    return {name if name.endswith(".gguf") else FILE: gguf_facts.written(facts)}
 
 
 def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
@@ -136,25 +122,12 @@ def _unused(id: int, vocab: dict[str, int]) -> str:
     return name
 
 
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def _fact(name: str, kind: int, value: bytes) -> bytes:
-    return _string(name) + struct.pack("<I", kind) + value
-
-
-def _strings(name: str, values: list[str]) -> bytes:
-    return _fact(name, _ARRAY, struct.pack("<IQ", _STRING, len(values)) + b"".join(map(_string, values)))
-
-
 # ── reading ───────────────────────────────────────────────────────────────────
 
 
 def parse(data: bytes) -> Tokenizer:
     """The tokenizer of a file, or of its beginning."""
-    facts = _Reader(data).facts()
+    facts = gguf_facts.read(data, _LISTS)
 
     def fact(name: str, kind: type) -> Any:
         value = facts.get(f"tokenizer.ggml.{name}")
@@ -218,71 +191,3 @@ def _bytes(token: str) -> bytes:
         return gpt2.unprintable(token)
     except KeyError as error:
         raise BadFile(f"is not byte-level: {error} in its tokens is no byte") from None
-
-
-class _Reader:
-    """Goes through the facts. Whatever a length says, no more is made than there are bytes."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
-
-    def facts(self) -> dict[str, Any]:
-        self.at = len(MAGIC)
-        version, _, number = self.numbers("IQQ")
-        if version != VERSION:
-            raise BadFile(
-                f"has GGUF's version {version}, and this merganser reads {VERSION}; convert it again"
-            )
-        if number > _MAX_FACTS:
-            raise BadFile(f"is damaged: it has more than {_MAX_FACTS} facts")
-        facts: dict[str, Any] = {}
-        for _ in range(number):
-            name = self.string()
-            if name in facts:
-                raise BadFile(f"is damaged: it says {name[:60]!r} twice; get a fresh copy")
-            [kind] = self.numbers("I")
-            facts[name] = self.value(kind, name in _LISTS)
-        return facts
-
-    def value(self, kind: int, keep_list: bool) -> Any:
-        if kind == _STRING:
-            return self.string()
-        if kind in _NUMBERS:
-            return self.numbers(_NUMBERS[kind])[0]
-        if kind != _ARRAY:
-            raise BadFile(f"is damaged: at byte {self.at} is a value of the unknown type {kind}")
-        kind, length = self.numbers("IQ")
-        if length > native.MAX_TOKENS:
-            raise BadFile(f"is damaged: it has a list of more than {native.MAX_TOKENS} values")
-        if kind == _STRING and keep_list:
-            return [self.string() for _ in range(length)]
-        if kind == _STRING:
-            for _ in range(length):
-                self.take(self.numbers("Q")[0])
-        elif kind in _NUMBERS and keep_list:
-            return list(self.numbers(f"{length}{_NUMBERS[kind]}"))
-        elif kind in _NUMBERS:
-            self.take(length * struct.calcsize(f"<{_NUMBERS[kind]}"))
-        else:
-            raise BadFile(f"is damaged: at byte {self.at} is a list of values of the type {kind}")
-        return None
-
-    def numbers(self, letters: str) -> tuple[Any, ...]:
-        return struct.unpack(f"<{letters}", self.take(struct.calcsize(f"<{letters}")))
-
-    def string(self) -> str:
-        [length] = self.numbers("Q")
-        start = self.at
-        try:
-            return self.take(length).decode()
-        except UnicodeDecodeError:
-            raise BadFile(f"is damaged: at byte {start} is a string that is not UTF-8") from None
-
-    def take(self, length: int) -> bytes:
-        end = self.at + length
-        if end > len(self.data):
-            raise BadFile(f"is damaged: it ends at byte {len(self.data)}, in the middle; get a fresh copy")
-        taken = self.data[self.at : end]
-        self.at = end
-        return taken

@@ -146,6 +146,10 @@ def parse(data: bytes) -> Tokenizer:
             f"of {_NOT_PLAIN}"
         )
     gpt2.check_merges(tokenizer, merges)
+    if tiktoken.drops_text(tokenizer, lines[1]):
+        raise BadFile(
+            f"cannot be represented: minbpe may drop text that its pattern {pattern[:200]!r} does not match"
+        )
     return tokenizer
 
 

@@ -9,32 +9,18 @@ r"""Patterns for Oniguruma, the engine of Hugging Face tokenizers, which reads s
 | `\x41` | a character | a byte | `\x{41}` |
 
 What the two might read differently in a way that is not known here is refused: it could give other ids.
-All else is the same, and so are the classes of characters of `PROPERTIES`: tests/formats/test_oniguruma.py
-compares them for every code point.
+All else (`formats/pattern_parts.py`) is the same, and so are the classes of characters that are known there:
+tests/formats/test_oniguruma.py compares them for every code point.
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts
 from merganser.errors import ExportError, PatternError
 from merganser.formats import BadFile
-
-#: The names in `\\p{…}` that both read in the same way; the names of a line have no character in common.
-PROPERTIES = (
-    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn",
-    "L M N P S Z C",
-    "Letter Mark Number Punctuation Symbol Separator",
-    "Han Hiragana Katakana Hangul Latin Greek Cyrillic Armenian Georgian Arabic Hebrew Devanagari Bengali "
-    "Tamil Thai Khmer Ethiopic Common Inherited",
-    "Uppercase Lowercase White_Space",
-    "Alphabetic",
-    "Ideographic",
-    "Emoji",
-)
-_PROPERTIES = frozenset(" ".join(PROPERTIES).split())
+from merganser.formats.coverage import covers
+from merganser.formats.pattern_parts import CLASS_PART, parts, refused
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 _IN, _OUT = f"[{_WORD}]", f"[^{_WORD}]"
@@ -44,26 +30,6 @@ _CLASS_ESCAPES = {r"\w": _WORD, r"\W": _OUT}
 _ESCAPES = {r"\w": _IN, r"\W": _OUT, r"\b": _BOUNDARY, r"\B": _INSIDE}
 #: Two characters or more that some single character equals when case does not count: ß is ss, ﬁ is fi.
 _FOLDED = re.compile("ss|st|ff|fi|fl|[^\0-\x7f]")
-
-_PART = re.compile(
-    r"""(?P<escape>\\(?:[pP](?:\{\^?\w+\}|\w)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[dDsSwWbBAznrtfv]|[^\w\s]))
-    |(?P<open>\((?:\?(?::|>|=|!|<=|<!|[is]+:))?(?!\?))
-    |(?P<flags>\(\?[is]+\))
-    |(?P<class>\[\^?)
-    |(?P<close>\))
-    |(?P<repeat>(?:[*+?]|\{\d+(?:,\d*)?\})[+?]?)
-    |(?P<or>\|)
-    |(?P<end>[$^])
-    |(?P<plain>[^\\()\[\]{}*+?|$^])""",
-    re.VERBOSE | re.DOTALL,
-)
-_CLASS_PART = re.compile(
-    r"""(?P<escape>\\(?:[pP](?:\{\^?\w+\}|\w)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[dDsSwWnrtfv]|[^\w\s]))
-    |(?P<open>\[\^?(?![:\]]))
-    |(?P<close>\])
-    |(?P<plain>(?!--|&&|~~)[^\\\[\]])""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def written(pattern: str) -> str:
@@ -75,7 +41,7 @@ def written(pattern: str) -> str:
     out: list[str] = []
     atom = 0  # where in `out` the last atom begins
     groups: list[int] = []  # and the groups that are open
-    for kind, text, at in _parts(pattern):
+    for kind, text, at in parts(pattern):
         if kind == "repeat":
             if text.startswith("{") and text.endswith("+"):
                 out[atom:] = ["(?>", *out[atom:], text[:-1], ")"]
@@ -85,7 +51,7 @@ def written(pattern: str) -> str:
         if kind == "flags":
             # To Oniguruma they hold for all branches that follow; so they do to us where a branch begins.
             if out and out[-1] != "|" and not out[-1].startswith("("):
-                raise _refused(pattern, at)
+                raise refused(pattern, at)
             out.append(text.replace("s", "m"))
             continue
         atom = groups.pop() if kind == "close" and groups else len(out)
@@ -108,53 +74,13 @@ def _part(kind: str, text: str) -> str:
     if kind == "escape":
         return _ESCAPES.get(text) or _code_point(text)
     if kind == "class":
-        inside = _CLASS_PART.finditer(text)
+        inside = CLASS_PART.finditer(text)
         return "".join(_CLASS_ESCAPES.get(part[0]) or _code_point(part[0]) for part in inside)
     return text
 
 
-def _parts(pattern: str) -> Iterator[tuple[str, str, int]]:
-    """What a pattern consists of: kind, text and place of each part, a class as one."""
-    at, previous = 0, ""
-    while at < len(pattern):
-        part = _PART.match(pattern, at)
-        if not part:
-            raise _refused(pattern, at)
-        kind, end = str(part.lastgroup), part.end()
-        if kind == "class":
-            end = _end_of_class(pattern, at)
-        _check_properties(pattern, at, end)
-        if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
-            raise _refused(pattern, at)
-        yield kind, pattern[at:end], at
-        at, previous = end, kind
-
-
-def _check_properties(pattern: str, start: int, end: int) -> None:
-    for part in re.compile(r"\\(?:[pP]\{?\^?(\w+)|.)", re.DOTALL).finditer(pattern, start, end):
-        if part[1] and part[1] not in _PROPERTIES:
-            raise _refused(pattern, part.start())
-
-
-def _end_of_class(pattern: str, at: int) -> int:
-    depth = 0
-    while part := _CLASS_PART.match(pattern, at):
-        depth += (part.lastgroup == "open") - (part.lastgroup == "close")
-        at = part.end()
-        if depth == 0:
-            return at
-    raise _refused(pattern, at)
-
-
 def _code_point(escape: str) -> str:
     return rf"\x{{{escape[2:]}}}" if re.fullmatch(r"\\x[0-9A-Fa-f]{2}", escape) else escape
-
-
-def _refused(pattern: str, at: int) -> ExportError:
-    return ExportError(
-        f"the pattern {pattern!r} has, at character {at + 1}, something that Hugging Face's engine may read "
-        "in another way; write it more simply"
-    )
 
 
 # ── reading ───────────────────────────────────────────────────────────────────
@@ -218,64 +144,3 @@ def _ours(pattern: str) -> str | None:
         return back if written(back) == pattern else None
     except (PatternError, ExportError):
         return None
-
-
-# ── what a pattern leaves unmatched ───────────────────────────────────────────
-
-_ANY = "(?s:.)"
-_ZERO_WIDTH = (r"\b", r"\B", r"\A", r"\z")
-
-
-@cache
-def covers(pattern: str) -> bool:
-    r"""Whether a pattern of ours leaves no text unmatched, as far as can be told from single characters.
-
-    A branch such as ` ?\p{L}+[\r\n]*` matches wherever a letter stands, whatever is around it. If such
-    branches have all characters between them, nothing is left.
-
-    >>> covers(r" ?\p{L}+|\P{L}"), covers(r"\p{L}+|\P{L}\p{L}")
-    (True, False)
-    """
-    always = [found for branch in _branches(pattern) if (found := _needs_one_of(branch))]
-    if not always or any(kind == "flags" for kind, _, _ in _parts(pattern)):
-        return False
-    import numpy as np  # late: `merganser --help` must be quick
-
-    code_points = np.r_[0:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
-    parts = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
-    return all(len(split(part, f"(?:{'|'.join(always)})+")) == 1 for part in parts)
-
-
-def _branches(pattern: str) -> list[list[list[str]]]:
-    """The branches that are not inside a group: for each atom its kind, its text and how it is repeated."""
-    branches: list[list[list[str]]] = [[]]
-    depth = 0
-    for kind, text, _ in _parts(pattern):
-        if kind == "close":
-            depth -= 1
-        if depth or kind == "close":
-            branches[-1][-1][1] += text
-        elif kind == "or":
-            branches.append([])
-        elif kind == "repeat":
-            branches[-1][-1][2] = text
-        else:
-            branches[-1].append([kind, text, ""])
-        depth += kind == "open"
-    return branches
-
-
-def _needs_one_of(branch: list[list[str]]) -> str | None:
-    """The characters at each of which the branch matches, as a pattern; None if that cannot be said."""
-    needed = unless = ""
-    for kind, text, repeat in branch:
-        least = {"*": 0, "?": 0, "{": int(re.sub(r"\D.*", "", repeat[1:]) or 0)}.get(repeat[:1], 1)
-        if least == 0:
-            if not needed and repeat[1:].endswith("+"):  # what it takes, it does not give back
-                unless += f"(?!{text})"
-            continue
-        simple = kind in ("plain", "class") or (kind == "escape" and text not in _ZERO_WIDTH) or text == _ANY
-        if needed or least > 1 or not simple:
-            return None
-        needed = text
-    return unless + needed if needed else None

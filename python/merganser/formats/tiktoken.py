@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from merganser import _core
 from merganser.errors import PatternError, SettingsError, TokenizerError
 from merganser.formats import BadFile, native
+from merganser.formats.coverage import covers
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ def parse_plugin(facts: dict[str, Any], ranks: bytes) -> Tokenizer:
 def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
     """The same tokenizer as a `tiktoken.Encoding`: its ranks, its special tokens, its pattern.
 
-    One thing differs: tiktoken drops text that the pattern does not match, and to us each character of it is
-    a piece. The patterns of the known encodings match all text.
+    tiktoken drops text that the pattern does not match, and to us each character of it is a piece. The
+    patterns of the known encodings match all text; another one that may not is refused.
     """
     try:
         pattern = encoding._pat_str
@@ -169,7 +170,13 @@ def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
         raise TokenizerError(
             f"load takes a path or a tiktoken.Encoding or tokenizers.Tokenizer, not {kind}"
         ) from None
-    return Tokenizer(ranks, pattern=without_rest(pattern), special_tokens=special_tokens)
+    tokenizer = Tokenizer(ranks, pattern=without_rest(pattern), special_tokens=special_tokens)
+    if drops_text(tokenizer, pattern):
+        raise TokenizerError(
+            "this Encoding cannot be represented: it may drop text that its pattern does not match; make it "
+            f"with pat_str={with_rest(pattern[:200])!r}, which takes the rest"
+        )
+    return tokenizer
 
 
 def to_encoding(tokenizer: Tokenizer, name: str) -> "tiktoken.Encoding":
@@ -197,6 +204,11 @@ def _pattern(tokenizer: Tokenizer) -> str:
 def with_rest(pattern: str) -> str:
     """A pattern that leaves no text unmatched."""
     return f"{_OPEN}{pattern}{_REST}"
+
+
+def drops_text(tokenizer: Tokenizer, pattern: str) -> bool:
+    """Whether a pattern of others, which has become that of the tokenizer, may leave text unmatched."""
+    return tokenizer.pattern_name is None and tokenizer.pattern == pattern and not covers(pattern)
 
 
 def without_rest(pattern: str) -> str:

@@ -1,8 +1,12 @@
-"""Text for the programs here: any local corpus of plain text as one string, cut to a size."""
+"""A corpus as plain text, for the programs in Python: its lines one by one, or its beginning as one string.
+
+Any name, file, folder or glob of text, or standard input; files follow one another. Bytes that are not UTF-8
+become U+FFFD, so that the core and the programs here read the same.
+"""
 
 import sys
 import warnings
-from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from pathlib import Path
 
 from merganser.corpus import resolve
@@ -13,7 +17,36 @@ DEFAULT = "frankenstein"
 #: What is taken in its place where there is no network: every machine has it.
 OFFLINE = "python-stdlib"
 
-_NOT_PLAIN = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".gz", ".zst", ".xz", ".bz2")
+_PACKED = {".gz", ".zst", ".xz", ".bz2", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".counts"}
+
+
+def plain_lines(corpus: str) -> Iterator[bytes]:
+    """The lines of a corpus, as UTF-8; every file or document ends its last line."""
+    found = resolve(corpus, buffer_size=64)
+    if found.streams or found.counts:
+        raise CorpusError(f"{corpus}: learning reads plain text from this machine; fetch or convert it first")
+    for path in found.files:
+        yield from _ended(_lines(path))
+    if found.stdin:
+        yield from _ended(iter(sys.stdin.buffer))
+    for documents in found.documents or ():
+        for document in documents:
+            data = document.encode() if isinstance(document, str) else bytes(document)
+            yield from _ended(iter(data.splitlines(keepends=True)))
+
+
+def read(corpus: str, max_mb: float = 2.0) -> str:
+    """The first `max_mb` MB of a corpus; a character that is cut in two is dropped."""
+    size = int(max_mb * 1e6)
+    data = bytearray()
+    for line in plain_lines(corpus):
+        data += line
+        if len(data) >= size:
+            break
+    text = data[:size].decode(errors="ignore")
+    if not text.strip():
+        raise CorpusError(f"{corpus} holds no text")
+    return text
 
 
 def default(max_mb: float = 2.0) -> tuple[str, str]:
@@ -26,40 +59,19 @@ def default(max_mb: float = 2.0) -> tuple[str, str]:
         return OFFLINE, read(OFFLINE, max_mb)
 
 
-def read(name: str, max_mb: float = 2.0) -> str:
-    """The first `max_mb` MB of a file, a folder, a glob, standard input (`-`) or a named data set."""
-    found = resolve(name, 1000)
-    if found.streams or found.counts:
-        raise CorpusError(f"{name}: only plain text on this machine can be learnt from here; fetch it first")
-    left = int(max_mb * 1e6)
-    parts: list[bytes] = []
-
-    def add(data: bytes) -> bool:
-        nonlocal left
-        parts.append(data[:left])
-        left -= len(parts[-1])
-        return left > 0
-
-    for file in found.files:
-        if not add(_file(file, left)):
-            break
-    if found.stdin:
-        add(sys.stdin.buffer.read(left))
-    for batch in found.documents or ():
-        if not all(add(part if isinstance(part, bytes) else part.encode()) for part in batch):
-            break
-    # The last character may be cut in two: what is left of it is dropped.
-    text = "\n".join(getincrementaldecoder("utf-8")("replace").decode(part) for part in parts)
-    if not text.strip():
-        raise CorpusError(f"{name} holds no text")
-    return text
-
-
-def _file(path: Path, size: int) -> bytes:
-    if path.suffix in _NOT_PLAIN:
-        raise CorpusError(f"{path} is not plain text; extract the text first")
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.suffix.lower() in _PACKED:
+        raise CorpusError(f"{path}: learning reads plain text; unpack or convert the file first")
     try:
         with path.open("rb") as file:
-            return file.read(size)
+            yield from file
     except OSError as error:
         raise CorpusError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _ended(lines: Iterator[bytes]) -> Iterator[bytes]:
+    line = b"\n"
+    for line in lines:
+        yield line.decode(errors="replace").encode()
+    if not line.endswith(b"\n"):
+        yield b"\n"

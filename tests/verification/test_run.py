@@ -14,10 +14,10 @@ import vocabs
 from exported import TRAINED
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import documents, exporting, readers
-from merganser.adversarial import TEXTS
-from merganser.parting import merges_of
+from merganser import documents
 from merganser.verification import verify_export
+from merganser.verification.adversarial import TEXTS
+from merganser.verification.parting import merges_of
 from strategies import texts
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -94,40 +94,6 @@ def test_files_and_folders_are_opened(tmp_path: Path) -> None:
     TRAINED_HERE.save(tmp_path / "a.merganser")
     TRAINED_HERE.export(tmp_path / "hf", format="huggingface")
     assert merganser.verify(tmp_path / "a.merganser", tmp_path / "hf", on=[TEXT])
-
-
-@given(st.lists(st.text("ab<|endoftext>", max_size=20) | st.just("x<|endoftext|>y"), min_size=1))
-def test_documents_are_those_that_the_core_finds(given: list[str]) -> None:
-    from merganser.corpus import resolve
-
-    found: list[str] = []
-    documents.hand_over(resolve(given, 8192), "<|endoftext|>", found.extend)
-    assert len(found) == merganser.count(given).documents
-
-
-def test_documents_come_in_order_and_no_shard_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from merganser.corpus import resolve
-
-    numbers = [f"document {n} {'é' * (n % 50)}" for n in range(20_000)]
-    for part in range(2):
-        text = "<|endoftext|>".join(numbers[part * 10_000 : (part + 1) * 10_000])
-        (tmp_path / f"{part}.txt").write_text(text, "utf-8")
-    monkeypatch.setattr(documents, "SHARD", 1 << 16)
-    most = 0
-    found: list[str] = []
-
-    def take(batch: list[str]) -> None:
-        nonlocal most
-        found.extend(batch)
-        most = max(most, len(list(scratch.glob("*/*.bin"))))
-
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    documents.hand_over(resolve([tmp_path / "0.txt", tmp_path / "1.txt"], 8192), "<|endoftext|>", take)
-    assert found == numbers
-    assert 1 <= most < 24  # 1.2 MB in shards of 64 KB, as they come, and never all
-    assert not list(scratch.iterdir())
 
 
 def test_bytes_that_are_no_text_are_read_as_such() -> None:
@@ -250,7 +216,8 @@ def test_what_we_cannot_read_is_compared_all_the_same() -> None:
 
 def test_text_that_tiktoken_drops_is_a_difference() -> None:
     encoding = tiktoken.Encoding("words", pat_str=r"\w+", mergeable_ranks=BYTES, special_tokens={})
-    parted = merganser.verify(merganser.load(encoding), encoding, on=["ab cd"]).difference
+    ours = merganser.Tokenizer(BYTES, pattern=r"\w+")
+    parted = merganser.verify(ours, encoding, on=["ab cd"]).difference
     assert parted is not None
     assert (parted.reason, parted.offset) == ("unknown", 2)
 
@@ -295,58 +262,6 @@ def test_a_broken_record_is_skipped_if_asked(tmp_path: Path) -> None:
         merganser.verify(TRAINED_HERE, LIVE[0], on=file)
     with pytest.warns(merganser.MerganserWarning, match="skipped 1 record"):
         assert merganser.verify(TRAINED_HERE, LIVE[0], on=file, on_error="skip").documents == 2
-
-
-# ── exports ───────────────────────────────────────────────────────────────────
-
-
-def test_an_export_that_differs_is_refused_and_nothing_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = TRAINED_HERE.truncated(280)
-    for format in ("tiktoken", "huggingface", "gpt2", "minbpe"):
-        other = wrong.to_huggingface() if format == "huggingface" else wrong.to_tiktoken()
-        monkeypatch.setattr(readers, "readers", lambda *_, other=other: {"they": other})
-        with pytest.raises(merganser.ExportError, match=r"they would not give the same ids: .*nothing was"):
-            TRAINED_HERE.export(tmp_path / format, format=format)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("kind", ["counts", "file", "corpus"])
-def test_an_export_is_verified_on_the_training_as_well(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Only "zqzqx" is another token there, and no other text holds it.
-    ours = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 258}, pattern=r"\w+|\W+")
-    monkeypatch.setattr("merganser.verification.MOST", 1)  # but one token, the first
-    theirs = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 259}, pattern=r"\w+|\W+")
-    monkeypatch.setattr(readers, "readers", lambda *_: {"they": theirs})
-    on = {"counts": merganser.count(["zqzqx"]), "corpus": ["zqzqx"]}
-    on["file"] = merganser.count(["zqzqx"], out=tmp_path / "a.counts")
-    ours.export(tmp_path / "a.tiktoken", format="tiktoken")
-    with pytest.raises(merganser.ExportError, match="'zqzqx' becomes"):
-        ours.export(tmp_path / "b.tiktoken", format="tiktoken", on=on[kind])
-    assert not (tmp_path / "b.tiktoken").exists()
-
-
-@pytest.mark.parametrize("format", exporting.FORMATS)
-@pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
-def test_readers_are_live_where_the_library_is_there(
-    format: str, pattern: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from merganser.formats import gpt2, huggingface
-    from merganser.formats import tiktoken as ranks
-
-    tokenizer = TRAINED[pattern]
-    module = {"tiktoken": ranks, "huggingface": huggingface, "gpt2": gpt2}[format]
-    contents = module.contents(tokenizer)
-    ((_, reader),) = readers.readers(tokenizer, format, contents).items()
-    assert isinstance(reader, merganser.Tokenizer) == (format == "gpt2" and pattern != "gpt2")
-    verify_export(tokenizer, {"they": reader})
-    monkeypatch.setattr(readers, "find_spec", lambda _: None)
-    ((name, reader),) = readers.readers(tokenizer, format, contents).items()
-    assert name.startswith("our reader")
-    assert reader == tokenizer
 
 
 def test_verifying_needs_no_other_library() -> None:

@@ -2,7 +2,7 @@
 
 Patterns part on white space, digits, contractions, case, marks and scripts, and on characters that Unicode
 versions class differently; merges part on runs; engines part on lengths. Every export is verified on these
-(`merganser.verification`). They are small on purpose: all of them take a few milliseconds.
+(`merganser.verification.exports`). They are small on purpose: all of them take a few milliseconds.
 """
 
 from collections.abc import Iterator

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, zip_longest
 from typing import Literal
 
-from merganser.peers import Peer
 from merganser.tokenizer import Tokenizer
+from merganser.verification.peers import Peer
 
 #: A merge: the two tokens that become one; or one token that was taken whole, because no merge makes it.
 Merge = tuple[bytes, ...]

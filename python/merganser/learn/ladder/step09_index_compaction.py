@@ -1,0 +1,117 @@
+"""Step 9, lazy index compaction: a list that is mostly stale is written anew.
+
+What changes: for each pair we count how often it was taken out of a type (`touched`). Where a list is
+long, much was taken out, and little can be left, the list is reduced to the types that still hold the
+pair, each once.
+Why it helps: memory, and visits in vain are saved when the pair is merged later.
+Cost: a compaction walks all types of the list. What it saves is never certain: the pair may never be
+merged.
+When it does not help: with few merges, or rare pairs, whose lists are short; so nothing happens below the
+thresholds.
+"""
+
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.words import PATTERN, lines
+
+COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth it
+COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # before that, hardly anything can be stale
+COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # a list with more live entries than this stays as it is
+
+
+def pack_pair(a: int, b: int) -> int:
+    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    return a << 32 | b
+
+
+def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+    find_words = re.compile(PATTERN.encode()).finditer
+    types: Counter[bytes] = Counter()
+    for line in lines(source, settings):
+        types.update(match[0] for match in find_words(line))
+    return types
+
+
+def wasteful(size: int, touched: int) -> bool:
+    """Each time a pair is taken out of a type, at most one entry becomes stale."""
+    return (
+        size >= COMPACTION_SIZE_THRESHOLD
+        and touched >= COMPACTION_MIN_TOUCHED_FOR_WASTE
+        and size - touched < COMPACTION_LIVE_RATIO_THRESHOLD * size
+    )
+
+
+def train(source: Source, settings: Settings) -> Merges:
+    counted = count_types(source, settings)
+    types = [list(word) for word in counted]
+    frequencies = list(counted.values())
+    del counted
+    counts: defaultdict[int, int] = defaultdict(int)
+    index: defaultdict[int, list[int]] = defaultdict(list)
+    for n, ids in enumerate(types):
+        for a, b in pairwise(ids):
+            counts[pack_pair(a, b)] += frequencies[n]
+            index[pack_pair(a, b)].append(n)
+
+    def holds(n: int, pair: int) -> bool:
+        return pair in map(pack_pair, types[n], types[n][1:])
+
+    touched: defaultdict[int, int] = defaultdict(int)
+    compactions = dropped = 0
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges: Merges = []
+    visited = stale = changed = 0
+    while len(merges) < settings.merges and counts:
+        most = max(counts.values())
+        best = min(pair for pair, count in counts.items() if count == most)
+        left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
+        taken_out: set[int] = set()
+        for n in index.pop(best):
+            visited += 1
+            merged: list[int] = []
+            old, at, was_hit = types[n], 0, False
+            while at < len(old):
+                hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
+                token = new if hit else old[at]
+                if merged and (hit or was_hit):
+                    # The cut before this token lies beside a merge: another pair meets there now.
+                    changed += 1
+                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[born] += frequencies[n]
+                    index[born].append(n)
+                    counts[gone] -= frequencies[n]
+                    touched[gone] += 1
+                    taken_out.add(gone)
+                merged.append(token)
+                at, was_hit = at + (2 if hit else 1), hit
+            if len(merged) == len(old):
+                stale += 1
+            else:
+                types[n] = merged
+        counts[best] = 0
+        for pair in taken_out | {best}:
+            if not counts[pair]:
+                del counts[pair]
+                index.pop(pair, None)
+                touched.pop(pair, None)
+            elif wasteful(len(index[pair]), touched[pair]):
+                before = len(index[pair])
+                index[pair] = [n for n in dict.fromkeys(index[pair]) if holds(n, pair)]
+                compactions += 1
+                dropped += before - len(index[pair])
+                touched[pair] = 0
+        tokens.append(tokens[left] + tokens[right])
+        merges.append((tokens[left], tokens[right]))
+    settings.log(
+        types=len(types),
+        merges=len(merges),
+        types_visited=visited,
+        stale_visits=stale,
+        pairs_changed=changed,
+        compactions=compactions,
+        entries_dropped=dropped,
+    )
+    return merges

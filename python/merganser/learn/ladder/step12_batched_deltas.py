@@ -1,0 +1,137 @@
+"""Step 12, batched delta application: what a merge changes is gathered first, and applied once.
+
+What changes: while the types of a merge are visited, changes go into a small table (`deltas`); the table
+of all counts is touched once for each pair, at the end.
+Why it should help: the small table stays in the cache of the processor, and each pair is checked and
+pushed once.
+Cost: the same number of look-ups, in another table, and one more for each pair.
+When it does not help: in Python, where each look-up costs the same in a small table and in a large one. We
+keep it since it is what wins in a language where a miss of the cache is what costs (see step 14), with the
+figures in the docs.
+"""
+
+import re
+from array import array
+from collections import Counter, defaultdict
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.words import PATTERN, lines
+
+COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth it
+COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # before that, hardly anything can be stale
+COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # a list with more live entries than this stays as it is
+REBUILD_FACTOR = 4
+
+
+def pack_pair(a: int, b: int) -> int:
+    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    return a << 32 | b
+
+
+def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+    find_words = re.compile(PATTERN.encode()).finditer
+    types: Counter[bytes] = Counter()
+    for line in lines(source, settings):
+        types.update(match[0] for match in find_words(line))
+    return types
+
+
+def wasteful(size: int, touched: int) -> bool:
+    """Each time a pair is taken out of a type, at most one entry becomes stale."""
+    return (
+        size >= COMPACTION_SIZE_THRESHOLD
+        and touched >= COMPACTION_MIN_TOUCHED_FOR_WASTE
+        and size - touched < COMPACTION_LIVE_RATIO_THRESHOLD * size
+    )
+
+
+def train(source: Source, settings: Settings) -> Merges:
+    counted = count_types(source, settings)
+    types = [array("I", list(word)) for word in counted]
+    frequencies = list(counted.values())
+    del counted
+    counts: defaultdict[int, int] = defaultdict(int)
+    index: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))
+    for n, ids in enumerate(types):
+        for a, b in pairwise(ids):
+            counts[pack_pair(a, b)] += frequencies[n]
+            index[pack_pair(a, b)].append(n)
+
+    def holds(n: int, pair: int) -> bool:
+        return pair in map(pack_pair, types[n], types[n][1:])
+
+    heap = [(-count, pair) for pair, count in counts.items()]
+    heapify(heap)
+    touched: defaultdict[int, int] = defaultdict(int)
+    compactions = dropped = applied = outdated = rebuilds = 0
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges: Merges = []
+    visited = stale = changed = 0
+    while len(merges) < settings.merges and counts:
+        count, best = heappop(heap)
+        if counts.get(best) != -count:
+            outdated += 1
+            continue
+        left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
+        deltas: defaultdict[int, int] = defaultdict(int)
+        times_out: defaultdict[int, int] = defaultdict(int)
+        for n in index.pop(best):
+            visited += 1
+            old, merged, at, was_hit = types[n], array("I"), 0, False
+            while at < len(old):
+                hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
+                token = new if hit else old[at]
+                if merged and (hit or was_hit):
+                    # The cut before this token lies beside a merge: another pair meets there now.
+                    changed += 1
+                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    deltas[born] += frequencies[n]
+                    index[born].append(n)
+                    deltas[gone] -= frequencies[n]
+                    times_out[gone] += 1
+                merged.append(token)
+                at, was_hit = at + (2 if hit else 1), hit
+            if len(merged) == len(old):
+                stale += 1
+            else:
+                types[n] = merged
+        deltas[best] = -counts[best]
+        applied += len(deltas)
+        for pair, delta in deltas.items():
+            counts[pair] += delta
+            if not counts[pair]:
+                del counts[pair]
+                index.pop(pair, None)
+                touched.pop(pair, None)
+                continue
+            heappush(heap, (-counts[pair], pair))
+            if pair not in times_out:
+                continue
+            touched[pair] += times_out[pair]
+            if wasteful(len(index[pair]), touched[pair]):
+                before = len(index[pair])
+                index[pair] = array("I", [n for n in dict.fromkeys(index[pair]) if holds(n, pair)])
+                compactions += 1
+                dropped += before - len(index[pair])
+                touched[pair] = 0
+        if len(heap) > REBUILD_FACTOR * len(counts) + 1000:
+            heap = [(-count, pair) for pair, count in counts.items()]
+            heapify(heap)
+            rebuilds += 1
+        tokens.append(tokens[left] + tokens[right])
+        merges.append((tokens[left], tokens[right]))
+    settings.log(
+        types=len(types),
+        merges=len(merges),
+        types_visited=visited,
+        stale_visits=stale,
+        pairs_changed=changed,
+        compactions=compactions,
+        entries_dropped=dropped,
+        deltas_applied=applied,
+        heap_outdated=outdated,
+        heap_rebuilds=rebuilds,
+    )
+    return merges

@@ -1,0 +1,77 @@
+"""One training in a process of its own: `python -m merganser.learn.ladder.worker STEP FILE VOCAB_SIZE
+[--debug]`.
+
+STEP is a number, "approximate", or "core" for the Rust core. Prints one line of JSON: the merges, the time
+from the call to its return (wall clock and processor) and the highest memory of the process, interpreter
+and all.
+"""
+
+import json
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from merganser.learn.ladder import approximate, load_step
+from merganser.learn.ladder.settings import Merges, Settings
+from merganser.learn.ladder.words import PATTERN, TIE_BREAK
+
+
+def run(step: str, path: Path, settings: Settings) -> Merges:
+    if step == "core":
+        return train_with_core(path, settings)
+    train = approximate.train if step == "approximate" else load_step(int(step))
+    with path.open("rb") as file:
+        return train(file, settings)
+
+
+def train_with_core(path: Path, settings: Settings) -> Merges:
+    from merganser import Local, MerganserWarning
+    from merganser import train as train_core
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MerganserWarning)  # pairs may run out, as they do in the steps
+        tokenizer = train_core(
+            path,
+            settings.vocab_size,
+            pattern=PATTERN,
+            tie_break=TIE_BREAK,
+            separator=None,
+            engine=Local(threads=1),
+        )
+    return tokenizer.merges
+
+
+def peak_bytes() -> int:
+    """Of this program; `ru_maxrss` may include what the parent had before it was replaced."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def main(arguments: list[str]) -> None:
+    step, path, vocab_size, *debug = arguments
+    settings = Settings(int(vocab_size), debug_logging=bool(debug))
+    if step == "core":
+        import merganser
+
+        _ = merganser.train  # what takes long to import is not training
+    wall, processor = time.perf_counter(), time.process_time()
+    merges = run(step, Path(path), settings)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - processor
+    result = {
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+        "peak_bytes": peak_bytes(),
+        "merges": [[left.hex(), right.hex()] for left, right in merges],
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

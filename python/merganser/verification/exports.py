@@ -1,0 +1,73 @@
+"""Exports: that whoever reads an export gives our ids, asked before anything is written.
+
+It costs up to a second, nearly all of it in the other library.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from merganser.corpus import Source
+from merganser.counts import Counts, count
+from merganser.counts_file import CountsFile
+from merganser.errors import ExportError, MerganserError
+from merganser.tokenizer import Tokenizer
+from merganser.verification.adversarial import texts_for
+from merganser.verification.parting import Difference
+from merganser.verification.peers import peer
+from merganser.verification.run import Parted, Run
+
+#: An export is verified on so many of the most frequent pieces of the training, and on so many tokens.
+MOST = 20_000
+#: Where the pieces of the training may come from.
+Pieces = Counts | CountsFile | Source
+
+
+def verify_export(tokenizer: Tokenizer, others: Mapping[str, Any], on: Pieces | None = None) -> None:
+    """Refuses an export with an `ExportError` if anybody who reads it would give other ids.
+
+    others: what reads the export, by the names they have in the error: live objects where their library is
+        installed, our own reading of the files otherwise.
+    on: the training: counts of it, or the corpus itself, which is then counted.
+
+    The texts are the adversarial set, the special tokens in all positions, at most 20,000 of the tokens,
+    evenly spread, and the 20,000 most frequent pieces of the training.
+    """
+    texts = [*texts_for(tokenizer, MOST), *_pieces(tokenizer, on)]
+    for name, other in others.items():
+        run = Run(peer(tokenizer), peer(other))
+        try:
+            for start in range(0, len(texts), 4096):
+                run.compare(texts[start : start + 4096])
+        except Parted:
+            assert run.difference
+            raise ExportError(
+                f"{name} would not give the same ids: {describe(run.difference)}; nothing was written"
+            ) from None
+        except MerganserError as error:
+            raise ExportError(f"{name} cannot encode what we do: {error}; nothing was written") from error
+
+
+def _pieces(tokenizer: Tokenizer, on: Pieces | None) -> Iterable[str]:
+    if on is None:
+        return
+    if not isinstance(on, Counts | CountsFile):
+        pattern = tokenizer.pattern_name or tokenizer.pattern
+        on = count(on, pattern=pattern, special_tokens=tokenizer.special_tokens)
+    for piece, _ in on.most_common(MOST) if isinstance(on, Counts) else on.top(MOST):
+        try:
+            yield piece.decode()
+        except UnicodeDecodeError:  # a byte that is not UTF-8: not to be had from text
+            continue
+
+
+def describe(difference: Difference) -> str:
+    """A difference in one line."""
+    a, b = difference.a, difference.b
+    piece = difference.piece if len(difference.piece) < 80 else f"{difference.piece[:80]}…"
+    if difference.reason == "split":
+        return f"{piece!r} is split as {_few(a.pieces)}, and as {_few(b.pieces)}"
+    return f"{piece!r} becomes {_few(a.tokens)} {_few(a.ids)}, and {_few(b.tokens)} {_few(b.ids)}"
+
+
+def _few(parts: tuple[Any, ...]) -> str:
+    return f"[{', '.join(map(repr, parts[:8]))}{', …' if len(parts) > 8 else ''}]"

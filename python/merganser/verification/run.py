@@ -1,0 +1,112 @@
+"""Run: two peers go through a corpus side by side, up to the first difference.
+
+A batch of about 1 MB is held at a time.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from merganser.corpus import Source, resolve
+from merganser.documents import hand_over
+from merganser.engines.local import ProgressCallback
+from merganser.errors import CorpusError
+from merganser.reading import Reading, ReadingOptions
+from merganser.settings import Separator, Settings
+from merganser.verification.parting import Difference, part
+from merganser.verification.peers import Peer, asked, peer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found; true if there is no difference.
+
+    documents, tokens, bytes: what was found to be the same. Tokens are those of the first tokenizer.
+    """
+
+    documents: int
+    tokens: int
+    bytes: int
+    difference: Difference | None = None
+
+    @property
+    def same(self) -> bool:
+        return self.difference is None
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+def verify(
+    a: Any,
+    b: Any,
+    *,
+    on: Source,
+    separator: Separator = ...,
+    progress: ProgressCallback | None = None,
+    buffer_size: int = 8192,
+    **reading: "Unpack[ReadingOptions]",
+) -> Verification:
+    """Compares the ids that two tokenizers give to the documents of a corpus, up to the first difference.
+
+    a, b: whatever `merganser.load` opens: tokenizers, paths, live objects of tiktoken, tokenizers and
+        transformers. A live object is asked through its own `encode`.
+    on: see `merganser.corpus` for what a corpus can be.
+    separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
+
+    Special tokens in the text are text, unless one of the two is Hugging Face's: then its special tokens are
+    special to both. Nothing is put before or behind a document. Bytes that are not UTF-8 are read as U+FFFD.
+
+    >>> import merganser
+    >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    >>> merganser.verify(tokenizer, tokenizer.to_tiktoken(), on=["lowest low", "slow"]).same
+    True
+    >>> found = merganser.verify(tokenizer, tokenizer.truncated(259), on=["slow", "lowest lower"])
+    >>> found.difference.piece, found.difference.a.merge, found.difference.b.merge
+    (' lower', (b' low', b'e'), None)
+    """
+    corpus = resolve(on, buffer_size, Reading(**reading))
+    total = 0
+    if not corpus.stdin and not corpus.streams and corpus.documents is None:
+        total = sum(file.stat().st_size for file in corpus.files if file.exists())
+    run = Run(peer(a), peer(b), progress, total)
+    between = Settings().replaced_by(None, None, separator).separator
+    try:
+        hand_over(corpus, between, run.compare)
+    except Parted:
+        pass
+    else:
+        if not run.documents:
+            raise CorpusError("there is no text to verify on; check the path, the glob and the separator")
+    corpus.skips.skipped.warn()
+    return Verification(run.documents, run.tokens, run.bytes, run.difference)
+
+
+class Parted(Exception):
+    """The first difference was found."""
+
+
+class Run:
+    """Two peers, and how far they were found to be the same; `Parted` is raised where they are not."""
+
+    def __init__(self, a: Peer, b: Peer, progress: ProgressCallback | None = None, total: int = 0) -> None:
+        self._sides = (a, b)
+        self._allowed = {name for side in self._sides if side.always_special for name in side.specials}
+        self._progress = progress
+        self._total = total
+        self.documents = self.tokens = self.bytes = 0
+        self.difference: Difference | None = None
+
+    def compare(self, texts: list[str]) -> None:
+        a, b = (asked(side, texts, self._allowed, self.documents) for side in self._sides)
+        for text, of_a, of_b in zip(texts, a, b, strict=True):
+            if of_a != of_b:
+                self.difference = part(text, self.documents, self._sides, (of_a, of_b))
+                raise Parted
+            self.documents += 1
+            self.tokens += len(of_a)
+            self.bytes += len(text.encode())
+        if self._progress:
+            self._progress("verify", self.bytes, max(self._total, self.bytes) if self._total else 0)

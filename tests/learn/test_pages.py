@@ -1,0 +1,26 @@
+"""The pages of docs/learn show the code as it is and the figures as they were recorded."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from merganser.learn.ladder import STEPS
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "learn"
+
+
+def test_pages_are_up_to_date() -> None:
+    command = [sys.executable, "-W", "error", "benchmarks/ladder/pages.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_step_has_a_page_with_all_its_parts() -> None:
+    index = (PAGES / "README.md").read_text("utf-8")
+    for name in (*STEPS.values(), "approximate"):
+        page = (PAGES / f"{name}.md").read_text("utf-8")
+        assert f"<!-- code: {name}.py -->" in page
+        for part in ("## What changed", "## Measured", "## Exercise"):
+            assert part in page, f"{name}.md has no {part}"
+        assert f"({name}.md)" in index, f"{name} is not in the index"

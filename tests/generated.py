@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from merganser import Tokenizer
+from merganser import Tokenizer, train
 from numpy.typing import NDArray
 
 
@@ -45,12 +45,7 @@ def drawn(tokenizer: Tokenizer, tokens: int, dimension: int = 24) -> Drawn:
 
 
 def large_tokenizer(tokens: int) -> Tokenizer:
-    """One of exactly so many tokens: every merge makes a number one digit longer, or the next of its length."""
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    row = [bytes([digit]) for digit in b"abcdefghijklmnopqrstuvwxyz"]
-    while len(ranks) < tokens:
-        row = [one + two for one in row for two in row[:26]]
-        for token in row:
-            if len(ranks) < tokens:
-                ranks.setdefault(token, len(ranks))
-    return Tokenizer.from_ranks(ranks, pattern="gpt4")
+    """One of so many tokens, learned from words that were drawn."""
+    chance = np.random.default_rng(3)
+    words = chance.integers(97, 123, size=(tokens, 9), dtype=np.uint8)
+    return train([b" ".join(word.tobytes() for word in words).decode()], tokens)

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from merganser import _core
-from merganser.parting import merges_by
+from merganser.verification.parting import merges_by
 from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
 

@@ -195,6 +195,6 @@ function nothing() {
   return make("section", { class: "card nothing" },
     make("h2", {}, "No embeddings were given"),
     make("p", {}, "Train vectors for the tokens of a tokenizer, then start the studio with them:"),
-    make("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, "merganser embed CORPUS --tokenizer merganser-out --out vectors\nmerganser studio merganser-out --embeddings vectors"),
+    make("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, "merganser embed CORPUS --tokenizer merganser-out\nmerganser studio merganser-out --embeddings merganser-out/embeddings"),
     make("p", { class: "quiet" }, "The map then shows every token as a point, with search and neighbours."));
 }

@@ -11,20 +11,26 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from merganser import Tokenizer
 from merganser.studio import create
+from merganser.studio.jobs import Jobs
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
 TOKEN = "a-token-that-is-long-enough"
 
 
+class Studio(NamedTuple):
+    address: str
+    jobs: Jobs
+
+
 @contextmanager
-def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[str]:
-    """A studio as it is in earnest; gives its address."""
+def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
+    """A studio as it is in earnest."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         app = create(tokenizers, folders, TOKEN, **how)
@@ -37,7 +43,8 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
         while not server.started:
             time.sleep(0.01)
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
+            address = f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
+            yield Studio(address, app.state.desk.jobs)
         finally:
             app.state.desk.jobs.close()
             server.should_exit = True

@@ -1,8 +1,8 @@
 """Charts: the sections of a report about the tokenizers here, their charts drawn by Vega in the page.
 
-Vega comes out of `vl-convert-python` as it is installed, and is made once, in a second; expressions go through
-its interpreter (`ast`), so that the page need not allow code made of strings. A report takes some seconds and
-is kept until others push it out.
+Vega comes out of `vl-convert-python` as it is installed, and is made once, in a second. Its expressions go
+through its interpreter (`ast`), so that the page need not allow code made of strings. A report takes some
+seconds, and is kept until others push it out.
 """
 
 import json

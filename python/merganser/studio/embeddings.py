@@ -1,7 +1,8 @@
 """Embeddings: every token as a point of a map, and which are near it.
 
-The map is the plane of the two directions in which the vectors differ most (PCA), half a second for 50,000 tokens of 100 numbers; t-SNE, which keeps neighbours together, takes a minute for
-5,000 and is made in the queue when somebody asks for it, where scikit-learn is installed.
+The map is the plane of the two directions in which the vectors differ most (PCA), a tenth of a second for
+50,000 tokens. t-SNE, which keeps neighbours together, takes 20 s for 5,000, and is made in the queue when
+somebody asks for it, where scikit-learn is installed.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Ladder: the fourteen trainers of `merganser.learn.ladder`, run small, each in a process of its own, and what
-each changes in the one before.
+"""Ladder: the fourteen trainers of `merganser.learn.ladder`, run small, each in a process of its own; and
+what each changes in the one before.
 
 A run takes some seconds, most of them in the first steps; it waits in the queue of the trainings.
 """

@@ -186,8 +186,10 @@ export class Field {
     };
     for (const row of first) put(row, true);
     if (!this.marked && this.selected < 0) {
-      for (let row = 0; row < points.x.length && taken.length < LABELS; row++) {
-        if (!this.hidden.has(points.kind[row])) put(row, false);
+      for (const turn of [0, 1]) { // words say the most
+        for (let row = 0; row < points.x.length && taken.length < LABELS; row++) {
+          if ((points.kind[row] === 0) === (turn === 0) && points.labels[row].length > 1 && !this.hidden.has(points.kind[row])) put(row, false);
+        }
       }
     }
     pen.globalAlpha = 1;

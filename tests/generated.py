@@ -1,4 +1,4 @@
-"""Embeddings that were drawn, not trained: clouds of tokens, as many as are wanted, each the same every time."""
+"""Embeddings that were drawn, not trained: clouds of tokens, as many as are wanted, and always the same."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,5 @@
-"""The studio in a real browser: a server in a thread, and pages that keep what they asked for and complained of.
+"""The studio in a real browser: a server in a thread, and pages that know what they asked for and complained
+of.
 
 Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
 """
@@ -83,7 +84,7 @@ def opened(
         page.wait_for_selector("html[data-ready]")
         yield page
         assert complaints == []
-        home = address.split("/a-token")[0]
+        home = address.removesuffix(f"{TOKEN}/")
         assert [url for url in requests if not url.startswith((home, "data:", "blob:"))] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
     finally:

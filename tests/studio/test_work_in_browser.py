@@ -92,7 +92,8 @@ class TestTrain:
             # A canvas whose curve was drawn has pixels that are not empty.
             assert page.evaluate(
                 "() => { const canvas = document.querySelector('canvas.curve');"
-                "return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean) }"
+                "const { width, height } = canvas;"
+                "return canvas.getContext('2d').getImageData(0, 0, width, height).data.some(Boolean) }"
             )
             assert problems(page) == []
             page.get_by_role("button", name="Open in the playground").focus()

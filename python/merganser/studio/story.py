@@ -15,9 +15,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from merganser import _core
-from merganser.verification.parting import merges_by
 from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
+from merganser.verification.parting import merges_by
 
 #: How much text is told of, in bytes; a longer piece is told of whole, up to the second number.
 WINDOW, LONGEST_PIECE = 240, 4000

@@ -1,4 +1,4 @@
-"""Long work in the studio: how much of it at once, how it is watched, cancelled and fails, what it may read."""
+"""Long work in the studio: how much at once, how it is watched, cancelled and fails, and what it may read."""
 
 import json
 import threading

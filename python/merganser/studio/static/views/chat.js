@@ -1,5 +1,5 @@
 // Chat: a conversation, its ids, and which of them a model is trained on.
-import { button, choice, copy, fill, labelled, make, number, toggle } from "../dom.js";
+import { button, choice, copy, fill, labelled, make, number, toggle, wellFormed } from "../dom.js";
 import { fromHex, shownBytes, visible } from "../glyphs.js";
 
 export const title = "Chat";
@@ -60,27 +60,25 @@ export async function mount(element, state, api) {
         make("bdi", { class: kind }, bytes), make("small", {}, String(id), make("span", { class: "unseen" }, learnt ? " trained" : " not trained")));
     }));
     const learnt = answer.mask.filter(Boolean).length;
-    const rows = [["tokens", number(answer.ids.length)], ["trained", number(learnt)], ["not trained", number(answer.ids.length - learnt)],
+    const shown = [["tokens", number(answer.ids.length)], ["trained", number(learnt)], ["not trained", number(answer.ids.length - learnt)],
       ["trained share", `${number(100 * learnt / answer.ids.length, 1)} %`]];
-    fill(figures, ...rows.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    fill(figures, ...shown.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
     note.textContent = answer.added.length
       ? `${visible(tokenizer, false)} lacks ${answer.added.length} special tokens of conversations; for this view they have the ids behind its last.` : "";
     tokens.dataset.shown = String(answer.ids.length);
     clearTimeout(timer);
     timer = setTimeout(() => {
-      const given = JSON.stringify(rows_());
+      const given = JSON.stringify(rows);
       state.set({ tokenizer, prompt: prompt ? "1" : undefined, rows: given.length < 4000 ? given : undefined });
     }, 250);
   }
-
-  const rows_ = () => rows;
 
   function lay(focus) {
     fill(editor, ...rows.map((row, n) => {
       const [kind, text] = row;
       const field = make("textarea", { rows: "1", spellcheck: "false", "aria-label": `Text ${n + 1}` });
       field.value = text;
-      field.addEventListener("input", () => { row[1] = field.value.toWellFormed ? field.value.toWellFormed() : field.value; render(); });
+      field.addEventListener("input", () => { row[1] = wellFormed(field.value); render(); });
       const select = choice(Object.entries(KINDS), kind, (to) => { row[0] = to; lay(); render(); });
       select.setAttribute("aria-label", `Who says text ${n + 1}`);
       const drop = button("×", () => { rows.splice(n, 1); lay(); render(); }, { class: "plain", "aria-label": `Remove text ${n + 1}` });

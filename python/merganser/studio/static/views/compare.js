@@ -1,5 +1,5 @@
 // Compare: the same text by two to four tokenizers, side by side; what they do not share is marked.
-import { button, choice, fill, make, number, table, toggle } from "../dom.js";
+import { button, choice, fill, make, number, table, toggle, wellFormed } from "../dom.js";
 import { Flow } from "../flow.js";
 import { visible } from "../glyphs.js";
 import { Encoded } from "../tokens.js";
@@ -122,7 +122,7 @@ export async function mount(element, state, api) {
   const mark = () => { columns.classList.toggle("marking", onlyDiffering); };
   const add = button("Add a tokenizer", () => { chosen.push(names.find((name) => !chosen.includes(name)) ?? names[0]); lay(); encode(); });
   input.value = text;
-  input.addEventListener("input", () => { text = input.value.toWellFormed ? input.value.toWellFormed() : input.value; encode(); });
+  input.addEventListener("input", () => { text = wellFormed(input.value); encode(); });
   fill(element,
     make("div", { class: "row bar" }, add,
       toggle("Special tokens", specials, (on) => { specials = on; encode(); }),

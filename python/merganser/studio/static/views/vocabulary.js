@@ -11,12 +11,14 @@ const HINTS = { text: "ing", bytes: "20 74 68", regex: "^ [A-Z]", id: "1000 or 2
 export async function mount(element, state, api) {
   const { tokenizers } = state.about;
   const names = tokenizers.map(({ name }) => name);
+  const first = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
+  const counted = tokenizers.find(({ name }) => name === first).has_counts;
   const asked = {
-    tokenizer: names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0],
+    tokenizer: first,
     by: state.get("by") in HINTS ? state.get("by") : "text",
     query: state.get("query") ?? "",
-    sort: state.get("sort") ?? "rank",
-    falling: state.get("falling") === "1",
+    sort: state.get("sort") ?? (counted ? "count" : "rank"),
+    falling: state.get("sort") ? state.get("falling") === "1" : counted,
     start: Number(state.get("start")) || 0,
     size: PAGE,
   };

@@ -1,7 +1,8 @@
-"""How long the studio takes from a key to painted tokens, measured in Chromium: python -m benchmarks.studio.run
+"""How long the studio takes from a key to painted tokens: python -m benchmarks.studio.run TEXT
 
-From the time stamp of the key's event to the task behind the frame that shows its tokens: network, encoding,
-drawing and the wait for the frame are all in it. Needs `[dev]` and Debian's chromium.
+Measured in Chromium, from the time stamp of the key's event to the task behind the frame that shows its
+tokens: network, encoding, drawing and the wait for the frame are all in it. Needs `[dev]` and Debian's
+chromium, and a machine that does nothing else.
 """
 
 import argparse

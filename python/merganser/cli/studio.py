@@ -47,9 +47,9 @@ def command(
     imported("starlette", "studio", "the studio")
     from merganser.studio import create
 
-    found = _found(tokenizers)
+    found, sources = _found(tokenizers)
     token = token_urlsafe(24)
-    app = create(found, folders, token)
+    app = create(found, folders, token, sources=sources)
     with _listening(port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/"
         if as_json:
@@ -62,19 +62,26 @@ def command(
         server.run(sockets=[listening])
 
 
-def _found(names: tuple[str, ...]) -> "dict[str, Tokenizer]":
+def _found(names: tuple[str, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
+    """Tokenizers by their names, and the Python that loads each."""
     found: dict[str, Tokenizer] = {}
+    sources: dict[str, str] = {}
     if not names and not Path("merganser-out").exists():
-        return {"sample": sample()}
+        return {"sample": sample()}, sources
     for name in names or ("merganser-out",):
         label, equals, path = name.partition("=")
         if not equals or Path(name).exists():
-            label, path = name.rpartition("@")[0] or name, name
-            label = Path(label).name or label
+            label, path = Path(name.rpartition("@")[0] or name).name or name, name
         while label in found:
             label += "'"
         found[label] = options.load_tokenizer(path)
-    return found
+        file, at, pattern = path.rpartition("@")
+        sources[label] = (
+            f"merganser.load({file!r}, pattern={pattern!r})"
+            if at and not Path(path).exists()
+            else f"merganser.load({path!r})"
+        )
+    return found, sources
 
 
 def sample() -> "Tokenizer":

@@ -96,12 +96,18 @@ export class Encoded {
   }
 }
 
+const STRIDE = 4096; // strings of this size are compared as a whole
+
 /** Where two texts differ: {start, end, insert} makes `after` of `before`. */
 export function editOf(before, after) {
   const least = Math.min(before.length, after.length);
   let start = 0;
+  while (start + STRIDE <= least && before.slice(start, start + STRIDE) === after.slice(start, start + STRIDE)) start += STRIDE;
   while (start < least && before.charCodeAt(start) === after.charCodeAt(start)) start += 1;
   let back = 0;
+  const [ours, theirs] = [before.length, after.length];
+  while (back + STRIDE <= least - start
+    && before.slice(ours - back - STRIDE, ours - back) === after.slice(theirs - back - STRIDE, theirs - back)) back += STRIDE;
   while (back < least - start && before.charCodeAt(before.length - 1 - back) === after.charCodeAt(after.length - 1 - back)) back += 1;
   return { start, end: before.length - back, insert: after.slice(start, after.length - back) };
 }

@@ -210,9 +210,9 @@ def test_what_cannot_be_searched_for_is_said(ask: Ask) -> None:
         ("regex", "(.?.?)*" * 20 + "~~~~$", "more than 2 s"),
         ("bytes", "xyz", "hexadecimal"),
         ("id", "x", "number"),
-        ("name", "x", "'by' must be"),
     ):
-        assert words in ask("vocabulary/search", 400, tokenizer="small", by=by, query=query)["error"]
+        assert words in ask("vocabulary/search", tokenizer="small", by=by, query=query)["problem"]
+    ask("vocabulary/search", 400, tokenizer="small", by="name", query="x")
     ask("vocabulary/search", 400, tokenizer="small", sort="colour")
 
 
@@ -240,7 +240,7 @@ def test_chat_is_rendered_as_by_chat(ask: Ask, small: merganser.Tokenizer) -> No
     prompt = ask("chat/render", tokenizer="small", messages=messages[:2], prompt=True)
     assert prompt["ids"] == Chat(small).render_prompt(messages[:2])
     assert set(prompt["mask"]) == {0}
-    assert "alternate" in ask("chat/render", 400, tokenizer="small", messages=messages[2:])["error"]
+    assert "alternate" in ask("chat/render", tokenizer="small", messages=messages[2:])["problem"]
 
 
 def test_a_tokenizer_without_markers_gets_them_for_the_view() -> None:

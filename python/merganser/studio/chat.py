@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from merganser.chat import NANOCHAT, Chat
+from merganser.errors import ChatError
 from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
 from merganser.tokenizer import Tokenizer
@@ -50,9 +51,12 @@ def rendered(known: Known, messages: Sequence[Any], prompt: bool) -> dict[str, A
 async def render(request: Request) -> Response:
     body = await Body.of(request)
     known = desk(request).find(body.get("tokenizer", str))
-    answer = await desk(request).work.run(
-        rendered, known, body.get("messages", list), body.get("prompt", bool, False)
-    )
+    try:
+        answer = await desk(request).work.run(
+            rendered, known, body.get("messages", list), body.get("prompt", bool, False)
+        )
+    except ChatError as error:  # people are still at it: an answer, not an error
+        answer = {"problem": str(error)}
     return JSONResponse(answer)
 
 

@@ -33,6 +33,10 @@ json.dump([n for n, token in enumerate(tokens) if found(token)], sys.stdout)
 """
 
 
+class Unclear(Exception):
+    """A query that says nothing yet: people are still typing, so that it is an answer and not an error."""
+
+
 @lru_cache(maxsize=16)
 def found(known: Known, by: str, query: str) -> list[int]:
     """The ids of all tokens that match, lowest first."""
@@ -46,12 +50,12 @@ def found(known: Known, by: str, query: str) -> list[int]:
         try:
             wanted = bytes.fromhex(query)
         except ValueError:
-            raise HTTPException(400, "bytes are pairs of hexadecimal digits, such as 20 74 68") from None
+            raise Unclear("bytes are pairs of hexadecimal digits, such as 20 74 68") from None
         return [id for id, token in tokens.items() if wanted in token]
     if by == "id":
         ends = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?", query)
         if ends is None:
-            raise HTTPException(400, "an id is a number, or two with a dash between them")
+            raise Unclear("an id is a number, or two with a dash between them")
         low, high = int(ends[1]), int(ends[2] or ends[1])
         return [id for id in tokens if low <= id <= high]
     if by == "regex":
@@ -72,11 +76,9 @@ def _matching(known: Known, pattern: str) -> list[int]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise HTTPException(
-            400, f"this regular expression takes more than {PATIENCE:.0f} s; make it simpler"
-        ) from None
+        raise Unclear(f"this regular expression takes more than {PATIENCE:.0f} s; make it simpler") from None
     if done.returncode:
-        raise HTTPException(400, done.stderr.strip().splitlines()[-1][:300])
+        raise Unclear(done.stderr.strip().splitlines()[-1][:300])
     ids = list(known.tokens)
     return [ids[n] for n in json.loads(done.stdout)]
 
@@ -96,14 +98,17 @@ def arranged(known: Known, by: str, query: str, sort: str, falling: bool) -> lis
 async def search(request: Request) -> Response:
     body = await Body.of(request)
     known = desk(request).find(body.get("tokenizer", str))
-    ids = await desk(request).work.run(
-        arranged,
-        known,
-        body.get("by", str, "text"),
-        body.get("query", str, ""),
-        body.get("sort", str, "rank"),
-        body.get("falling", bool, False),
-    )
+    try:
+        ids = await desk(request).work.run(
+            arranged,
+            known,
+            body.get("by", str, "text"),
+            body.get("query", str, ""),
+            body.get("sort", str, "rank"),
+            body.get("falling", bool, False),
+        )
+    except Unclear as unclear:
+        return JSONResponse({"problem": str(unclear)})
     start = max(body.get("start", int, 0), 0)
     page = ids[start : start + min(max(body.get("size", int, 100), 1), LONGEST_PAGE)]
     return JSONResponse({"total": len(ids), "rows": [known.facts(id) for id in page]})

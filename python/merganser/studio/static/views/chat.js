@@ -46,8 +46,9 @@ export async function mount(element, state, api) {
     try {
       const got = await ask({ tokenizer, messages: messages(), prompt });
       if (!got) return;
+      problem.textContent = got.problem ?? "";
+      if (got.problem) return;
       answer = got;
-      problem.textContent = "";
     } catch (error) {
       problem.textContent = error.message;
       return;

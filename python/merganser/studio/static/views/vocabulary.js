@@ -36,12 +36,12 @@ export async function mount(element, state, api) {
     let answer;
     try {
       answer = await ask({ ...asked });
-      problem.textContent = "";
+      problem.textContent = answer?.problem ?? "";
     } catch (error) {
       problem.textContent = error.message;
       return;
     }
-    if (!answer) return;
+    if (!answer || answer.problem) return;
     fill(body, ...answer.rows.map(row));
     const last = Math.min(asked.start + PAGE, answer.total);
     total.textContent = answer.total ? `${number(asked.start + 1)}–${number(last)} of ${number(answer.total)} tokens` : "No token matches";

@@ -1,11 +1,9 @@
 """The studio in a real browser: a server in a thread, and pages that know what they asked for and complained
 of.
 
-Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
+For studios with files, embeddings or a look into their queue. The browser is that of `studio/conftest.py`.
 """
 
-import os
-import shutil
 import socket
 import threading
 import time
@@ -19,8 +17,6 @@ from merganser import Tokenizer
 from merganser.studio import create
 from merganser.studio.jobs import Jobs
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
 TOKEN = "a-token-that-is-long-enough"
 
 
@@ -50,21 +46,6 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
             app.state.desk.jobs.close()
             server.should_exit = True
             thread.join()
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        # Containers have no sandbox to offer, and the pages are our own.
-        opened = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        try:
-            yield opened
-        finally:
-            opened.close()
 
 
 @contextmanager

@@ -94,6 +94,6 @@ def test_the_core_never_imports_what_is_for_learners() -> None:
     package = Path(merganser.__file__).parent
     for file in package.rglob("*.py"):
         place = file.relative_to(package).parts
-        is_shown_there = place == ("studio", "ladder.py") or (place[0] == "cli" and place[1].startswith("learn"))
-        if place[0] != "learn" and not is_shown_there:
+        shows_it = place == ("studio", "ladder.py") or (place[0] == "cli" and place[1].startswith("learn"))
+        if place[0] != "learn" and not shows_it:
             assert "merganser.learn" not in file.read_text("utf-8"), file

@@ -11,22 +11,10 @@ from typing import Any
 import pytest
 from generated import drawn, large_tokenizer
 from merganser import train
-
-pytest.importorskip("playwright.sync_api", reason="pip install playwright axe-playwright-python")
-pytest.importorskip("uvicorn", reason="pip install 'merganser[studio]'")
-
-from opened import CHROMIUM, HOW, Studio, chromium, opened, problems, served
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=HOW)
+from opened import Studio, opened, problems, served
 
 HOSTILE = "<img src=x onerror=alert(1)> </script><b>owned</b> &lt; \u202e\x1b[31m 中文 👩‍👩‍👧 " * 8
 TEXTS = ["the cat sat on the mat and the rat sat on the cat " * 30, HOSTILE, "naïve café 1234 5678 " * 9]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def command(
     """Open a page on this machine to try tokenizers, compare them and see how they came about.
 
     TOKENIZER is what `show` takes, also NAME=PATH; if none is given, merganser-out if it is there, else a
-    small one that is trained on a few sentences. Nothing leaves this machine; Ctrl-C ends it.
+    small one that is trained at once. Nothing leaves this machine; Ctrl-C ends it.
 
     Example: merganser studio merganser-out
     """
@@ -66,9 +66,9 @@ def command(
     imported("starlette", "studio", "the studio")
     from merganser.studio import create
 
-    found = _found(tokenizers)
+    found, sources = _found(tokenizers)
     token = token_urlsafe(24)
-    app = create(found, folders, token, embeddings=_embeddings(embeddings))
+    app = create(found, folders, token, sources=sources, embeddings=_embeddings(embeddings))
     with _listening(port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/"
         if as_json:
@@ -81,19 +81,26 @@ def command(
         server.run(sockets=[listening])
 
 
-def _found(names: tuple[str, ...]) -> "dict[str, Tokenizer]":
+def _found(names: tuple[str, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
+    """Tokenizers by their names, and the Python that loads each."""
     found: dict[str, Tokenizer] = {}
+    sources: dict[str, str] = {}
     if not names and not Path("merganser-out").exists():
-        return {"sample": sample()}
+        return {"sample": sample()}, sources
     for name in names or ("merganser-out",):
         label, equals, path = name.partition("=")
         if not equals or Path(name).exists():
-            label, path = name.rpartition("@")[0] or name, name
-            label = Path(label).name or label
+            label, path = Path(name.rpartition("@")[0] or name).name or name, name
         while label in found:
             label += "'"
         found[label] = options.load_tokenizer(path)
-    return found
+        file, at, pattern = path.rpartition("@")
+        sources[label] = (
+            f"merganser.load({file!r}, pattern={pattern!r})"
+            if at and not Path(path).exists()
+            else f"merganser.load({path!r})"
+        )
+    return found, sources
 
 
 def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
@@ -106,13 +113,16 @@ def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def sample() -> "Tokenizer":
-    """A small tokenizer that needs no file: there is always something to look at."""
+    """A small tokenizer that needs no file of yours: it is trained on our own, in a moment."""
     from merganser import train
     from merganser.analyse import examples
     from merganser.chat import SPECIAL_TOKENS
 
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     texts = [*examples.DOMAINS.values(), *(" ".join(lines) for lines in examples.PARALLEL.values())]
-    return train(texts, 1200, special_tokens=SPECIAL_TOKENS)
+    return train(
+        [*(file.read_text("utf-8") for file in sources), *texts], 4096, special_tokens=SPECIAL_TOKENS
+    )
 
 
 def _listening(port: int | None) -> "socket.socket":

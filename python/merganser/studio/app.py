@@ -37,6 +37,7 @@ def create(
     token: str,
     *,
     embeddings: Mapping[str, Any] | None = None,
+    sources: Mapping[str, str] | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Starlette:
     """The application. It must be served on 127.0.0.1, and its addresses begin with `/TOKEN/`.
@@ -44,6 +45,7 @@ def create(
     folders: from where files may be read.
     embeddings: what `merganser.embed.load` gives, by name.
     token: a secret of some length; see `secrets.token_urlsafe`.
+    sources: the Python that loads a tokenizer, by its name, for programs to copy.
     """
     views = [name for name in VIEWS if _has(name) and (STATIC / "views" / f"{name}.js").exists()]
     shared = Desk(tokenizers, Folders(folders))
@@ -63,6 +65,7 @@ def create(
     app.router.redirect_slashes = False
     app.state.desk = shared
     app.state.views = views
+    app.state.sources = dict(sources or {})
     return app
 
 
@@ -79,7 +82,10 @@ async def _about(request: Request) -> Response:
     return JSONResponse(
         {
             "views": request.app.state.views,
-            "tokenizers": [_described(name, known.tokenizer) for name, known in desk(request).known.items()],
+            "tokenizers": [
+                _described(name, known.tokenizer) | {"source": request.app.state.sources.get(name)}
+                for name, known in desk(request).known.items()
+            ],
             "folders": [str(root) for root in desk(request).folders.roots],
         }
     )

@@ -5,6 +5,7 @@ A tokenizer costs its arrays once: the bytes of every id and the order of the me
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
@@ -100,6 +101,8 @@ class Desk:
         self.folders = folders
         self.work = Work()
         self.jobs = Jobs()
+        #: Long texts that are being edited; see playground.py.
+        self.shelf: OrderedDict[str, Any] = OrderedDict()
         #: Set by whoever loads embeddings: the name of a tokenizer and an id, to (id, similarity) pairs.
         self.neighbours: Callable[[str, int], list[tuple[int, float]]] | None = None
         #: Embeddings by name, and what the view of that name makes of them, by the names of their tokenizers.

@@ -69,6 +69,9 @@ export function number(value, digits = 0) {
   return formats.get(digits).format(value);
 }
 
+/** A text without halves of characters, which no encoding has. */
+export const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
+
 /** Says something to those who cannot see it. */
 export function say(text) {
   document.getElementById("live").textContent = text;

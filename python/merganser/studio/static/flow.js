@@ -21,7 +21,7 @@ export class Flow {
     this.heights = [];
     this.lit = [];
     this.current = null;
-    this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.element.addEventListener("scroll", () => { this.look(); this.draw(); }, { passive: true });
     this.element.addEventListener("pointerover", (event) => {
       const cell = event.target.closest(".cell");
       if (cell) on.hover(cell.from, cell.to);
@@ -32,13 +32,30 @@ export class Flow {
       if (cell) on.choose(cell.from, cell.to);
     });
     this.element.addEventListener("keydown", (event) => this.key(event));
-    this.resized = new ResizeObserver(() => { this.heights = []; if (this.encoded) this.draw(); });
+    this.resized = new ResizeObserver(([{ contentRect: { width } }]) => {
+      if (width === this.width) return; // it merely has more lines
+      this.width = width;
+      this.heights = [];
+      this.stale = true;
+      if (this.encoded) { this.look(); this.draw(); }
+    });
     this.resized.observe(this.element);
   }
 
-  close() { this.resized.disconnect(); }
+  close() {
+    this.resized.disconnect();
+    clearTimeout(this.measuring);
+  }
 
   show(encoded) {
+    this.look();
+    this.take(encoded);
+  }
+
+  /** Where the pane stands. To ask after something was drawn would cost a layout. */
+  look() { this.seen = [this.element.scrollTop, Math.max(this.element.clientHeight, 200)]; }
+
+  take(encoded) {
     this.encoded = encoded;
     this.starts = encoded.blocks();
     this.heights.length = Math.min(this.heights.length, this.starts.length);
@@ -51,8 +68,8 @@ export class Flow {
   height(block) { return this.heights[block] ?? (this.end(block) - this.starts[block]) * (this.perToken || 3); }
 
   draw() {
-    const top = this.element.scrollTop - MARGIN;
-    const bottom = this.element.scrollTop + this.element.clientHeight + MARGIN;
+    const top = this.seen[0] - MARGIN;
+    const bottom = this.seen[0] + this.seen[1] + MARGIN;
     let [first, place] = [0, 0];
     while (first < this.starts.length - 1 && place + this.height(first) < top) place += this.height(first++);
     const above = place;
@@ -65,7 +82,10 @@ export class Flow {
     for (let block = last; block < this.starts.length; block += 1) below += this.height(block);
     this.after.style.height = `${below}px`;
     [this.first, this.last, this.stale] = [first, last, false];
-    if (this.starts.length > 1) this.measure();
+    if (this.starts.length > 1) {
+      clearTimeout(this.measuring);
+      this.measuring = setTimeout(() => this.measure(), 50); // after the frame, where it costs nothing
+    }
     if (this.marked) this.light(...this.marked);
   }
 
@@ -99,9 +119,12 @@ export class Flow {
       pixels += height;
       tokens += this.end(block) - this.starts[block];
     }
-    const fits = this.last >= this.starts.length || pixels > this.element.clientHeight;
+    const before = this.perToken;
     if (tokens) this.perToken = pixels / tokens;
-    if (!fits) this.draw();
+    if (before !== undefined && Math.abs(before - this.perToken) < before / 50) return;
+    this.look();
+    this.stale = true;
+    this.draw();
   }
 
   /** Marks the cells of these tokens. */
@@ -128,6 +151,8 @@ export class Flow {
       let place = 0;
       for (let before = 0; before < block; before += 1) place += this.height(before);
       this.element.scrollTop = place;
+      this.look();
+      this.seen[0] = place;
       this.draw();
     }
     for (const cell of this.drawn.get(block)?.children || []) {
@@ -205,10 +230,11 @@ export class Linked {
   show(encoded) {
     this.encoded = encoded;
     this.chosen = null;
+    for (const pane of this.panes) pane.look(); // all are asked before the first is drawn
     for (const pane of this.panes) {
       pane.marked = null;
       pane.current = null;
-      pane.show(encoded);
+      pane.take(encoded);
     }
   }
 

@@ -59,7 +59,7 @@ export function stepper(told, chosen) {
   const bytes = fromHex(told.bytes);
   const pieceStarts = new Set(told.pieces.map(([start]) => start));
   const total = told.moves.length;
-  const line = make("div", { class: "moves" });
+  const line = make("div", { class: "moves", tabindex: "0", role: "group", "aria-label": "The text after this move" });
   const caption = make("p", { class: "move", "aria-live": "polite" });
   const slider = make("input", { type: "range", min: "0", max: String(total), "aria-label": "Move" });
   slider.oninput = () => { stop(); show(Number(slider.value)); };

@@ -1,4 +1,5 @@
 // A text and its tokens, as the server has packed them: nothing is unpacked before it is seen.
+// The end of the last token in bytes is the size of the text, and an edit moves all that stands behind it.
 import { isBoundary } from "./glyphs.js";
 
 const WITHIN = 0x80000000;
@@ -29,8 +30,26 @@ export class Encoded {
   byteStart(k) { return k ? this.ends[k - 1] : 0; }
 
   bytes(k) {
-    this.data ||= utf8.encode(this.text);
-    return this.data.subarray(this.byteStart(k), this.ends[k]);
+    let first = k;
+    while (first && this.cuts[first - 1] & WITHIN) first -= 1; // whole characters can be encoded
+    const skip = this.byteStart(k) - this.byteStart(first);
+    return utf8.encode(this.text.slice(this.end(first - 1), this.end(k))).subarray(skip, skip + this.ends[k] - this.byteStart(k));
+  }
+
+  /** The tokens of an edited text: `front` and `back` of them are ours, those between are given. */
+  edited(text, { front, back, bytes }, arrays) {
+    const kept = this.count - back;
+    const count = front + arrays[0].length + back;
+    const shifts = [0, bytes - (this.count ? this.ends[this.count - 1] : 0), text.length - this.text.length];
+    const made = [this.ids, this.ends, this.cuts].map((old, n) => {
+      const array = new Uint32Array(count);
+      array.set(old.subarray(0, front));
+      array.set(arrays[n], front);
+      array.set(old.subarray(kept), count - back);
+      if (shifts[n]) for (let k = count - back; k < count; k += 1) array[k] += shifts[n];
+      return array;
+    });
+    return new Encoded(text, made);
   }
 
   /** Whether a reader sees a boundary behind token k. */
@@ -74,5 +93,55 @@ export class Encoded {
       if ((line || size >= most) && this.parts(k)) start = k + 1;
     }
     return starts;
+  }
+}
+
+const STRIDE = 4096; // strings of this size are compared as a whole
+
+/** Where two texts differ: {start, end, insert} makes `after` of `before`. */
+export function editOf(before, after) {
+  const least = Math.min(before.length, after.length);
+  let start = 0;
+  while (start + STRIDE <= least && before.slice(start, start + STRIDE) === after.slice(start, start + STRIDE)) start += STRIDE;
+  while (start < least && before.charCodeAt(start) === after.charCodeAt(start)) start += 1;
+  let back = 0;
+  const [ours, theirs] = [before.length, after.length];
+  while (back + STRIDE <= least - start
+    && before.slice(ours - back - STRIDE, ours - back) === after.slice(theirs - back - STRIDE, theirs - back)) back += STRIDE;
+  while (back < least - start && before.charCodeAt(before.length - 1 - back) === after.charCodeAt(after.length - 1 - back)) back += 1;
+  return { start, end: before.length - back, insert: after.slice(start, after.length - back) };
+}
+
+const LONG = 20000; // characters, of which the server keeps a text
+
+/** Asks for the tokens of a text again and again: of long texts only the edits are sent. */
+export class Encoder {
+  constructor(api) {
+    this.api = api;
+    this.page = Math.random().toString(36).slice(2);
+    this.version = 0;
+    this.last = null;
+  }
+
+  async encode(tokenizer, text, specials) {
+    const asked = { tokenizer, specials, page: this.page, version: ++this.version };
+    const base = this.last;
+    const same = base && base.tokenizer === tokenizer && base.specials === specials && Math.min(base.text.length, text.length) >= LONG;
+    let answer = null;
+    if (same) {
+      try {
+        answer = await this.api.post("playground/encode", { ...asked, edit: { base: base.version, ...editOf(base.text, text) } });
+      } catch (error) {
+        if (error.status !== 409) throw error;
+      }
+    }
+    let encoded;
+    if (answer) encoded = base.encoded.edited(text, answer, answer.arrays);
+    else {
+      answer = await this.api.post("playground/encode", { ...asked, text });
+      encoded = new Encoded(text, answer.arrays);
+    }
+    this.last = { ...asked, text, encoded };
+    return { encoded, figures: answer };
   }
 }

@@ -1,9 +1,9 @@
 // Playground: type, and see the tokens, their ids and their bytes; point at one, and all panes show it.
-import { button, choice, copy, fill, labelled, make, number, say, toggle } from "../dom.js";
+import { button, choice, copy, fill, labelled, make, number, say, toggle, wellFormed } from "../dom.js";
 import { Linked } from "../flow.js";
 import { hex, shownBytes, visible } from "../glyphs.js";
 import { tell } from "../story.js";
-import { Encoded } from "../tokens.js";
+import { Encoder } from "../tokens.js";
 
 export const title = "Playground";
 
@@ -29,27 +29,38 @@ export async function mount(element, state, api) {
   const story = make("div", { class: "stack story" });
   const problem = make("p", { class: "error", role: "alert" });
 
-  const ask = api.latest((asked) => api.post("playground/encode", asked));
+  const encoder = new Encoder(api);
+  let underWay = null;
+  let newer = false;
 
-  async function encode() {
+  /** One text is under way at a time; of those that come meanwhile only the newest is asked for. */
+  function encode() {
+    newer = true;
+    underWay ||= (async () => {
+      while (newer) {
+        newer = false;
+        await encodeOnce();
+      }
+      underWay = null;
+    })();
+    return underWay;
+  }
+
+  async function encodeOnce() {
     const wanted = { tokenizer, text, specials };
-    let answer;
     try {
-      answer = await ask(wanted);
+      const answer = await encoder.encode(tokenizer, text, specials);
       problem.textContent = "";
+      ({ encoded, figures } = answer);
     } catch (error) {
       problem.textContent = error.message;
       return;
     }
-    if (!answer) return; // a newer text is on its way
-    encoded = new Encoded(wanted.text, answer.arrays);
     encoded.specials = specialIds(tokenizers.find(({ name }) => name === wanted.tokenizer));
-    figures = answer;
     linked.show(encoded);
     showFigures();
     point();
     input.dataset.shown = String(wanted.text.length);
-    performance.mark("tokens");
     clearTimeout(toAddress);
     toAddress = setTimeout(remember, 250);
   }
@@ -125,9 +136,19 @@ export async function mount(element, state, api) {
 
   input.value = text;
   input.addEventListener("input", () => {
-    performance.mark("typed");
-    text = input.value.toWellFormed ? input.value.toWellFormed() : input.value;
+    text = wellFormed(input.value);
     encode();
+  });
+
+  // The browser's own way to paste takes minutes for a megabyte.
+  input.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text/plain").replace(/\r\n?/g, "\n");
+    if (pasted.length < LONGEST_LINK) return;
+    event.preventDefault();
+    const [start, end] = [input.selectionStart, input.selectionEnd];
+    text = wellFormed(input.value.slice(0, start) + pasted + input.value.slice(end));
+    encode(); // the server works while the text is laid out
+    input.setRangeText(pasted, start, end, "end");
   });
 
   const presets = make("select", { "aria-label": "Preset texts" }, make("option", { value: "" }, "Presets…"));

@@ -76,7 +76,8 @@ class TestTrain:
             assert rows.first.locator("td").first.text_content() == "34", "the newest merge is on top"
             page.get_by_label("Which merges to show").focus()
             page.keyboard.press("Home")
-            assert rows.count() == 1 and rows.first.locator("td").first.text_content() == "1"
+            rows.nth(1).wait_for(state="detached")
+            assert rows.first.locator("td").first.text_content() == "1"
             # A canvas whose curve was drawn has pixels that are not empty.
             assert page.evaluate(
                 "() => { const canvas = document.querySelector('canvas.curve');"
@@ -143,7 +144,7 @@ class TestCharts:
             page.keyboard.down("Shift")
             page.mouse.wheel(0, -600)
             page.keyboard.up("Shift")
-            page.wait_for_timeout(100)
+            page.wait_for_timeout(300)
             zoomed = page.locator(".chart").first.locator(".role-axis-label text").all_text_contents()
             assert zoomed != ticks, "the axes were moved"
 
@@ -213,7 +214,7 @@ class TestEmbeddings:
             before = canvas.screenshot()
             for key in ("+", "+", "ArrowLeft", "ArrowDown", "-"):
                 page.keyboard.press(key)
-            page.wait_for_timeout(60)
+            page.wait_for_timeout(200)
             assert canvas.screenshot() != before
             page.keyboard.press("0")
             page.keyboard.press("Enter")
@@ -233,7 +234,7 @@ class TestEmbeddings:
             page.locator(".tip", has_text="cat").wait_for()
             shown = page.locator(".stage canvas").screenshot()
             page.get_by_label("parts of words").uncheck()
-            page.wait_for_timeout(60)
+            page.wait_for_timeout(200)
             assert page.locator(".stage canvas").screenshot() != shown
 
     def test_without_embeddings_says_how(self, browser: Any, plain: str) -> None:

@@ -1,5 +1,5 @@
 # Everything happens in .venv; a fresh machine needs only python3, pip and cargo.
-# `make` remembers what is built: .venv/core is the package with its charts, .venv/dev adds the tools of the tests.
+# `make` remembers what is built: .venv/core is the package with its charts and studio, .venv/dev adds the tools of the tests.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,7 +57,7 @@ clean:
 	@touch $@
 
 .venv/core: .venv/maturin pyproject.toml $(RUST)
-	$(BIN)/maturin develop --release --quiet --extras plot
+	$(BIN)/maturin develop --release --quiet --extras plot,studio
 	@touch $@
 
 .venv/dev: .venv/core

@@ -53,7 +53,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
     data = {
         "title": title,
         "about": list(map(inert, about)),
-        "sections": [_section(section) for section in sections],
+        "sections": [section_data(section) for section in sections],
     }
     parts = {
         "policy": POLICY,
@@ -72,7 +72,8 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
     return "".join(filled)
 
 
-def _section(section: Section) -> dict[str, Any]:
+def section_data(section: Section) -> dict[str, Any]:
+    """What a page needs to show of a section, as JSON can hold it; charts for light and for dark."""
     names = [f"tables/{section.name}.{kind}" for kind in ("json", "md")]
     if section.chart is not None:
         names = [f"charts/{section.name}.{kind}" for kind in ("png", "svg")] + names

@@ -15,7 +15,7 @@ import click
 
 COMMANDS = (
     *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
-    *("embed", "learn", "demo"),
+    *("embed", "learn", "studio", "demo"),
 )
 
 

@@ -11,6 +11,8 @@ import click
 from merganser.cli import drawing, options, progress
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from merganser import Local
 
 SAMPLE = '''\
@@ -84,6 +86,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
         "train YOUR-FILES --vocab-size 32000",
     ):
         console.print(f"  {program} {line}", markup=False, soft_wrap=True)
+    _invite(console, program, out)
     page = _report(files, vocab_size, out, engine)
     if page is None:
         console.print(
@@ -94,6 +97,19 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
         console.print(f"  {page}", markup=False, soft_wrap=True)
     if not round_trip:
         raise SystemExit(1)
+
+
+def _invite(console: "Console", program: str, out: Path) -> None:
+    """How to open the studio on what was just trained."""
+    from importlib.util import find_spec
+
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        console.print(
+            "\nTo play with it in the browser, pip install 'merganser[studio]' first:", markup=False
+        )
+    else:
+        console.print("\nTo play with it in the browser, on this machine only:")
+    console.print(f"  {program} studio {out}", markup=False, soft_wrap=True)
 
 
 def _report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> str | None:

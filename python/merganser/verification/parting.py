@@ -10,6 +10,7 @@ O(n log n) for a piece of n bytes.
 
 import heapq
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, zip_longest
 from typing import Literal
@@ -147,7 +148,11 @@ def merges_of(piece: bytes, tokenizer: Tokenizer) -> tuple[list[tuple[int, Merge
     >>> merges_of(b" lows", merganser.train(["low lower lowest"] * 9, 260))
     ([(1, (b'l', b'o')), (1, (b'lo', b'w')), (0, (b' ', b'low'))], [b' low', b's'])
     """
-    ranks = tokenizer.mergeable_ranks
+    return merges_by(piece, tokenizer.mergeable_ranks)
+
+
+def merges_by(piece: bytes, ranks: Mapping[bytes, int]) -> tuple[list[tuple[int, Merge]], list[bytes]]:
+    """The same by ranks that are at hand: to make them of a tokenizer takes longer than a piece does."""
     # A token is known by its first byte: where it ends, and where the one before it begins.
     end = {at: at + 1 for at in range(len(piece))}
     before = {at: at - 1 for at in range(len(piece) + 1)}

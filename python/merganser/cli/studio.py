@@ -1,0 +1,158 @@
+"""merganser studio"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merganser.cli import drawing, options
+
+if TYPE_CHECKING:
+    import socket
+
+    from merganser import Tokenizer
+
+#: Taken if it is free and no other is asked for, so that the address stays much the same.
+PORT = 8642
+
+#: A page that listens to a training must not keep the server from ending.
+_QUIETLY: dict[str, Any] = {
+    "log_level": "error",
+    "access_log": False,
+    "lifespan": "off",
+    "timeout_graceful_shutdown": 1,
+}
+
+
+@click.command()
+@click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"{PORT} if not given and free; 0 for any.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A folder whose files the page may read, to train on; may be given several times.",
+)
+@click.option(
+    "--embeddings",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="A folder that `merganser embed` wrote, for the map; may be given several times.",
+)
+@options.as_json
+def command(
+    tokenizers: tuple[str, ...],
+    port: int | None,
+    no_browser: bool,
+    folders: tuple[Path, ...],
+    embeddings: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Open a page on this machine to try tokenizers, compare them and see how they came about.
+
+    TOKENIZER is what `show` takes, also NAME=PATH; if none is given, merganser-out if it is there, else a
+    small one that is trained at once. Nothing leaves this machine; Ctrl-C ends it.
+
+    Example: merganser studio merganser-out
+    """
+    from secrets import token_urlsafe
+
+    from merganser.extras import imported
+
+    uvicorn = imported("uvicorn", "studio", "the studio")
+    imported("starlette", "studio", "the studio")
+    from merganser.studio import create
+
+    found, sources = _found(tokenizers)
+    token = token_urlsafe(24)
+    app = create(found, folders, token, sources=sources, embeddings=_embeddings(embeddings))
+    with _listening(port) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/"
+        if as_json:
+            drawing.as_json({"address": address, "tokenizers": list(found)})
+        else:
+            click.echo(f"The studio is open at\n  {address}\nCtrl-C ends it.")
+        server = uvicorn.Server(uvicorn.Config(app, **_QUIETLY))
+        if not no_browser:
+            _open_when(lambda: bool(server.started), address)
+        server.run(sockets=[listening])
+
+
+def _found(names: tuple[str, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
+    """Tokenizers by their names, and the Python that loads each."""
+    found: dict[str, Tokenizer] = {}
+    sources: dict[str, str] = {}
+    if not names and not Path("merganser-out").exists():
+        return {"sample": sample()}, sources
+    for name in names or ("merganser-out",):
+        label, equals, path = name.partition("=")
+        if not equals or Path(name).exists():
+            label, path = Path(name.rpartition("@")[0] or name).name or name, name
+        while label in found:
+            label += "'"
+        found[label] = options.load_tokenizer(path)
+        file, at, pattern = path.rpartition("@")
+        sources[label] = (
+            f"merganser.load({file!r}, pattern={pattern!r})"
+            if at and not Path(path).exists()
+            else f"merganser.load({path!r})"
+        )
+    return found, sources
+
+
+def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
+    if not folders:
+        return {}
+    from importlib import import_module
+
+    load = import_module("merganser.embed").load
+    return {folder.resolve().name: load(folder) for folder in folders}
+
+
+def sample() -> "Tokenizer":
+    """A small tokenizer that needs no file of yours: it is trained on our own, in a moment."""
+    from merganser import train
+    from merganser.analyse import examples
+    from merganser.chat import SPECIAL_TOKENS
+
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    texts = [*examples.DOMAINS.values(), *(" ".join(lines) for lines in examples.PARALLEL.values())]
+    return train(
+        [*(file.read_text("utf-8") for file in sources), *texts], 4096, special_tokens=SPECIAL_TOKENS
+    )
+
+
+def _listening(port: int | None) -> "socket.socket":
+    import socket
+
+    for wanted in (PORT, 0) if port is None else (port,):
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", wanted))
+        except OSError as error:
+            listening.close()
+            if port is not None:
+                raise OSError(
+                    f"port {port} cannot be had: {error.strerror}; name another, or none"
+                ) from error
+        else:
+            return listening
+    raise OSError("no port of 127.0.0.1 is free; close something and try again")
+
+
+def _open_when(ready: Callable[[], bool], address: str) -> None:
+    """Opens the browser as soon as somebody is there to answer it."""
+    import threading
+    import time
+    import webbrowser
+
+    def wait() -> None:
+        while not ready():
+            time.sleep(0.02)
+        webbrowser.open(address)
+
+    threading.Thread(target=wait, daemon=True).start()

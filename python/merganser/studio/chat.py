@@ -1,0 +1,63 @@
+"""Chat: a conversation as ids, with what of it is learnt.
+
+A tokenizer without the nine special tokens of conversations gets them behind its last id, for this view only.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from merganser.chat import NANOCHAT, Chat
+from merganser.errors import ChatError
+from merganser.studio.desk import Known, desk
+from merganser.studio.messages import Body
+from merganser.tokenizer import Tokenizer
+
+
+@lru_cache(maxsize=8)
+def chat_of(known: Known) -> tuple[Chat, tuple[str, ...]]:
+    """The chat, and the special tokens that were added for it."""
+    tokenizer = known.tokenizer
+    missing = tuple(token for token in NANOCHAT.special_tokens if token not in tokenizer.special_tokens)
+    if missing:
+        added = {token: tokenizer.next_id + n for n, token in enumerate(missing)}
+        tokenizer = Tokenizer(
+            known.ranks, pattern=tokenizer.pattern, special_tokens=tokenizer.special_tokens | added
+        )
+    return Chat(tokenizer), missing
+
+
+def rendered(known: Known, messages: Sequence[Any], prompt: bool) -> dict[str, Any]:
+    chat, added = chat_of(known)
+    if prompt:
+        ids = chat.render_prompt(messages)
+        mask = [0] * len(ids)
+    else:
+        ids, mask = chat.render(messages, max_tokens=None)
+    specials = set(chat.tokenizer.special_tokens.values())
+    return {
+        "ids": ids,
+        "mask": mask,
+        "tokens": [chat.tokenizer.token_bytes(id).hex() for id in ids],
+        "special": [id in specials for id in ids],
+        "added": added,
+    }
+
+
+async def render(request: Request) -> Response:
+    body = await Body.of(request)
+    known = desk(request).find(body.get("tokenizer", str))
+    try:
+        answer = await desk(request).work.run(
+            rendered, known, body.get("messages", list), body.get("prompt", bool, False)
+        )
+    except ChatError as error:  # people are still at it: an answer, not an error
+        answer = {"problem": str(error)}
+    return JSONResponse(answer)
+
+
+routes = [Route("/render", render, methods=["POST"])]

@@ -1,0 +1,313 @@
+// Field: very many points on a canvas, and how to move about in them. Draws only when something changed.
+//
+// The points are written into the pixels by hand: 50,000 take some milliseconds where a call for each takes fifty.
+// `points` has x, y (0 to 1), size (0, 1, 2) and kind (0 to 4) of each, the most important first, and labels.
+
+const LABELS = 46;
+const RADII = [1.35, 2, 3];
+
+/** The pixels of a small disc: where they are, and how much of each is covered. */
+function disc(radius) {
+  const pixels = [];
+  const reach = Math.ceil(radius + 0.5);
+  for (let dy = -reach; dy <= reach; dy++) {
+    for (let dx = -reach; dx <= reach; dx++) {
+      const cover = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(dx, dy)));
+      if (cover > 0.05) pixels.push([dx, dy, cover]);
+    }
+  }
+  return pixels;
+}
+
+function readColours(element) {
+  const probe = document.createElement("span");
+  element.append(probe);
+  const read = (name) => {
+    probe.className = name;
+    return getComputedStyle(probe).color;
+  };
+  const found = { kinds: [0, 1, 2, 3, 4].map((nth) => read(`kind${nth}`)), ink: read("ink"), page: read("page"), accent: read("accent") };
+  probe.remove();
+  return found;
+}
+
+const packed = (colour) => {
+  const [red, green, blue] = colour.match(/[\d.]+/g).map(Number);
+  return (blue << 16) | (green << 8) | red;
+};
+
+export class Field {
+  /** `onpoint(row or -1, x, y)` when the pointer is over one, `onselect(row)` when one is chosen. */
+  constructor(canvas, { onpoint, onselect }) {
+    this.canvas = canvas;
+    this.pen = canvas.getContext("2d");
+    this.onpoint = onpoint;
+    this.onselect = onselect;
+    this.points = { x: new Float32Array(0), y: new Float32Array(0), size: [], kind: [], labels: [] };
+    this.marked = null; // a Set of rows that are found; the others fade
+    this.selected = -1;
+    this.near = [];
+    this.hidden = new Set(); // kinds
+    this.frame = 0;
+    this.motion = 0;
+    this.home();
+    this.listen();
+    this.recolour();
+  }
+
+  home() {
+    this.zoom = 1;
+    this.cx = 0.5;
+    this.cy = 0.5;
+    this.draw();
+  }
+
+  show(points) {
+    this.points = points;
+    this.home();
+  }
+
+  recolour() {
+    this.colours = readColours(this.canvas.parentElement);
+    this.discs = undefined;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
+  }
+
+  /** Pixels for each unit of the plane, and where its corner is. */
+  get place() {
+    const { width, height } = this.canvas;
+    const scale = Math.min(width, height) * 0.94 * this.zoom;
+    return { scale, left: width / 2 - this.cx * scale, top: height / 2 - this.cy * scale };
+  }
+
+  paint() {
+    const { canvas, pen } = this;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+    if (!width || !height) return;
+    if (canvas.width !== width || canvas.height !== height || !this.pixels) {
+      canvas.width = width;
+      canvas.height = height;
+      this.image = pen.createImageData(width, height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+    }
+    this.discs ||= RADII.map((radius) => disc(radius * ratio));
+    this.pixels.fill(0);
+    const fades = this.marked || this.selected >= 0;
+    this.scatter(fades ? 0.28 : 0.85, ratio);
+    pen.putImageData(this.image, 0, 0);
+    this.decorate(ratio);
+    canvas.dataset.painted = String(1 + Number(canvas.dataset.painted || 0));
+  }
+
+  scatter(strength, ratio) {
+    const { pixels, points: { x, y, size, kind }, hidden, canvas: { width, height } } = this;
+    const { scale, left, top } = this.place;
+    const grow = this.zoom > 6 ? 1 : 0;
+    const edge = 5 * ratio;
+    const colours = this.colours.kinds.map(packed);
+    const flat = this.discs.map((pixelsOf) => pixelsOf.map(([dx, dy, cover]) => [dy * width + dx, Math.round(255 * cover * strength)]));
+    for (let row = x.length - 1; row >= 0; row--) {
+      const across = (x[row] * scale + left + 0.5) | 0;
+      const down = (y[row] * scale + top + 0.5) | 0;
+      if (across < edge || down < edge || across >= width - edge || down >= height - edge || hidden.has(kind[row])) continue;
+      const colour = colours[kind[row]];
+      const at = down * width + across;
+      for (const [offset, alpha] of flat[Math.min(size[row] + grow, 2)]) {
+        // The stronger wins. Mixing would take as long again and look the same.
+        if (pixels[at + offset] >>> 24 <= alpha) pixels[at + offset] = (alpha << 24) | colour;
+      }
+    }
+  }
+
+  decorate(ratio) {
+    const { pen, points, colours, canvas: { width, height } } = this;
+    const { scale, left, top } = this.place;
+    const at = (row) => [points.x[row] * scale + left, points.y[row] * scale + top];
+    const dot = (row, radius) => {
+      pen.fillStyle = colours.kinds[points.kind[row]];
+      pen.strokeStyle = colours.page;
+      pen.lineWidth = 1.5 * ratio;
+      pen.beginPath();
+      pen.arc(...at(row), radius * ratio, 0, 7);
+      pen.fill();
+      pen.stroke();
+    };
+    if (this.selected >= 0) {
+      pen.strokeStyle = colours.accent;
+      pen.lineWidth = ratio;
+      pen.globalAlpha = 0.55;
+      pen.beginPath();
+      for (const row of this.near) {
+        pen.moveTo(...at(this.selected));
+        pen.lineTo(...at(row));
+      }
+      pen.stroke();
+      pen.globalAlpha = 1;
+    }
+    let shown = 0;
+    for (const row of this.marked || []) if (++shown <= 400 && !this.hidden.has(points.kind[row])) dot(row, 3.4);
+    for (const row of this.near) dot(row, 4);
+    if (this.selected >= 0) dot(this.selected, 6);
+    this.letter(at, ratio, width, height);
+    if (document.activeElement === this.canvas && this.canvas.matches(":focus-visible")) {
+      pen.strokeStyle = colours.accent;
+      pen.lineWidth = 1.5 * ratio;
+      pen.strokeRect(width / 2 - 7 * ratio, height / 2 - 7 * ratio, 14 * ratio, 14 * ratio);
+    }
+  }
+
+  /** Names, the most important first, where there is room for them. */
+  letter(at, ratio, width, height) {
+    const { pen, points, colours } = this;
+    const first = this.selected >= 0 ? [this.selected, ...this.near] : [...(this.marked || [])].slice(0, LABELS);
+    const taken = [];
+    pen.font = `${12 * ratio}px system-ui, Arial, sans-serif`;
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    pen.lineWidth = 3 * ratio;
+    pen.strokeStyle = colours.page;
+    const put = (row, strong) => {
+      const [x, y] = at(row);
+      if (x < 0 || y < 8 * ratio || x > width || y > height - 8 * ratio) return;
+      const text = points.labels[row].slice(0, 28);
+      const wide = text.length * 6.6 * ratio + 10 * ratio;
+      const box = [x, y - 8 * ratio, x + wide, y + 8 * ratio];
+      if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
+      taken.push(box);
+      pen.globalAlpha = strong ? 1 : 0.92;
+      pen.fillStyle = colours.ink;
+      pen.strokeText(text, x + 7 * ratio, y);
+      pen.fillText(text, x + 7 * ratio, y);
+    };
+    for (const row of first) put(row, true);
+    if (!this.marked && this.selected < 0) {
+      for (const turn of [0, 1]) { // words say the most
+        for (let row = 0; row < points.x.length && taken.length < LABELS; row++) {
+          if ((points.kind[row] === 0) === (turn === 0) && points.labels[row].length > 1 && !this.hidden.has(points.kind[row])) put(row, false);
+        }
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  /** The row of the point that is nearest to a place on the canvas, or −1 if none is within reach. */
+  find(x, y, reach = 12) {
+    const ratio = this.canvas.width / this.canvas.clientWidth;
+    const { scale, left, top } = this.place;
+    const [wantedX, wantedY] = [(x * ratio - left) / scale, (y * ratio - top) / scale];
+    let best = ((reach * ratio) / scale) ** 2;
+    let found = -1;
+    const { x: xs, y: ys, kind } = this.points;
+    for (let row = 0; row < xs.length; row++) {
+      const far = (xs[row] - wantedX) ** 2 + (ys[row] - wantedY) ** 2;
+      if (far < best && !this.hidden.has(kind[row])) {
+        best = far;
+        found = row;
+      }
+    }
+    return found;
+  }
+
+  /** Zooms so that the place on the canvas stays where it is. */
+  magnify(by, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    const ratio = this.canvas.width / this.canvas.clientWidth;
+    const before = this.place;
+    const [worldX, worldY] = [(x * ratio - before.left) / before.scale, (y * ratio - before.top) / before.scale];
+    this.zoom = Math.min(Math.max(this.zoom * by, 0.5), 400);
+    const { scale } = this.place;
+    this.cx = worldX - (x * ratio - this.canvas.width / 2) / scale;
+    this.cy = worldY - (y * ratio - this.canvas.height / 2) / scale;
+    this.draw();
+  }
+
+  move(dx, dy) {
+    const ratio = this.canvas.width / this.canvas.clientWidth;
+    const { scale } = this.place;
+    this.cx = Math.min(Math.max(this.cx - (dx * ratio) / scale, -0.2), 1.2);
+    this.cy = Math.min(Math.max(this.cy - (dy * ratio) / scale, -0.2), 1.2);
+    this.draw();
+  }
+
+  /** Goes to a point, so near that those around it can be told apart. */
+  visit(row, zoom = Math.max(this.zoom, 4)) {
+    cancelAnimationFrame(this.motion);
+    const from = [this.cx, this.cy, this.zoom];
+    const to = [this.points.x[row], this.points.y[row], zoom];
+    const began = performance.now();
+    const whole = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : 450;
+    const step = (now) => {
+      const part = Math.min(1, Math.max(0, now - began) / whole);
+      const eased = 1 - (1 - part) ** 3;
+      this.zoom = from[2] * (to[2] / from[2]) ** eased;
+      this.cx = from[0] + (to[0] - from[0]) * eased;
+      this.cy = from[1] + (to[1] - from[1]) * eased;
+      this.paint();
+      if (part < 1) this.motion = requestAnimationFrame(step);
+    };
+    this.motion = requestAnimationFrame(step);
+  }
+
+  listen() {
+    const { canvas } = this;
+    const down = new Map();
+    let moved = 0;
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      cancelAnimationFrame(this.motion);
+      this.magnify(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => {
+      try { canvas.setPointerCapture(event.pointerId); } catch { /* it is gone already */ }
+      cancelAnimationFrame(this.motion);
+      down.set(event.pointerId, event);
+      moved = 0;
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const last = down.get(event.pointerId);
+      if (!last) {
+        this.onpoint(this.find(event.offsetX, event.offsetY), event.offsetX, event.offsetY);
+        return;
+      }
+      const [dx, dy] = [event.offsetX - last.offsetX, event.offsetY - last.offsetY];
+      moved += Math.abs(dx) + Math.abs(dy);
+      const other = [...down.values()].find((finger) => finger.pointerId !== event.pointerId);
+      if (other) {
+        const spread = (finger) => Math.hypot(finger.offsetX - other.offsetX, finger.offsetY - other.offsetY);
+        this.magnify(spread(event) / Math.max(spread(last), 1), (event.offsetX + other.offsetX) / 2, (event.offsetY + other.offsetY) / 2);
+      } else this.move(dx, dy);
+      down.set(event.pointerId, event);
+      this.onpoint(-1);
+    });
+    const up = (event) => {
+      if (down.delete(event.pointerId) && moved < 5 && event.type === "pointerup") this.onselect(this.find(event.offsetX, event.offsetY, 16));
+    };
+    canvas.addEventListener("pointerup", up);
+    canvas.addEventListener("pointercancel", up);
+    canvas.addEventListener("pointerleave", () => this.onpoint(-1));
+    canvas.addEventListener("focus", () => this.draw());
+    canvas.addEventListener("blur", () => this.draw());
+    canvas.addEventListener("keydown", (event) => {
+      const keys = {
+        ArrowLeft: () => this.move(60, 0), ArrowRight: () => this.move(-60, 0), ArrowUp: () => this.move(0, 60), ArrowDown: () => this.move(0, -60),
+        "+": () => this.magnify(1.5), "=": () => this.magnify(1.5), "-": () => this.magnify(1 / 1.5), 0: () => this.home(),
+        Enter: () => this.onselect(this.find(canvas.clientWidth / 2, canvas.clientHeight / 2, 4000)), Escape: () => this.onselect(-1),
+      };
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(canvas);
+  }
+
+  leave() {
+    this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.motion);
+  }
+}

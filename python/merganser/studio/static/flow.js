@@ -1,0 +1,259 @@
+// A pane of tokens that flow like text. Only blocks that can be seen have elements, so that a megabyte scrolls
+// as a line does; and only cells that differ are touched, so that typing is quick.
+//
+// Heights of blocks that were never seen are guessed from those that were.
+import { fresh, make } from "./dom.js";
+
+const MARGIN = 400; // pixels beyond the edges that are drawn as well
+
+export class Flow {
+  /**
+   * cells(encoded, from, to): [{text, from, to, class}] for the tokens of a block.
+   * on: {hover(from, to) or hover(), choose(from, to), move(from, to)}.
+   */
+  constructor(label, cells, on) {
+    this.cells = cells;
+    this.on = on;
+    this.before = make("div", { "aria-hidden": "true" });
+    this.after = make("div", { "aria-hidden": "true" });
+    this.element = make("div", { class: "flow", tabindex: "0", "aria-label": label, role: "group" }, this.before, this.after);
+    this.drawn = new Map(); // the number of a block, to its element
+    this.heights = [];
+    this.lit = [];
+    this.current = null;
+    this.element.addEventListener("scroll", () => { this.look(); this.draw(); }, { passive: true });
+    this.element.addEventListener("pointerover", (event) => {
+      const cell = event.target.closest(".cell");
+      if (cell) on.hover(cell.from, cell.to);
+    });
+    this.element.addEventListener("pointerleave", () => on.hover());
+    this.element.addEventListener("click", (event) => {
+      const cell = event.target.closest(".cell");
+      if (cell) on.choose(cell.from, cell.to);
+    });
+    this.element.addEventListener("keydown", (event) => this.key(event));
+    this.resized = new ResizeObserver(([{ contentRect: { width } }]) => {
+      if (width === this.width) return; // it merely has more lines
+      this.width = width;
+      this.heights = [];
+      this.stale = true;
+      if (this.encoded) { this.look(); this.draw(); }
+    });
+    this.resized.observe(this.element);
+  }
+
+  close() {
+    this.resized.disconnect();
+    clearTimeout(this.measuring);
+  }
+
+  show(encoded) {
+    this.look();
+    this.take(encoded);
+  }
+
+  /** Where the pane stands. To ask after something was drawn would cost a layout. */
+  look() { this.seen = [this.element.scrollTop, Math.max(this.element.clientHeight, 200)]; }
+
+  take(encoded) {
+    this.encoded = encoded;
+    this.starts = encoded.blocks();
+    this.heights.length = Math.min(this.heights.length, this.starts.length);
+    this.stale = true;
+    this.draw();
+  }
+
+  end(block) { return block + 1 < this.starts.length ? this.starts[block + 1] : this.encoded.count; }
+
+  height(block) { return this.heights[block] ?? (this.end(block) - this.starts[block]) * (this.perToken || 3); }
+
+  draw() {
+    const top = this.seen[0] - MARGIN;
+    const bottom = this.seen[0] + this.seen[1] + MARGIN;
+    let [first, place] = [0, 0];
+    while (first < this.starts.length - 1 && place + this.height(first) < top) place += this.height(first++);
+    const above = place;
+    let last = first;
+    while (last < this.starts.length && place < bottom) place += this.height(last++);
+    if (!this.stale && this.first === first && this.last === last) return;
+    this.render(first, last);
+    this.before.style.height = `${above}px`;
+    let below = 0;
+    for (let block = last; block < this.starts.length; block += 1) below += this.height(block);
+    this.after.style.height = `${below}px`;
+    [this.first, this.last, this.stale] = [first, last, false];
+    if (this.starts.length > 1) {
+      clearTimeout(this.measuring);
+      this.measuring = setTimeout(() => this.measure(), 50); // after the frame, where it costs nothing
+    }
+    if (this.marked) this.light(...this.marked);
+  }
+
+  render(first, last) {
+    for (const [block, element] of this.drawn) {
+      if (block < first || block >= last) { element.remove(); this.drawn.delete(block); }
+    }
+    let next = this.before.nextSibling;
+    for (let block = first; block < last; block += 1) {
+      let element = this.drawn.get(block);
+      if (!element) {
+        element = make("div", { class: "block" });
+        element.shown = [];
+        this.element.insertBefore(element, next);
+        this.drawn.set(block, element);
+      } else {
+        next = element.nextSibling;
+        if (!this.stale) continue;
+      }
+      patch(element, this.cells(this.encoded, this.starts[block], this.end(block)));
+      next = element.nextSibling;
+    }
+  }
+
+  /** Heights as they turned out; if they turned out small, there is room for more. */
+  measure() {
+    let [pixels, tokens] = [0, 0];
+    for (const [block, element] of this.drawn) {
+      const height = element.offsetHeight;
+      this.heights[block] = height;
+      pixels += height;
+      tokens += this.end(block) - this.starts[block];
+    }
+    const before = this.perToken;
+    if (tokens) this.perToken = pixels / tokens;
+    if (before !== undefined && Math.abs(before - this.perToken) < before / 50) return;
+    this.look();
+    this.stale = true;
+    this.draw();
+  }
+
+  /** Marks the cells of these tokens. */
+  light(from, to, kind = "lit") {
+    for (const cell of this.lit) cell.classList.remove("lit", "chosen");
+    this.lit = [];
+    this.marked = from === undefined ? null : [from, to, kind];
+    if (from === undefined) return;
+    for (const element of this.drawn.values()) {
+      const cells = element.children;
+      if (!cells.length || cells[0].from >= to || cells[cells.length - 1].to <= from) continue;
+      for (const cell of cells) {
+        if (cell.from < to && cell.to > from) { cell.classList.add(kind); this.lit.push(cell); }
+      }
+    }
+  }
+
+  /** Scrolls so that a token can be seen. */
+  reveal(k) {
+    if (!this.encoded?.count) return;
+    let block = 0;
+    while (this.end(block) <= k) block += 1;
+    if (!this.drawn.has(block)) {
+      let place = 0;
+      for (let before = 0; before < block; before += 1) place += this.height(before);
+      this.element.scrollTop = place;
+      this.look();
+      this.seen[0] = place;
+      this.draw();
+    }
+    for (const cell of this.drawn.get(block)?.children || []) {
+      if (cell.to <= k) continue;
+      const [own, box] = [cell.getBoundingClientRect(), this.element.getBoundingClientRect()];
+      if (own.top < box.top) this.element.scrollTop -= box.top - own.top + 4;
+      else if (own.bottom > box.bottom) this.element.scrollTop += own.bottom - box.bottom + 4;
+      return;
+    }
+  }
+
+  key(event) {
+    if (!this.encoded?.count || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [from, to] = this.current || [0, 0];
+    const steps = {
+      ArrowRight: () => Math.min(to, this.encoded.count - 1),
+      ArrowLeft: () => Math.max(from - 1, 0),
+      Home: () => 0,
+      End: () => this.encoded.count - 1,
+    };
+    if (event.key in steps) {
+      event.preventDefault();
+      const k = this.current ? steps[event.key]() : 0;
+      this.on.move(this.encoded.segmentStart(k), this.encoded.segmentEnd(k));
+    } else if (event.key === "Enter" && this.current) {
+      event.preventDefault();
+      this.on.choose(from, to);
+    }
+  }
+}
+
+/** Makes the cells of a block what they ought to be: what is the same at both ends stays. */
+function patch(element, cells) {
+  const shown = element.shown;
+  const same = (a, b) => a.text === b.text && a.class === b.class;
+  let first = 0;
+  const least = Math.min(shown.length, cells.length);
+  while (first < least && same(shown[first], cells[first])) first += 1;
+  let behind = 0;
+  while (behind < least - first && same(shown[shown.length - 1 - behind], cells[cells.length - 1 - behind])) behind += 1;
+  const old = element.children;
+  for (let n = shown.length - behind - 1; n >= first; n -= 1) old[n].remove();
+  const next = old[first] || null;
+  const fragment = document.createDocumentFragment();
+  for (let n = first; n < cells.length - behind; n += 1) {
+    const cell = document.createElement("span");
+    cell.className = `cell ${cells[n].class}`;
+    cell.textContent = cells[n].text;
+    fragment.append(cell);
+  }
+  element.insertBefore(fragment, next);
+  for (let n = 0; n < cells.length; n += 1) [old[n].from, old[n].to] = [cells[n].from, cells[n].to];
+  element.shown = cells;
+}
+
+/** Panes that show the same tokens: what is pointed at in one is marked in all. */
+export class Linked {
+  constructor(on) {
+    this.on = on;
+    this.panes = [];
+    this.chosen = null;
+  }
+
+  pane(label, cells) {
+    const pane = new Flow(label, cells, {
+      hover: (from, to) => this.point(from, to),
+      choose: (from, to) => this.choose(from, to),
+      move: (from, to) => { this.choose(from, to, true); },
+    });
+    pane.element.id = fresh("pane");
+    this.panes.push(pane);
+    return pane.element;
+  }
+
+  show(encoded) {
+    this.encoded = encoded;
+    this.chosen = null;
+    for (const pane of this.panes) pane.look(); // all are asked before the first is drawn
+    for (const pane of this.panes) {
+      pane.marked = null;
+      pane.current = null;
+      pane.take(encoded);
+    }
+  }
+
+  point(from, to) {
+    const [first, last] = from === undefined ? this.chosen || [] : [from, to];
+    for (const pane of this.panes) pane.light(first, last, from === undefined ? "chosen" : "lit");
+    this.on.point(first, last);
+  }
+
+  choose(from, to, byKey = false) {
+    this.chosen = [from, to];
+    for (const pane of this.panes) {
+      pane.current = [from, to];
+      pane.light(from, to, "chosen");
+      pane.reveal(from);
+    }
+    this.on.point(from, to);
+    this.on.choose(from, to, byKey);
+  }
+
+  close() { for (const pane of this.panes) pane.close(); }
+}

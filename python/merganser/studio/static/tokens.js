@@ -1,0 +1,147 @@
+// A text and its tokens, as the server has packed them: nothing is unpacked before it is seen.
+// The end of the last token in bytes is the size of the text, and an edit moves all that stands behind it.
+import { isBoundary } from "./glyphs.js";
+
+const WITHIN = 0x80000000;
+const utf8 = new TextEncoder();
+
+export class Encoded {
+  /** `arrays`: of every token its id, its end in bytes, and its end in the text. */
+  constructor(text, [ids, ends, cuts]) {
+    this.text = text;
+    this.ids = ids;
+    this.ends = ends;
+    this.cuts = cuts;
+  }
+
+  get count() { return this.ids.length; }
+
+  /** All characters that have begun before the end of token k. */
+  end(k) { return k < 0 ? 0 : this.cuts[k] & 0x7fffffff; }
+
+  /** Where the first character begins that token k has a part in. */
+  start(k) {
+    if (k === 0 || !(this.cuts[k - 1] & WITHIN)) return this.end(k - 1);
+    const last = this.end(k - 1) - 1;
+    const code = this.text.charCodeAt(last);
+    return code >= 0xdc00 && code < 0xe000 ? last - 1 : last;
+  }
+
+  byteStart(k) { return k ? this.ends[k - 1] : 0; }
+
+  bytes(k) {
+    let first = k;
+    while (first && this.cuts[first - 1] & WITHIN) first -= 1; // whole characters can be encoded
+    const skip = this.byteStart(k) - this.byteStart(first);
+    return utf8.encode(this.text.slice(this.end(first - 1), this.end(k))).subarray(skip, skip + this.ends[k] - this.byteStart(k));
+  }
+
+  /** The tokens of an edited text: `front` and `back` of them are ours, those between are given. */
+  edited(text, { front, back, bytes }, arrays) {
+    const kept = this.count - back;
+    const count = front + arrays[0].length + back;
+    const shifts = [0, bytes - (this.count ? this.ends[this.count - 1] : 0), text.length - this.text.length];
+    const made = [this.ids, this.ends, this.cuts].map((old, n) => {
+      const array = new Uint32Array(count);
+      array.set(old.subarray(0, front));
+      array.set(arrays[n], front);
+      array.set(old.subarray(kept), count - back);
+      if (shifts[n]) for (let k = count - back; k < count; k += 1) array[k] += shifts[n];
+      return array;
+    });
+    return new Encoded(text, made);
+  }
+
+  /** Whether a reader sees a boundary behind token k. */
+  parts(k) { return !(this.cuts[k] & WITHIN) && isBoundary(this.text, this.cuts[k]); }
+
+  /** The token behind the last one that shares characters with token k. */
+  segmentEnd(k) {
+    while (k < this.count - 1 && !this.parts(k)) k += 1;
+    return k + 1;
+  }
+
+  /** The first token that shares characters with token k. */
+  segmentStart(k) {
+    while (k > 0 && !this.parts(k - 1)) k -= 1;
+    return k;
+  }
+
+  /** The token that a byte of the text is in. */
+  at(byte) {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ends[middle] <= byte) low = middle + 1;
+      else high = middle;
+    }
+    return Math.min(low, this.count - 1);
+  }
+
+  /** Where blocks of tokens begin that can be drawn apart: ended by a line of the text, or by their size. */
+  blocks(least = 48, most = 240) {
+    this.starts ||= this.cutIntoBlocks(least, most);
+    return this.starts;
+  }
+
+  cutIntoBlocks(least, most) {
+    const starts = [];
+    for (let k = 0, start = 0; k < this.count; k += 1) {
+      if (k === start) starts.push(start);
+      const size = k - start + 1;
+      const line = size >= least && this.text.charCodeAt((this.cuts[k] & 0x7fffffff) - 1) === 10;
+      if ((line || size >= most) && this.parts(k)) start = k + 1;
+    }
+    return starts;
+  }
+}
+
+const STRIDE = 4096; // strings of this size are compared as a whole
+
+/** Where two texts differ: {start, end, insert} makes `after` of `before`. */
+export function editOf(before, after) {
+  const least = Math.min(before.length, after.length);
+  let start = 0;
+  while (start + STRIDE <= least && before.slice(start, start + STRIDE) === after.slice(start, start + STRIDE)) start += STRIDE;
+  while (start < least && before.charCodeAt(start) === after.charCodeAt(start)) start += 1;
+  let back = 0;
+  const [ours, theirs] = [before.length, after.length];
+  while (back + STRIDE <= least - start
+    && before.slice(ours - back - STRIDE, ours - back) === after.slice(theirs - back - STRIDE, theirs - back)) back += STRIDE;
+  while (back < least - start && before.charCodeAt(before.length - 1 - back) === after.charCodeAt(after.length - 1 - back)) back += 1;
+  return { start, end: before.length - back, insert: after.slice(start, after.length - back) };
+}
+
+const LONG = 20000; // characters, of which the server keeps a text
+
+/** Asks for the tokens of a text again and again: of long texts only the edits are sent. */
+export class Encoder {
+  constructor(api) {
+    this.api = api;
+    this.page = Math.random().toString(36).slice(2);
+    this.version = 0;
+    this.last = null;
+  }
+
+  async encode(tokenizer, text, specials) {
+    const asked = { tokenizer, specials, page: this.page, version: ++this.version };
+    const base = this.last;
+    const same = base && base.tokenizer === tokenizer && base.specials === specials && Math.min(base.text.length, text.length) >= LONG;
+    let answer = null;
+    if (same) {
+      try {
+        answer = await this.api.post("playground/encode", { ...asked, edit: { base: base.version, ...editOf(base.text, text) } });
+      } catch (error) {
+        if (error.status !== 409) throw error;
+      }
+    }
+    let encoded;
+    if (answer) encoded = base.encoded.edited(text, answer, answer.arrays);
+    else {
+      answer = await this.api.post("playground/encode", { ...asked, text });
+      encoded = new Encoded(text, answer.arrays);
+    }
+    this.last = { ...asked, text, encoded };
+    return { encoded, figures: answer };
+  }
+}

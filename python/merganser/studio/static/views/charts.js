@@ -1,0 +1,150 @@
+// Charts: the sections of a report about the tokenizers here. Vega draws; the server has made its specifications.
+import { button, fill, labelled, make, table } from "../dom.js";
+import { sheet } from "../sheet.js";
+
+export const title = "Charts";
+
+const MOST = 4;
+let loaded;
+
+/** Vega, from the server. Its expressions are interpreted (`ast`), for the page runs no code made of strings. */
+function vega() {
+  loaded ||= import(new URL("api/charts/vega.js", document.baseURI.split("#")[0])).then(() => globalThis.vegaEmbed);
+  return loaded;
+}
+
+const HOW = {
+  mode: "vega", ast: true, actions: false, renderer: "svg", defaultStyle: false,
+  tooltip: { disableDefaultStyle: true },
+};
+
+export async function mount(element, state, api) {
+  await sheet("charts");
+  const names = state.about.tokenizers.map((known) => known.name);
+  const wanted = (state.get("tokenizers") || "").split("\n").filter((name) => names.includes(name)).slice(0, MOST);
+  let chosen = wanted.length ? wanted : names.slice(0, 1);
+  let drawn = [];
+  let newest = 0;
+  const status = make("p", { class: "quiet", role: "status" });
+  const contents = make("nav", { class: "contents", "aria-label": "Sections" });
+  const sections = make("div", { class: "sections stack" });
+  const boxes = names.map((name) => {
+    const box = make("input", { type: "checkbox", onchange: () => choose(name, box) });
+    box.checked = chosen.includes(name);
+    return make("label", { class: "toggle" }, box, make("bdi", {}, name));
+  });
+  const path = make("input", { type: "text", placeholder: "a few paragraphs", value: state.get("path") || "", spellcheck: "false" });
+  const form = make("form", { class: "row card chosen" },
+    make("fieldset", { class: "row" }, make("legend", { class: "unseen" }, "Tokenizers"), ...boxes),
+    labelled("Measured on", path), make("button", { type: "submit" }, "Measure"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    show();
+  });
+
+  function choose(name, box) {
+    chosen = names.filter((other) => (other === name ? box.checked : chosen.includes(other)));
+    if (!chosen.length || chosen.length > MOST) {
+      box.checked = !box.checked;
+      chosen = names.filter((other) => (other === name ? box.checked : chosen.includes(other)));
+      status.textContent = `Choose one to ${MOST}.`;
+      return;
+    }
+    show();
+  }
+
+  async function show() {
+    const mine = ++newest;
+    state.set({ tokenizers: chosen.join("\n"), path: path.value || undefined });
+    status.className = "quiet";
+    status.textContent = "Measuring and drawing…";
+    try {
+      const [report, embed] = await Promise.all([api.post("charts/report", { tokenizers: chosen, path: path.value }), vega()]);
+      if (mine !== newest) return;
+      drop();
+      drawn = report.sections.map((part, place) => section(part, place + 1));
+      fill(sections, ...drawn.map((one) => one.element));
+      fill(contents, make("ol", {}, ...report.sections.map((part, place) => make("li", {},
+        button(part.title, () => go(drawn[place].element), { class: "plain" })))));
+      await draw(embed, mine);
+      if (mine === newest) status.textContent = report.about;
+    } catch (problem) {
+      if (mine !== newest) return;
+      status.className = "error";
+      status.textContent = problem.message;
+    }
+  }
+
+  function go(place) {
+    place.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    place.querySelector("h2").focus({ preventScroll: true });
+  }
+
+  async function draw(embed, mine) {
+    const scheme = dark() ? "dark" : "light";
+    for (const one of drawn) {
+      if (!one.specs) continue;
+      if (mine !== newest || !one.place.isConnected) return;
+      if (one.view) one.view.finalize();
+      one.view = await embed(one.place, one.specs[scheme], HOW);
+    }
+    element.dataset.drawn = scheme;
+  }
+
+  function drop() {
+    for (const one of drawn) if (one.view) one.view.finalize();
+    document.querySelectorAll("#vg-tooltip-element").forEach((left) => left.remove());
+    drawn = [];
+    delete element.dataset.drawn;
+  }
+
+  const redraw = async () => { if (drawn.length) await draw(await vega(), newest); };
+  document.addEventListener("theme", redraw);
+  fill(element, form, status, make("div", { class: "report" }, contents, sections));
+  show();
+  return () => {
+    newest += 1;
+    document.removeEventListener("theme", redraw);
+    drop();
+  };
+}
+
+function dark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function section(part, nth) {
+  const place = part.chart && make("div", { class: "chart", role: "img", "aria-label": part.title });
+  const hint = part.chart && hints(part.chart.light);
+  const details = make("details", {}, make("summary", {}, "Figures"),
+    table(part.table.columns.map((name, column) => [name, part.table.numeric[column]]), part.table.rows, part.title));
+  details.open = part.open;
+  const element = make("section", { class: "card", "aria-label": part.title },
+    make("h2", { tabindex: "-1" }, `${nth}. ${part.title}`), make("p", {}, part.text),
+    place, hint && make("p", { class: "quiet hint" }, hint),
+    ...part.cuts.flatMap(({ title: text, by }) => [make("h3", {}, make("bdi", {}, text)),
+      ...by.flatMap((cut) => [by.length > 1 && make("div", { class: "quiet" }, make("bdi", {}, cut.name)), tokens(cut)])]),
+    details);
+  return { element, place, specs: part.chart };
+}
+
+/** What can be done with a chart, by the signals that it has. */
+function hints(spec) {
+  const names = JSON.stringify(spec.signals || []);
+  const parts = [];
+  if (names.includes("moved_")) parts.push("Drag to move, Shift and wheel to zoom, double click to reset.");
+  if (names.includes("chosen_")) parts.push("Click on the legend to see one alone.");
+  return parts.join(" ");
+}
+
+/** Segments in the order in which they are read: runs of one direction, inside of the direction of the whole. */
+function tokens({ direction, runs, summary }) {
+  let nth = 0;
+  const line = make("div", { class: "cuts", dir: direction }, ...runs.map(([way, segments]) =>
+    make("span", { dir: way }, ...segments.flatMap(({ text, ids, cut, ends }) => [
+      make("span", { class: `cut tint${nth++ % 5}${cut ? " within" : ""}`, title: cut ? "characters that several tokens share" : undefined },
+        make("bdi", {}, text), make("small", { dir: "ltr" }, ids)),
+      ends && make("br")]).filter(Boolean))));
+  return make("div", {}, line, make("p", { class: "quiet" }, summary));
+}

@@ -1,0 +1,237 @@
+// Playground: type, and see the tokens, their ids and their bytes; point at one, and all panes show it.
+import { button, choice, copy, fill, labelled, make, number, say, toggle, wellFormed } from "../dom.js";
+import { Linked } from "../flow.js";
+import { hex, shownBytes, visible } from "../glyphs.js";
+import { tell } from "../story.js";
+import { Encoder } from "../tokens.js";
+
+export const title = "Playground";
+
+const START = "The merganser dives for tokens: naïve café, 東京タワー, 12345.678 and 👍🏽!\n\n"
+  + "def quack(times: int = 3) -> str:\n    return \"quack \" * times\n";
+const LONGEST_LINK = 4000; // characters: longer texts are not put in the address
+const LONGEST_COPY = 200000; // tokens
+
+export async function mount(element, state, api) {
+  const { tokenizers } = state.about;
+  const names = tokenizers.map(({ name }) => name);
+  let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
+  let specials = state.get("specials") === "1";
+  let text = state.get("text") ?? START;
+  let encoded = null;
+  let figures = null;
+  let toAddress = 0;
+
+  const linked = new Linked({ point, choose: (from, to) => choose(from, to) });
+  const input = make("textarea", { rows: 7, spellcheck: "false", autocomplete: "off", autocapitalize: "off", id: "text" });
+  const shown = make("dl", { class: "figures", "aria-label": "Figures" });
+  const pointed = make("div", { class: "pointed card" });
+  const story = make("div", { class: "stack story" });
+  const problem = make("p", { class: "error", role: "alert" });
+
+  const encoder = new Encoder(api);
+  let underWay = null;
+  let newer = false;
+
+  /** One text is under way at a time; of those that come meanwhile only the newest is asked for. */
+  function encode() {
+    newer = true;
+    underWay ||= (async () => {
+      while (newer) {
+        newer = false;
+        await encodeOnce();
+      }
+      underWay = null;
+    })();
+    return underWay;
+  }
+
+  async function encodeOnce() {
+    const wanted = { tokenizer, text, specials };
+    try {
+      const answer = await encoder.encode(tokenizer, text, specials);
+      problem.textContent = "";
+      ({ encoded, figures } = answer);
+    } catch (error) {
+      problem.textContent = error.message;
+      return;
+    }
+    encoded.specials = specialIds(tokenizers.find(({ name }) => name === wanted.tokenizer));
+    linked.show(encoded);
+    showFigures();
+    point();
+    input.dataset.shown = String(wanted.text.length);
+    clearTimeout(toAddress);
+    toAddress = setTimeout(remember, 250);
+  }
+
+  function remember() {
+    const short = text.length <= LONGEST_LINK;
+    state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? text : undefined, at: undefined });
+    share.textContent = short ? "Copy link" : "Too long for a link";
+    share.disabled = !short;
+  }
+
+  function showFigures() {
+    const { tokens, characters, bytes, id_bytes: idBytes, different } = figures;
+    const rows = [
+      ["tokens", number(tokens)], ["characters", number(characters)], ["bytes", number(bytes)],
+      ["bytes per token", number(tokens ? bytes / tokens : 0, 2)],
+      ["compression", `${number(tokens ? bytes / tokens / idBytes : 0, 2)}×`],
+      ["different tokens", number(different)],
+    ];
+    if (shown.children.length !== rows.length) {
+      fill(shown, ...rows.map(([name]) => make("div", {}, make("dt", {}, name), make("dd", {}))));
+    }
+    rows.forEach(([, value], n) => { shown.children[n].lastChild.textContent = value; });
+  }
+
+  /** What is known of the tokens that are pointed at. */
+  async function point(from, to) {
+    if (from === undefined || !encoded || to > encoded.count) {
+      fill(pointed, make("p", { class: "quiet" }, encoded?.count
+        ? "Point at a token in any pane to see it in all; click it for its story. By keyboard: Tab to a pane, then the arrows and Enter."
+        : "Type or paste a text, or take one of the presets."));
+      return;
+    }
+    const name = make("bdi", { class: "made" }, visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1))));
+    const rows = [];
+    for (let k = from; k < Math.min(to, from + 8); k += 1) {
+      const rank = make("span", {}, "…");
+      const count = make("span", {}, "…");
+      rows.push([
+        ["id", number(encoded.ids[k])], ["bytes", make("code", {}, hex(encoded.bytes(k).subarray(0, 24)))],
+        ["offset", `${number(encoded.start(k))}–${number(encoded.end(k))}, bytes ${number(encoded.byteStart(k))}–${number(encoded.ends[k])}`],
+        ["rank", rank], ["count in training", count],
+      ]);
+      api.facts(tokenizer, encoded.ids[k]).then((facts) => {
+        rank.textContent = facts.rank === null ? facts.kind : number(facts.rank);
+        count.textContent = number(facts.count);
+      }).catch(() => {});
+    }
+    fill(pointed, make("div", { class: "row" }, name,
+      make("span", { class: "quiet" }, `token ${number(from + 1)}${to - from > 1 ? `–${number(to)}, which share a character` : ""} of ${number(encoded.count)}`)),
+      ...rows.map((row) => make("dl", { class: "strip" }, ...row.map(([key, value]) => make("div", {}, make("dt", {}, key), make("dd", {}, value))))));
+  }
+
+  async function choose(from, to) {
+    say(`${visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1)))}, id ${[...encoded.ids.subarray(from, to)].join(", ")}`);
+    const [wanted, of] = [encoded, `${from} ${to}`];
+    story.dataset.of = of;
+    state.set({ at: String(from) });
+    try {
+      const told = make("div", { class: "stack" });
+      await tell(told, api, tokenizer, wanted, specials, from, to);
+      if (story.dataset.of === of && wanted === encoded) fill(story, told);
+    } catch (error) {
+      fill(story, make("p", { class: "error", role: "alert" }, error.message));
+    }
+  }
+
+  function take(changed) {
+    text = changed;
+    input.value = changed; // it makes \r\n to \n, so the text itself is kept until it is edited
+    encode();
+  }
+
+  input.value = text;
+  input.addEventListener("input", () => {
+    text = wellFormed(input.value);
+    encode();
+  });
+
+  // The browser's own way to paste takes minutes for a megabyte.
+  input.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text/plain").replace(/\r\n?/g, "\n");
+    if (pasted.length < LONGEST_LINK) return;
+    event.preventDefault();
+    const [start, end] = [input.selectionStart, input.selectionEnd];
+    text = wellFormed(input.value.slice(0, start) + pasted + input.value.slice(end));
+    encode(); // the server works while the text is laid out
+    input.setRangeText(pasted, start, end, "end");
+  });
+
+  const presets = make("select", { "aria-label": "Preset texts" }, make("option", { value: "" }, "Presets…"));
+  api.get("playground/presets").then((groups) => {
+    for (const [group, texts] of Object.entries(groups)) {
+      const options = Object.keys(texts).map((name) => make("option", { value: `${group}/${name}` }, name));
+      presets.append(make("optgroup", { label: group }, ...options));
+    }
+    presets.onchange = () => {
+      const [group, name] = presets.value.split(/\/(.*)/s);
+      if (name) take(groups[group][name]);
+      presets.value = "";
+    };
+  });
+
+  const tooMany = () => encoded.count > LONGEST_COPY && `${number(encoded.count)} tokens are too many to copy`;
+  const copies = {
+    "Copy ids": () => `[${encoded.ids.join(", ")}]`,
+    "Copy JSON": () => JSON.stringify({ tokenizer, text: encoded.text, ids: [...encoded.ids],
+      tokens: Array.from(encoded.ids, (_, k) => shownBytes(encoded.bytes(k), false)) }),
+    "Copy Python": () => python(tokenizers.find(({ name }) => name === tokenizer), encoded, specials),
+  };
+  const share = button("Copy link", () => { remember(); copy(location.href, share); });
+  const copying = Object.entries(copies).map(([name, make]) => {
+    const control = button(name, () => copy(tooMany() || make(), control));
+    return control;
+  });
+
+  const cells = {
+    text: (all, from, to) => {
+      const made = [];
+      for (let k = from; k < to;) {
+        const end = all.segmentEnd(k);
+        const part = all.text.slice(all.end(k - 1), all.end(end - 1));
+        const kinds = [];
+        if (end - k > 1) kinds.push("cut");
+        if (all.specials.has(all.ids[k])) kinds.push("special");
+        if (part.endsWith("\n")) kinds.push("line-end");
+        made.push({ text: visible(part), from: k, to: end, class: kinds.join(" ") });
+        k = end;
+      }
+      return made;
+    },
+    ids: (all, from, to) => Array.from(all.ids.subarray(from, to), (id, n) => ({ text: String(id), from: from + n, to: from + n + 1, class: "" })),
+    bytes: (all, from, to) => Array.from({ length: to - from }, (_, n) => ({ text: hex(all.bytes(from + n)), from: from + n, to: from + n + 1, class: "" })),
+  };
+
+  fill(element,
+    make("div", { class: "row bar" },
+      labelled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
+        (name) => { tokenizer = name; encode(); })),
+      presets,
+      toggle("Special tokens", specials, (on) => { specials = on; encode(); }),
+      make("div", { class: "buttons" }, ...copying, share)),
+    make("div", { class: "columns" },
+      make("div", { class: "stack" },
+        make("label", { class: "unseen", for: "text" }, "Text"), input, problem, shown,
+        make("section", { class: "pane text-pane" }, make("h2", {}, "Tokens"), linked.pane("Tokens", cells.text)),
+        make("div", { class: "pair" },
+          make("section", { class: "pane" }, make("h2", {}, "Ids"), linked.pane("Ids", cells.ids)),
+          make("section", { class: "pane" }, make("h2", {}, "Bytes"), linked.pane("Bytes", cells.bytes)))),
+      make("div", { class: "stack side" }, pointed, story)));
+
+  const at = Number(state.get("at"));
+  const hasAt = state.get("at") !== undefined;
+  await encode();
+  if (encoded?.count) {
+    const k = hasAt && at >= 0 && at < encoded.count ? at : encoded.segmentStart(Math.min(1, encoded.count - 1));
+    if (hasAt) linked.choose(encoded.segmentStart(k), encoded.segmentEnd(k));
+  }
+  return () => { clearTimeout(toAddress); linked.close(); };
+}
+
+const specialIds = ({ special_tokens: tokens }) => new Set(Object.values(tokens));
+
+/** A program that makes the same ids. */
+function python({ name, source }, encoded, specials) {
+  const how = specials ? 'allowed_special="all"' : "disallowed_special=()";
+  return [
+    "import merganser", "",
+    `tokenizer = ${source || `merganser.load(${JSON.stringify(name)})`}`,
+    `text = ${JSON.stringify(encoded.text)}`,
+    `ids = [${encoded.ids.join(", ")}]`,
+    `assert tokenizer.encode(text, ${how}) == ids`, "",
+  ].join("\n");
+}

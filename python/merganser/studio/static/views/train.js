@@ -1,0 +1,266 @@
+// Train: a text or files become a tokenizer, and the merges appear as they are learned.
+import { button, choice, fill, fresh, labelled, make, number, say } from "../dom.js";
+import { fromHex, shownBytes } from "../glyphs.js";
+import { curve } from "../plot.js";
+import { sheet } from "../sheet.js";
+
+export const title = "Train";
+
+const ROWS = 14;
+const STAGES = { count: "Counting", merge: "Merging", certify: "Proving" };
+const SAMPLE = [
+  "How much wood would a woodchuck chuck if a woodchuck could chuck wood?",
+  "A woodchuck would chuck as much wood as a woodchuck could chuck if a woodchuck could chuck wood.",
+  "Peter Piper picked a peck of pickled peppers. A peck of pickled peppers Peter Piper picked.",
+  "She sells sea shells by the sea shore. The shells she sells are surely sea shells.",
+].join("\n");
+
+/** The job that was started last, so that who comes back to the view sees it. */
+let remembered;
+
+export async function mount(element, state, api) {
+  const [known] = await Promise.all([api.get("train/about"), sheet("train")]);
+  const form = asked(state, known);
+  const shown = result(state);
+  const error = make("p", { class: "error", role: "alert" });
+  const start = make("button", { type: "submit", class: "primary" }, "Train");
+  const stop = button("Cancel", () => api.post("train/cancel", { job: remembered }).catch(fail), { disabled: true });
+  let stream;
+
+  function fail(problem) {
+    error.textContent = problem.message;
+  }
+
+  function busy(is) {
+    start.disabled = is;
+    stop.disabled = !is;
+  }
+
+  function follow(job) {
+    remembered = job;
+    state.set({ job });
+    shown.begin(form.merges());
+    busy(true);
+    stream = api.events(`train/events?job=${encodeURIComponent(job)}`);
+    const on = (kind, act) => stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
+    const end = (act) => async (what) => {
+      stream.close();
+      busy(false);
+      await act(what);
+      stop.blur();
+    };
+    on("progress", shown.progress);
+    on("counted", shown.counted);
+    on("merges", shown.learned);
+    on("done", end(async (what) => {
+      await state.refresh();
+      shown.done(what);
+    }));
+    on("cancelled", end(() => shown.over("Cancelled. Nothing was kept.")));
+    on("failed", end((what) => {
+      shown.over("It failed.");
+      fail(new Error(what.error));
+    }));
+    stream.onerror = () => {
+      if (stream.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      busy(false);
+      state.set({ job: undefined });
+      shown.over("This training is not known any more.");
+    };
+  }
+
+  form.element.append(make("div", { class: "buttons" }, start, stop), error);
+  form.element.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    error.textContent = "";
+    busy(true);
+    try {
+      follow((await api.post("train/start", form.values())).job);
+    } catch (problem) {
+      busy(false);
+      fail(problem);
+    }
+  });
+  fill(element, make("div", { class: "training" }, form.element, shown.element));
+  shown.redraw();
+  const job = state.get("job") || remembered;
+  if (job) follow(job);
+  return () => {
+    if (stream) stream.close();
+    shown.leave();
+  };
+}
+
+/** The form: what to train on, and how. */
+function asked(state, known) {
+  const text = make("textarea", { rows: "9", spellcheck: "false", id: fresh("text"), placeholder: "Paste a text to learn from" });
+  text.value = SAMPLE;
+  const list = make("datalist", { id: fresh("files") },
+    ...known.files.map((file) => make("option", { value: file.path }, `${number(file.bytes)} bytes`)));
+  const path = make("input", { type: "text", id: fresh("path"), list: list.id, placeholder: "A file or a folder", spellcheck: "false", autocomplete: "off" });
+  const size = make("input", { type: "number", min: "256", max: String(known.largest), step: "1", value: "320" });
+  const pattern = choice(known.patterns.map((name) => [name, name]), "gpt4", () => {});
+  const specials = make("input", { type: "text", placeholder: "<|endoftext|>", spellcheck: "false" });
+  const name = make("input", { type: "text", maxlength: "60", value: "trained here" });
+  const folders = state.about.folders;
+  const fromText = make("div", { class: "source" }, make("label", { for: text.id, class: "unseen" }, "Text to learn from"), text);
+  const fromPath = make("div", { class: "source" }, make("label", { for: path.id }, "File or folder"), path, list,
+    make("p", { class: "quiet" }, folders.length
+      ? `Inside of ${folders.join(", ")}.`
+      : "No folder was named when the studio was started: add --folder FOLDER to read files."));
+  const group = fresh("from");
+  const kinds = [["text", "Text"], ["path", "Files"]].map(([value, label]) => {
+    const radio = make("input", { type: "radio", name: group, value, onchange: () => choose(value) });
+    radio.checked = value === "text";
+    return make("label", { class: "segment" }, radio, label);
+  });
+  let kind = "text";
+  function choose(value) {
+    kind = value;
+    fromText.hidden = value !== "text";
+    fromPath.hidden = value !== "path";
+  }
+  choose("text");
+  const element = make("form", { class: "card stack asked" },
+    make("fieldset", { class: "segments" }, make("legend", { class: "unseen" }, "Learn from"), ...kinds),
+    fromText, fromPath,
+    make("div", { class: "settings" },
+      labelled("Vocabulary", size), labelled("Pattern", pattern), labelled("Special tokens", specials), labelled("Name", name)));
+  return {
+    element,
+    merges: () => Math.max(1, Number(size.value) - 256),
+    values: () => ({
+      ...(kind === "text" ? { text: text.value } : { path: path.value || folders[0] || "." }),
+      vocab_size: Math.round(Number(size.value)),
+      pattern: pattern.value,
+      special_tokens: specials.value.split(/[\s,]+/).filter(Boolean),
+      name: name.value,
+    }),
+  };
+}
+
+/** What is seen of a training: how far it is, the curve, and the merges. */
+function result(state) {
+  const status = make("p", { class: "state", role: "status" }, "Nothing was trained yet.");
+  const bar = make("progress", { "aria-label": "Progress", max: 1, value: 0 });
+  const figures = make("dl", { class: "figures" });
+  const canvas = make("canvas", { class: "curve", role: "img", "aria-label": "How often each merge was seen, by its number; both axes logarithmic" });
+  const slider = make("input", { type: "range", min: "1", max: "1", value: "1", "aria-label": "Which merges to show", disabled: true,
+    oninput: () => { held = Number(slider.value) < merges.length ? Number(slider.value) : undefined; redraw(); } });
+  const rows = make("tbody");
+  const notes = make("p", { class: "quiet notes" });
+  const opened = make("div", { class: "buttons opened" });
+  const merges = [];
+  const counts = [];
+  let facts = {};
+  let expected = 64;
+  let held; // the merge that the slider was left at
+  let frame = 0;
+
+  function redraw() {
+    if (!frame) frame = requestAnimationFrame(draw);
+  }
+
+  function draw() {
+    frame = 0;
+    if (!canvas.isConnected) return;
+    const newest = held === undefined ? merges.length : held;
+    const entries = [["merges", merges.length || undefined], ["different pieces", facts.different], ["pieces", facts.pieces], ["seconds", facts.seconds]];
+    fill(figures, ...entries.map(([name, value]) =>
+      make("div", {}, make("dt", {}, name), make("dd", {}, number(value, name === "seconds" && value < 100 ? 2 : 0)))));
+    slider.max = String(Math.max(1, merges.length));
+    slider.value = String(newest);
+    slider.disabled = merges.length < 2;
+    slider.setAttribute("aria-valuetext", `merge ${number(newest)} of ${number(merges.length)}`);
+    curve(canvas, counts, expected, newest ? newest - 1 : undefined);
+    const lines = [];
+    for (let nth = newest; nth > Math.max(0, newest - ROWS); nth--) {
+      const [left, right, seen] = merges[nth - 1];
+      lines.push(make("tr", {},
+        make("td", { class: "number quiet" }, number(nth)),
+        make("td", {}, piece(left, 0), make("span", { class: "plus" }, " + "), piece(right, 1)),
+        make("td", {}, piece(left + right, 2)),
+        make("td", { class: "number" }, number(seen))));
+    }
+    fill(rows, ...lines);
+  }
+
+  function over(text) {
+    status.textContent = text;
+    bar.value = 0;
+    say(text);
+  }
+
+  const observer = new ResizeObserver(redraw);
+  observer.observe(canvas);
+  document.addEventListener("theme", redraw);
+  const head = ["", "pair", "token", "seen"].map((name, place) =>
+    make("th", { scope: "col", class: place === 0 || place === 3 ? "number" : "" }, name || make("span", { class: "unseen" }, "merge")));
+  return {
+    element: make("section", { class: "stack watched", "aria-label": "The training" },
+      make("div", { class: "card stack" }, make("div", { class: "row end" }, status, opened), bar, figures, notes),
+      make("div", { class: "card stack" },
+        make("div", { class: "row end" }, make("h2", {}, "Merges, as they are learned"), make("span", { class: "quiet" }, "times seen, by number of the merge")),
+        canvas, slider,
+        make("div", { class: "scroll merges", tabindex: "0", role: "region", "aria-label": "Merges" },
+          make("table", {}, make("thead", {}, make("tr", {}, ...head)), rows)))),
+    redraw,
+    over,
+    leave() {
+      observer.disconnect();
+      document.removeEventListener("theme", redraw);
+    },
+    begin(wanted) {
+      merges.length = counts.length = 0;
+      facts = {};
+      expected = wanted;
+      held = undefined;
+      status.textContent = "Starting…";
+      bar.removeAttribute("value");
+      fill(opened);
+      fill(notes);
+      redraw();
+    },
+    progress({ waiting, stage, done, total, seconds }) {
+      if (waiting !== undefined) {
+        status.textContent = `Waiting: ${number(waiting)} ${waiting === 1 ? "job is" : "jobs are"} before this one.`;
+        return;
+      }
+      if (!stage) return;
+      facts.seconds = seconds;
+      if (stage === "merge") expected = total;
+      const amount = stage === "merge" ? `${number(done)} of ${number(total)}` : `${number(done / 1e6, 1)} MB`;
+      status.textContent = `${STAGES[stage] || stage}: ${amount}`;
+      if (total) bar.value = done / total;
+      else bar.removeAttribute("value");
+      redraw();
+    },
+    counted(what) {
+      Object.assign(facts, what);
+      redraw();
+    },
+    learned(batch) {
+      for (const merge of batch) {
+        merges.push(merge);
+        counts.push(merge[2]);
+      }
+      redraw();
+    },
+    done(what) {
+      facts.seconds = what.seconds;
+      bar.value = 1;
+      expected = what.merges;
+      status.textContent = `${what.name} is ready: ${number(what.vocab_size)} tokens in ${number(what.seconds, what.seconds < 10 ? 2 : 0)} s.`;
+      fill(notes, ...what.warnings.map((text) => make("span", {}, `${text[0].toUpperCase()}${text.slice(1)}.`)));
+      const file = new URL("api/train/file", document.baseURI.split("#")[0]);
+      file.searchParams.set("tokenizer", what.name);
+      fill(opened,
+        state.about.views.includes("playground") && button("Open in the playground", () => state.go("playground", { tokenizer: what.name }), { class: "primary" }),
+        state.about.views.includes("charts") && button("Charts", () => state.go("charts", { tokenizers: what.name })),
+        make("a", { class: "button", href: file.href, download: "" }, "Download"));
+      redraw();
+    },
+  };
+}
+
+const piece = (hex, tint) => make("bdi", { class: `piece tint${tint}` }, shownBytes(fromHex(hex)));

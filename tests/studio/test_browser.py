@@ -1,0 +1,394 @@
+"""The studio in a real browser, as people use it: by mouse and by keyboard, in the dark, on a phone, and with
+text that would like to act. Leaving a page checks that nothing came from elsewhere and nobody complained
+(conftest.py).
+"""
+
+import json
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import merganser
+import pytest
+from hostile import HOSTILE
+from merganser.chat import Chat
+from merganser.display import Shown
+
+VIEWS = ("playground", "compare", "vocabulary", "chat")
+TEXT = "the cat sat,\n naïve 👍🏽 <|bos|>"
+
+
+class Opening(Protocol):
+    def __call__(
+        self, view: str, *, scheme: str = "light", width: int = 1200
+    ) -> AbstractContextManager[Any]: ...
+
+
+def typed(page: Any, text: str, field: str = "textarea >> nth=0") -> None:
+    """Puts a text in, and waits until its tokens are there."""
+    page.fill(field, text)
+    page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
+
+
+def cells(page: Any, pane: str) -> list[str]:
+    found: list[str] = page.locator(f".flow[aria-label='{pane}'] .cell").all_text_contents()
+    return found
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: str, width: int) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
+    )
+    at = {"playground": "?at=3", "vocabulary": "?id=300"}.get(view, "")
+    with studio(f"{view}{at}", scheme=scheme, width=width) as page:
+        page.wait_for_timeout(100)
+        found = axe.Axe().run(page).response["violations"]
+        assert [
+            (problem["id"], node["html"])
+            for problem in found
+            if problem["impact"] in ("serious", "critical")
+            for node in problem["nodes"]
+        ] == []
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
+        assert page.locator("nav a[aria-current=page]").count() == 1
+
+
+def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tokenizer) -> None:
+    with studio("playground?text=") as page:
+        page.fill("textarea", "")
+        page.focus("textarea")
+        page.keyboard.type("the cat\n naïve 👍🏽")
+        text = "the cat\n naïve 👍🏽"
+        page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
+        shown = Shown.of(small, text)
+        plain = [segment.visible.strip("⟨⟩") for segment in shown.segments]
+        assert cells(page, "Tokens") == plain, "white space has glyphs, and characters are whole"
+        assert cells(page, "Ids") == [str(id) for id in shown.ids]
+        assert cells(page, "Bytes") == [small.token_bytes(id).hex(" ") for id in shown.ids]
+        cut = page.locator(".flow .cell.cut").all_text_contents()
+        assert cut == [segment.visible.strip("⟨⟩") for segment in shown.segments if segment.split]
+        assert "👍🏽" in cut[-1]
+        figures = page.locator(".figures dd").all_text_contents()
+        assert figures[:4] == [str(shown.tokens), "17", str(shown.bytes), f"{shown.bytes_per_token:.2f}"]
+        assert figures[4] == f"{shown.compression_ratio:.2f}×"
+
+
+def test_pointing_at_one_lights_up_all(studio: Opening, small: merganser.Tokenizer) -> None:
+    with studio(f"playground?text={quote('the cat sat')}") as page:
+        ids = small.encode("the cat sat")
+        for pane in ("Tokens", "Ids", "Bytes"):
+            page.locator(f".flow[aria-label='{pane}'] .cell").nth(1).hover()
+            lit = page.locator(".cell.lit")
+            assert lit.count() == 3
+            assert lit.all_text_contents()[1] == str(ids[1])
+        words = page.locator(".pointed").inner_text()
+        count = page.locator(".pointed .strip dd").nth(4)
+        count.get_by_text(f"{small.merge_counts[ids[1]]:,}").wait_for()
+        token = small.token_bytes(ids[1])
+        start = len(small.token_bytes(ids[0]))
+        assert token.hex(" ") in words and f"{start}–{start + len(token)}" in words
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(50)
+        assert page.locator(".cell.lit").count() == 0
+
+
+def test_special_tokens_are_text_until_they_are_switched_on(
+    studio: Opening, small: merganser.Tokenizer
+) -> None:
+    with studio(f"playground?text={quote('a<|bos|>b')}") as page:
+        assert len(cells(page, "Ids")) == len(small.encode("a<|bos|>b", disallowed_special=()))
+        page.get_by_label("Special tokens").check()
+        page.wait_for_selector(".cell.special")
+        assert cells(page, "Ids") == [str(id) for id in small.encode("a<|bos|>b", allowed_special="all")]
+        page.wait_for_timeout(350)
+        assert "specials=1" in page.url
+
+
+def test_what_is_copied_makes_the_same_ids(
+    studio: Opening, small: merganser.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.save(tmp_path / "small")
+    monkeypatch.chdir(tmp_path)
+    with studio(f"playground?text={quote(TEXT)}") as page:
+        ids = small.encode(TEXT, disallowed_special=())
+        copied = {}
+        for name in ("Copy ids", "Copy JSON", "Copy Python"):
+            page.get_by_role("button", name=name).click()
+            page.get_by_role("button", name="Copied").wait_for()
+            copied[name] = page.evaluate("navigator.clipboard.readText()")
+            page.get_by_role("button", name=name).wait_for()
+        assert json.loads(copied["Copy ids"]) == ids
+        assert json.loads(copied["Copy JSON"])["ids"] == ids
+        names: dict[str, Any] = {}
+        exec(copied["Copy Python"], names)
+        assert names["ids"] == ids and names["text"] == TEXT
+
+
+def test_a_link_shows_the_same_again(studio: Opening, address: str) -> None:
+    with studio("playground") as page:
+        page.select_option("select >> nth=0", "tiny")
+        typed(page, "näive & # ? % +\n👍")
+        page.locator(".flow[aria-label=Ids] .cell").nth(2).click()
+        page.wait_for_selector(".tree")
+        page.wait_for_timeout(400)
+        page.locator(".flow[aria-label=Ids] .cell").nth(2).click()
+        page.wait_for_timeout(100)
+        link, before = page.url, cells(page, "Ids")
+    with studio(link.split("#/")[1]) as page:
+        assert cells(page, "Ids") == before
+        assert page.input_value("textarea") == "näive & # ? % +\n👍"
+        page.wait_for_selector(".tree")
+        assert page.locator(".cell.chosen").count() >= 3
+
+
+def test_presets_are_taken_as_they_are(studio: Opening, small: merganser.Tokenizer) -> None:
+    from merganser.analyse.examples import HARD
+
+    with studio("playground") as page:
+        for name in ("white space", "hostile text", "zero-width joiners"):
+            page.wait_for_selector("optgroup[label=Hard]", state="attached")
+            page.get_by_label("Preset texts").select_option(f"Hard/{name}")
+            size = len(HARD[name].encode("utf-16-le")) // 2
+            page.wait_for_selector(f"textarea[data-shown='{size}']")
+            assert cells(page, "Ids") == [str(id) for id in small.encode(HARD[name])], "\\r\\n and all"
+
+
+def test_hostile_text_is_text(studio: Opening) -> None:
+    text = "\n".join(HOSTILE)
+    for view in ("playground", "compare"):
+        with studio(f"{view}?text={quote(text)}") as page:
+            page.locator(".flow .cell").first.click()
+            page.wait_for_timeout(200)
+            shown = "".join(page.locator(".flow").first.locator(".cell").all_text_contents())
+            assert "<script>window.owned=1</script>" in shown
+            assert not set(page.inner_text("main")) & set("\u202e\u2066\u200b\ufeff\x1b\x07\x00\x9b\u2028")
+            assert page.locator("main img, main b, main iframe, main svg, main script").count() == 0
+    rows = json.dumps([["user", text], ["text", text]])
+    with studio(f"chat?rows={quote(rows)}") as page:
+        assert "<img" in page.inner_text(".mask").replace("\n", "") or "<" in page.inner_text(".mask")
+        assert page.locator("main img, main b, main iframe, main svg, main script").count() == 0
+    with studio("vocabulary?sort=length&falling=1") as page:
+        assert page.locator("main img, main b, main iframe, main svg, main script").count() == 0
+        assert "<" in page.inner_text("tbody")
+
+
+def test_answers_out_of_order_are_dropped(studio: Opening) -> None:
+    with studio("playground") as page:
+        got = page.evaluate("""async () => {
+          const { latest } = await import("./static/api.js");
+          const asked = [];
+          const ask = latest((n) => {
+            asked.push(n);
+            return new Promise((done) => setTimeout(() => done(n), n ? 5 : 60));
+          });
+          const first = ask(0);
+          await new Promise((done) => setTimeout(done, 10));
+          const answers = await Promise.all([first, ...[1, 2, 3].map((n) => ask(n))]);
+          return { asked, answers: answers.map((answer) => answer ?? "dropped") };
+        }""")
+        assert got == {"asked": [0, 3], "answers": ["dropped", "dropped", "dropped", 3]}
+
+
+def test_edits_of_a_long_text_come_to_the_same_tokens(studio: Opening) -> None:
+    with studio("playground") as page:
+        wrong = page.evaluate("""async () => {
+          const api = await import("./static/api.js");
+          const { Encoder, Encoded } = await import("./static/tokens.js");
+          const encoder = new Encoder(api);
+          let text = "the cat sat on the mat 👍🏽, naïve\\n".repeat(1000);
+          const parts = ["", "a", " the", "👍", "é\\n", "cat sat", "\\ud83d\\udc4d"];
+          let seed = 7;
+          const random = (n) => { seed = (seed * 16807) % 2147483647; return seed % n; };
+          const wrong = [];
+          for (let n = 0; n < 40; n += 1) {
+            const at = random(text.length);
+            const behind = text.slice(at + random(3));
+            text = (text.slice(0, at) + parts[random(parts.length)] + behind).toWellFormed();
+            const { encoded } = await encoder.encode("small", text, false);
+            const { arrays } = await api.post("playground/encode", { tokenizer: "small", text });
+            const whole = new Encoded(text, arrays);
+            for (const key of ["ids", "ends", "cuts"]) {
+              if (encoded[key].join() !== whole[key].join()) wrong.push([n, key]);
+            }
+          }
+          return wrong;
+        }""")
+        assert wrong == []
+
+
+def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: merganser.Tokenizer) -> None:
+    text = ("the cat sat on the mat with tokens, naïve\n" * 25_000)[:1_000_000]
+    with studio("playground") as page:
+        page.evaluate(
+            """(text) => {
+              const input = document.querySelector("textarea");
+              input.focus();
+              input.select();
+              const clipboardData = new DataTransfer();
+              clipboardData.setData("text/plain", text);
+              const how = { clipboardData, bubbles: true, cancelable: true };
+              input.dispatchEvent(new ClipboardEvent("paste", how));
+            }""",
+            text,
+        )
+        page.wait_for_selector("textarea[data-shown='1000000']")
+        assert page.input_value("textarea") == text
+        assert page.locator(".cell").count() < 6000
+        page.keyboard.press("z")
+        page.wait_for_selector("textarea[data-shown='1000001']")
+        count = small.count_tokens(text + "z")
+        assert page.locator(".figures dd").first.inner_text() == f"{count:,}"
+        page.focus(".flow[aria-label=Ids]")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("End")
+        page.get_by_text(f"token {count:,} of {count:,}").wait_for()
+        assert cells(page, "Ids")[-1] == str(small.encode("z")[0])
+        assert page.locator(".cell").count() < 6000
+
+
+def test_the_story_of_a_token(studio: Opening, small: merganser.Tokenizer) -> None:
+    text = "the cat sat on the mat"
+    with studio(f"playground?text={quote(text)}") as page:
+        ids = small.encode(text)
+        page.locator(".flow[aria-label=Tokens] .cell").nth(1).click()
+        page.wait_for_selector(".tree")
+        token = small.token_bytes(ids[1])
+        assert page.locator(".node.byte").count() == len(token)
+        assert page.locator(".node.merge").count() == len(token) - 1
+        assert f"{small.merge_counts[ids[1]]:,}×" in page.locator(".node.merge").last.inner_text()
+        slider = page.get_by_label("Move", exact=True)
+        last = int(slider.get_attribute("max"))
+        assert last == len(text) - len(ids)
+        assert len(page.locator(".moves .cell").all()) == len(ids)
+        slider.focus()
+        page.keyboard.press("Home")
+        assert len(page.locator(".moves .cell").all()) == len(text)
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".move").inner_text().startswith(f"Move 1 of {last}")
+        assert page.locator(".moves .born").count() == 1
+        page.get_by_role("button", name="Next move").click()
+        assert slider.input_value() == "2"
+        page.get_by_role("button", name="Play").click()
+        page.get_by_role("button", name="Pause").wait_for()
+        page.wait_for_timeout(1500)
+        page.get_by_role("button", name="Pause").click()
+        assert int(slider.input_value()) > 2
+
+
+def test_by_keyboard_alone(studio: Opening) -> None:
+    with studio(f"playground?text={quote('the cat sat')}") as page:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Tokens":
+                break
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid", "where one is can be seen"
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(".tree")
+        assert page.locator(".cell.chosen").count() == 3
+        assert "token 2 of" in page.inner_text(".pointed")
+        assert "id" in page.inner_text("#live") or page.locator("#live").text_content()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text("token 1 of").wait_for()
+        page.locator("nav a", has_text="Vocabulary").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".view-vocabulary")
+        assert page.title().startswith("Vocabulary")
+        page.go_back()
+        page.wait_for_selector(".view-playground")
+
+
+def test_the_colours_can_be_switched_and_stay(studio: Opening) -> None:
+    with studio("playground", scheme="light") as page:
+        page.focus("#theme")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        background = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(background) == "rgb(23, 25, 28)"
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate(background) == "rgb(23, 25, 28)"
+        assert "dark" in page.get_attribute("#theme", "aria-label")
+
+
+def test_compare_marks_the_differences(studio: Opening, small: merganser.Tokenizer) -> None:
+    text = "the cat sat on the mat, playing with tokens"
+    with studio(f"compare?with={quote('small' + chr(10) + 'tiny')}&text={quote(text)}") as page:
+        table = page.locator("tbody tr").all()
+        tiny = small.truncated(300)
+        for row, tokenizer in zip(table, (small, tiny), strict=True):
+            assert row.locator("td").nth(1).inner_text() == str(tokenizer.count_tokens(text))
+        whole = [small.token_bytes(id) for id in small.encode(text)]
+        assert len(cells(page, "Tokens of small")) == len(whole)
+        assert page.locator(".cell.differs").count() > 0
+        page.locator(".flow[aria-label='Tokens of small'] .cell.differs").first.hover()
+        assert page.locator(".flow[aria-label='Tokens of tiny'] .cell.lit").count() > 1
+        page.get_by_role("button", name="Add a tokenizer").click()
+        page.locator("tbody tr").nth(2).wait_for()
+        page.get_by_role("button", name="Add a tokenizer").click()
+        page.locator("tbody tr").nth(3).wait_for()
+        assert page.get_by_role("button", name="Add a tokenizer").is_disabled()
+        page.get_by_role("button", name="Leave out tokenizer 4").click()
+        page.wait_for_timeout(200)
+        assert page.locator("tbody tr").count() == 3
+
+
+def test_vocabulary_is_searched(studio: Opening, small: merganser.Tokenizer) -> None:
+    with studio("vocabulary") as page:
+        counts = page.locator("tbody tr td:last-child").all_text_contents()
+        numbers = [int(count.replace(",", "")) for count in counts if count != "–"]
+        assert numbers == sorted(numbers, reverse=True) and len(numbers) > 50
+        page.fill("#query", "cat")
+        found = [id for token, id in small.vocab.items() if b"cat" in token]
+        page.get_by_text(f"1–{len(found)} of {len(found)} tokens").wait_for()
+        page.get_by_label("Search by").select_option("regex")
+        page.fill("#query", "^ c[a-z]+$")
+        page.wait_for_timeout(700)
+        assert all(name.startswith("·c") for name in page.locator("button.token").all_text_contents())
+        page.fill("#query", "(")
+        page.get_by_text("not a regular expression").wait_for()
+        page.get_by_label("Search by").select_option("id")
+        page.fill("#query", "300-304")
+        page.get_by_text("1–5 of 5 tokens").wait_for()
+        page.get_by_role("button", name="Length").click()
+        page.wait_for_selector("th[aria-sort=descending] >> text=Length")
+        page.locator("button.token").first.click()
+        page.wait_for_selector(".tree")
+        page.get_by_role("button", name="Open in the playground").click()
+        page.wait_for_selector(".view-playground .flow .cell")
+
+
+def test_chat_shows_what_is_trained(studio: Opening, small: merganser.Tokenizer) -> None:
+    rows = [["user", "hi there"], ["python", "1+1"], ["python_output", "2"], ["text", "two"]]
+    with studio(f"chat?rows={quote(json.dumps(rows))}&tokenizer=small") as page:
+        parts = [{"type": kind, "text": text} for kind, text in rows[1:]]
+        messages = [{"role": "user", "content": "hi there"}, {"role": "assistant", "content": parts}]
+        ids, mask = Chat(small).render(messages)
+        assert page.locator(".mask bdi").count() == len(ids)
+        classes = [cell.get_attribute("class") for cell in page.locator(".mask bdi").all()]
+        assert ["learnt" in kinds for kinds in classes] == [bool(learnt) for learnt in mask]
+        words = page.locator(".mask small").all_text_contents()
+        assert words[0] == f"{ids[0]} not trained", "not by its colour alone"
+        page.get_by_label("Text 4", exact=True).fill("it is two")
+        page.wait_for_timeout(200)
+        messages[1]["content"][-1]["text"] = "it is two"  # type: ignore[index]
+        assert page.locator(".mask bdi").count() == len(Chat(small).render(messages)[0])
+        page.get_by_role("button", name="Remove text 1").click()
+        page.get_by_text("must be from 'user'").wait_for()
+        page.get_by_role("button", name="Add a message").click()
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Text 4"
+
+
+def test_when_the_server_is_gone_the_page_says_so(studio: Opening) -> None:
+    with studio("playground") as page:
+        page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")
+        page.fill("textarea", "x")
+        page.get_by_text("does not answer").wait_for()

@@ -1,0 +1,113 @@
+"""The command: what it prints, what it serves, and how it ends."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import merganser
+import pytest
+from merganser.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: merganser.Tokenizer) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "merganser-out").mkdir()
+    small.save(tmp_path / "merganser-out" / "tokenizer.merganser")
+    return tmp_path
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "merganser",
+        "studio",
+        "--no-browser",
+        "--json",
+        *arguments,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            yield process, json.loads(line)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_serves_what_is_there_until_it_is_stopped(ending: signal.Signals, code: int) -> None:
+    with running("--port", "0") as (process, about):
+        assert about["address"].startswith("http://127.0.0.1:")
+        assert about["tokenizers"] == ["merganser-out"]
+        known = httpx.get(f"{about['address']}api/about", trust_env=False).json()["tokenizers"]
+        assert [tokenizer["source"] for tokenizer in known] == ["merganser.load('merganser-out')"]
+        assert httpx.get(about["address"], trust_env=False).status_code == 200
+        process.send_signal(ending)
+        _, complaints = process.communicate(timeout=20)
+        assert process.returncode == code
+        assert complaints.strip() == "stopped"
+
+
+def test_tokenizers_have_names(folder: Path, small: merganser.Tokenizer) -> None:
+    small.export(folder / "ranks.tiktoken", format="tiktoken")
+    (folder / "other").mkdir()
+    small.save(folder / "other" / "merganser-out")
+    named = ["mine=merganser-out", "ranks.tiktoken@gpt2", "merganser-out", "other/merganser-out"]
+    with running("--port", "0", *named) as (_, about):
+        assert about["tokenizers"] == ["mine", "ranks.tiktoken", "merganser-out", "merganser-out'"]
+        known = httpx.get(f"{about['address']}api/about", trust_env=False).json()["tokenizers"]
+        assert known[1]["source"] == "merganser.load('ranks.tiktoken', pattern='gpt2')"
+
+
+def test_a_new_token_every_time() -> None:
+    with running("--port", "0") as (_, first), running("--port", "0") as (_, second):
+        assert first["address"].rsplit("/", 2)[1] != second["address"].rsplit("/", 2)[1]
+        assert len(first["address"].rsplit("/", 2)[1]) >= 32
+
+
+def test_nobody_else_can_reach_it() -> None:
+    with running("--port", "0") as (_, about):
+        port = int(about["address"].split(":")[2].split("/")[0])
+        others = [
+            host for host in socket.gethostbyname_ex(socket.gethostname())[2] if not host.startswith("127.")
+        ]
+        for host in others:
+            with pytest.raises(OSError), socket.create_connection((host, port), timeout=2):
+                pass
+
+
+def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["studio", "--no-browser", "--port", str(taken.getsockname()[1])]) == 1
+    assert "cannot be had" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_a_missing_extra_is_named(
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["studio", "--no-browser"]) == 1
+    assert f"the studio needs {package}: pip install 'merganser[studio]'" in capsys.readouterr().err
+
+
+def test_the_demo_says_how_to_open_it(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    from merganser.cli import demo
+    from rich.console import Console
+
+    demo._invite(Console(file=sys.stdout, width=200), "merganser", folder / "out")
+    assert f"merganser studio {folder / 'out'}" in capsys.readouterr().out

@@ -1,0 +1,194 @@
+"""Long work in the studio: how much at once, how it is watched, cancelled and fails, and what it may read."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import merganser
+import pytest
+from merganser.studio import create
+from merganser.studio.jobs import REMEMBERED, WAITING, Job, Jobs
+from starlette.exceptions import HTTPException
+from starlette.testclient import TestClient
+
+TEXT = "the cat sat on the mat and the rat sat on the cat " * 20
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "inside"
+    (inside / "deep").mkdir(parents=True)
+    (inside / "one.txt").write_text(TEXT)
+    (inside / "deep" / "two.txt").write_text(TEXT)
+    (tmp_path / "secret.txt").write_text("secret " * 99)
+    return inside
+
+
+@pytest.fixture
+def client(folder: Path) -> Iterator[TestClient]:
+    app = create({"small": merganser.train([TEXT], 270)}, [folder], "token")
+    yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+    app.state.desk.jobs.close()
+
+
+def start(client: TestClient, **asked: Any) -> Any:
+    return client.post("/token/api/train/start", json={"vocab_size": 280, "text": TEXT} | asked)
+
+
+def heard(client: TestClient, job: str, after: int = 0) -> list[tuple[str, Any]]:
+    """All events of a job, until it is over; progress left out, for it depends on the clock."""
+    headers = {"Last-Event-ID": str(after)} if after else {}
+    with client.stream("GET", "/token/api/train/events", params={"job": job}, headers=headers) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        text = answer.read().decode()
+    events = [
+        dict(line.split(": ", 1) for line in event.split("\n")) for event in text.split("\n\n") if event
+    ]
+    return [(event["event"], json.loads(event["data"])) for event in events if event["event"] != "progress"]
+
+
+def trained(client: TestClient, **asked: Any) -> list[tuple[str, Any]]:
+    answer = start(client, **asked)
+    assert answer.status_code == 202, answer.text
+    return heard(client, answer.json()["job"])
+
+
+def test_merges_are_those_of_train_and_the_result_is_known_to_all(client: TestClient) -> None:
+    events = trained(client, vocab_size=272, name="mine", special_tokens=["<|end|>"])
+    truth = merganser.train([TEXT], 272, special_tokens=["<|end|>"])
+    told = [merge for kind, batch in events if kind == "merges" for merge in batch]
+    assert [(bytes.fromhex(left), bytes.fromhex(right)) for left, right, _ in told] == truth.merges
+    assert [seen for _, _, seen in told] == list(truth.merge_counts.values())
+    assert events[0] == ("counted", {"documents": 1, "pieces": 261, "different": 9})
+    assert events[-1][0] == "done" and events[-1][1]["name"] == "mine"
+    assert "mine" in [known["name"] for known in client.get("/token/api/about").json()["tokenizers"]]
+    saved = client.get("/token/api/train/file", params={"tokenizer": "mine"})
+    assert "tokenizer.merganser" in saved.headers["content-disposition"]
+    kept = Path(client.app.state.desk.folders.roots[0], "kept.merganser")  # type: ignore[attr-defined]
+    kept.write_bytes(saved.content)
+    assert merganser.load(kept) == truth
+
+
+def test_a_long_training_tells_its_merges_while_it_learns(client: TestClient) -> None:
+    """From the log, before the end; and what is told so is what the tokenizer has."""
+    words = "".join(f" {n * 7919 % 1_000_003:x}{n * 104_729 % 999_983:x}" for n in range(120_000))
+    job = start(client, text=words, vocab_size=50_000, pattern="gpt2").json()["job"]
+    found = client.app.state.desk.jobs.find(job)  # type: ignore[attr-defined]
+    early = 0
+    while not found.is_over:
+        early = max(early, sum(kind == "merges" for kind, _ in found.events))
+        time.sleep(0.01)
+    events = heard(client, job)
+    assert events[-1][0] == "done", events[-1]
+    assert early, "some were told before it was over"
+    told = [merge for kind, batch in events if kind == "merges" for merge in batch]
+    truth = merganser.train([words], 50_000, pattern="gpt2")
+    assert [(bytes.fromhex(left), bytes.fromhex(right)) for left, right, _ in told] == truth.merges
+
+
+def test_who_comes_late_hears_what_was_missed(client: TestClient) -> None:
+    job = start(client).json()["job"]
+    events = heard(client, job)
+    assert heard(client, job) == events
+    assert heard(client, job, after=1) == events[1:]
+
+
+def test_a_warning_is_passed_on_and_a_failure_told(client: TestClient) -> None:
+    done = trained(client, vocab_size=5000)[-1]
+    assert done[0] == "done" and "more text would give more" in done[1]["warnings"][0]
+    assert trained(client, pattern="(")[-1][0] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"vocab_size": 255}, 400),
+        ({"vocab_size": 1 << 30}, 400),
+        ({"vocab_size": "many"}, 400),
+        ({"text": ""}, 400),
+        ({"text": "\ud800"}, 400),
+        ({"special_tokens": [1]}, 400),
+        ({"path": "/etc/passwd"}, 403),
+        ({"path": "../secret.txt"}, 403),
+        ({"path": "https://example.org/text.txt"}, 403),
+        ({"path": "nothing.txt"}, 404),
+    ],
+)
+def test_refused(client: TestClient, asked: dict[str, Any], status: int) -> None:
+    answer = client.post(
+        "/token/api/train/start",
+        content=json.dumps({"vocab_size": 280, "text": TEXT} | asked),
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]
+
+
+def test_a_folder_is_read_whole_but_no_link_leads_out(client: TestClient, folder: Path) -> None:
+    events = trained(client, path=str(folder))
+    assert events[0][1]["documents"] == 2
+    (folder / "deep" / "link.txt").symlink_to(folder.parent / "secret.txt")
+    assert start(client, path=str(folder)).status_code == 403
+    assert start(client, path="deep/link.txt").status_code == 403
+
+
+def test_fifty_trainings_at_once_are_run_one_by_one_queued_or_refused(client: TestClient) -> None:
+    words = "".join(f" {n * 7919 % 1_000_003:x}" for n in range(60_000))
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(
+            pool.map(lambda nth: start(client, text=words, vocab_size=9000, name=str(nth)), range(50))
+        )
+    statuses = Counter(answer.status_code for answer in answers)
+    assert set(statuses) == {202, 429}
+    assert statuses[202] >= WAITING + 1
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert int(refused.headers["retry-after"]) > 0 and "wait" in refused.json()["error"]
+    for answer in answers:
+        if answer.status_code == 202:
+            assert heard(client, answer.json()["job"])[-1][0] == "done"
+
+
+def test_cancelled_while_it_waits_and_while_it_runs(client: TestClient) -> None:
+    words = "".join(f" {n * 7919 % 1_000_003:x}{n * 104_729 % 999_983:x}" for n in range(200_000))
+    first = start(client, text=words, vocab_size=100_000).json()["job"]
+    second = start(client).json()["job"]
+    for job in (second, first):
+        assert client.post("/token/api/train/cancel", json={"job": job}).status_code == 200
+    assert heard(client, second)[-1][0] == heard(client, first)[-1][0] == "cancelled"
+    assert [known["name"] for known in client.get("/token/api/about").json()["tokenizers"]] == ["small"]
+    assert client.post("/token/api/train/cancel", json={"job": "other"}).status_code == 404
+    assert trained(client)[-1][0] == "done", "the queue goes on"
+
+
+def test_one_runs_while_others_wait() -> None:
+    jobs = Jobs(waiting=2)
+    go = threading.Event()
+    running = jobs.start(lambda job: {"waited": go.wait(10)})
+    while running.state == "waiting":
+        time.sleep(0.001)
+    waiting = [jobs.start(lambda job: {}) for _ in range(2)]
+    with pytest.raises(HTTPException, match="429"):
+        jobs.start(lambda job: {})
+    assert [jobs.ahead_of(job) for job in waiting] == [1, 2]
+    go.set()
+    while not waiting[-1].is_over:
+        time.sleep(0.001)
+    assert [job.state for job in (running, *waiting)] == ["done"] * 3
+
+
+def test_old_jobs_are_forgotten() -> None:
+    jobs = Jobs()
+    first: Job | None = None
+    for _ in range(REMEMBERED + 3):
+        job = jobs.start(lambda job: {})
+        first = first or job
+        while not job.is_over:
+            time.sleep(0.001)
+    assert first is not None
+    with pytest.raises(HTTPException, match="404"):
+        jobs.find(first.id)

@@ -1,0 +1,264 @@
+"""What the views are told: the numbers are those of the tokenizer, whatever the text."""
+
+import json
+import random
+import struct
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import Any
+
+import merganser
+import numpy as np
+import pytest
+from hostile import HOSTILE
+from hypothesis import given
+from hypothesis import strategies as st
+from merganser.analyse import examples
+from merganser.chat import Chat
+from merganser.studio import create
+from merganser.studio.desk import Known
+from merganser.studio.playground import WITHIN, Kept, changes, edited, encoded
+from merganser.studio.story import nodes_of, told_of
+from starlette.testclient import TestClient
+
+TEXTS = [*HOSTILE, *examples.HARD.values(), "", "\n\n a", "<|bos|>hi<|user_start|>", "é" * 50]
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def ask(small: merganser.Tokenizer) -> Ask:
+    app = create({"small": small, "tiny": small.truncated(300)}, [], "token")
+    client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
+
+    def asked(path: str, status: int = 200, **body: Any) -> Any:
+        answer = client.post(path, json=body) if body else client.get(path)
+        assert answer.status_code == status, answer.text
+        if answer.headers["content-type"].startswith("application/json"):
+            return answer.json()
+        (size,) = struct.unpack_from("<I", answer.content)
+        header = json.loads(answer.content[4 : 4 + size])
+        numbers = np.frombuffer(answer.content, "<u4", offset=4 + size)
+        header["arrays"] = np.split(numbers, list(accumulate(header["lengths"]))[:-1])
+        return header
+
+    return asked
+
+
+def utf16(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+@pytest.mark.parametrize("specials", [False, True])
+def test_numbers_are_those_of_the_tokenizer(small: merganser.Tokenizer, specials: bool) -> None:
+    known = Known(small)
+    for text in [*TEXTS, "".join(TEXTS)]:
+        spans = small.encode_with_offsets(
+            text, allowed_special="all" if specials else (), disallowed_special=()
+        )
+        figures, (ids, ends, cuts) = encoded(known, text, specials)
+        assert ids.tolist() == spans.ids
+        assert ends.tolist() == [end for _, end in spans.bytes]
+        for cut, (_, chars), (_, end) in zip(cuts.tolist(), spans.chars, spans.bytes, strict=True):
+            assert cut & ~WITHIN == utf16(text[:chars])
+            assert bool(cut & WITHIN) == (len(text[:chars].encode()) != end)
+        assert figures["tokens"] == len(spans.ids)
+        assert figures["bytes"] == len(text.encode())
+        assert figures["different"] == len(set(spans.ids))
+
+
+@given(st.lists(st.integers(0, 3), max_size=30), st.lists(st.integers(0, 3), max_size=30))
+def test_changes_leave_out_nothing(before: list[int], after: list[int]) -> None:
+    front, back = changes(np.array(before, np.uint32), np.array(after, np.uint32))
+    assert front + back <= min(len(before), len(after))
+    middle = after[front : len(after) - back]
+    assert before[:front] + middle + before[len(before) - back :] == after
+
+
+def test_edits_come_to_the_same_text() -> None:
+    generator = random.Random(1)
+    text = "a👍b\n" * 10
+    for _ in range(200):
+        start = generator.randrange(len(text) + 1)
+        end = min(len(text), start + generator.randrange(4))
+        insert = generator.choice(["", "x", "é", "👍", "\n"])
+        kept = Kept(1, text.encode("utf-16-le"), np.zeros(0, np.uint32))
+        after = text[:start] + insert + text[end:]
+        assert edited(kept, utf16(text[:start]), utf16(text[:end]), insert) == after
+        text = after or "a👍b\n"
+
+
+def test_an_edit_of_an_unknown_text_is_a_conflict(ask: Ask) -> None:
+    asked = {"tokenizer": "small", "page": "p", "version": 2}
+    edit = {"base": 1, "start": 0, "end": 0, "insert": "x"}
+    ask("playground/encode", 409, **asked, edit=edit)
+    ask("playground/encode", tokenizer="small", page="p", version=1, text="the cat " * 4000)
+    answer = ask("playground/encode", **asked, edit=edit)
+    assert answer["characters"] == 32001
+    assert answer["front"] + answer["back"] + len(answer["arrays"][0]) == answer["tokens"]
+    ask("playground/encode", 409, **asked, edit=edit)
+    late = {"base": 2, "start": 40_000, "end": 40_000, "insert": ""}
+    ask("playground/encode", 400, **asked, edit=late)
+
+
+@pytest.mark.parametrize("specials", [False, True])
+def test_the_moves_end_in_the_tokens(small: merganser.Tokenizer, specials: bool) -> None:
+    known = Known(small)
+    for text in TEXTS:
+        if len(text.encode()) > 200:
+            continue
+        told = told_of(known, text, specials, 0)
+        assert told["whole"]
+        starts = set(range(len(text.encode())))
+        for start, end, id in told["moves"]:
+            assert text.encode()[start:end] == known.tokens[id]
+            starts -= set(range(start + 1, end))
+        spans = small.encode_with_offsets(
+            text, allowed_special="all" if specials else (), disallowed_special=()
+        )
+        assert sorted(starts) == [start for start, _ in spans.bytes]
+
+
+def test_moves_come_in_the_order_of_the_training(small: merganser.Tokenizer) -> None:
+    known = Known(small)
+    told = told_of(known, "the cat sat on the mat, playing with tokens", False, 0)
+    ranks = [known.rank[id] for _, _, id in told["moves"]]
+    assert len(told["pieces"]) > 5
+    assert ranks == sorted(ranks)
+
+
+def test_a_long_text_is_told_of_in_part(small: merganser.Tokenizer) -> None:
+    text = "the cat sat on the mat " * 1000
+    told = told_of(Known(small), text, False, 10_000)
+    first, last = told["pieces"][0][0], told["pieces"][-1][1]
+    assert first <= 10_000 < last and last - first <= 240
+    assert not told["whole"]
+    assert bytes.fromhex(told["bytes"]) == text.encode()[first:last]
+
+
+def test_a_tree_has_the_token_and_all_that_it_is_made_of(small: merganser.Tokenizer) -> None:
+    known = Known(small)
+    for id, token in known.tokens.items():
+        nodes = nodes_of(known, id)
+        assert nodes[-1]["id"] == id and nodes[-1]["end"] == len(token)
+        for node in nodes:
+            assert known.tokens[node["id"]] == token[node["start"] : node["end"]]
+        if id not in known.specials:
+            assert sorted(node["start"] for node in nodes if node["level"] == 0) == list(range(len(token)))
+
+
+def test_facts(ask: Ask, small: merganser.Tokenizer) -> None:
+    (left, right), id = next(iter(small.merges_as_ids.items()))
+    assert ask(f"story/token?tokenizer=small&id={id}") == {
+        "id": id,
+        "bytes": small.token_bytes(id).hex(),
+        "kind": "merge",
+        "rank": 1,
+        "count": small.merge_counts[id],
+        "pair": [left, right],
+    }
+    special = ask(f"story/token?tokenizer=small&id={small.special_tokens['<|bos|>']}")
+    assert (special["kind"], special["rank"], special["count"]) == ("special", None, None)
+    ask("story/token?tokenizer=small&id=99999", 404)
+    ask("story/token?tokenizer=small&id=x", 400)
+    ask("story/token?tokenizer=nobody&id=1", 404)
+
+
+def test_compare_marks_what_not_all_have(ask: Ask, small: merganser.Tokenizer) -> None:
+    text = "the cat sat on the mat, naïve café 👍"
+    answer = ask("compare/encode", tokenizers=["small", "tiny"], text=text)
+    spans = []
+    for n, tokenizer in enumerate((small, small.truncated(300))):
+        ids, ends, _, _ = answer["arrays"][4 * n : 4 * n + 4]
+        assert ids.tolist() == tokenizer.encode(text)
+        spans.append(list(pairwise([0, *ends.tolist()])))
+    for n in (0, 1):
+        differs = answer["arrays"][4 * n + 3].tolist()
+        assert differs == [int(span not in spans[1 - n]) for span in spans[n]]
+        assert answer["figures"][n]["differing"] == sum(differs) > 0
+    same = ask("compare/encode", tokenizers=["small", "small"], text=text)
+    assert [figures["differing"] for figures in same["figures"]] == [0, 0]
+    assert ask("compare/encode", tokenizers=["small", "tiny"], text="")["arrays"][0].tolist() == []
+    ask("compare/encode", 400, tokenizers=["small"] * 5, text="")
+
+
+def test_vocabulary_is_searched_and_sorted(ask: Ask, small: merganser.Tokenizer) -> None:
+    def found(**query: Any) -> list[int]:
+        answer = ask("vocabulary/search", tokenizer="small", size=500, **query)
+        assert answer["total"] == len(answer["rows"])
+        return [row["id"] for row in answer["rows"]]
+
+    vocab = small.vocab
+    assert found(query="") == list(vocab.values())
+    assert found(by="text", query="at") == [id for token, id in vocab.items() if b"at" in token]
+    assert found(by="bytes", query="20 74") == [id for token, id in vocab.items() if b" t" in token]
+    assert found(by="id", query="300") == [300]
+    assert found(by="id", query="10-12") == [10, 11, 12]
+    starts = [id for token, id in vocab.items() if token.startswith(b" ")]
+    assert found(by="regex", query="^ ") == starts
+    lengths = [len(small.token_bytes(id)) for id in found(sort="length", falling=True)]
+    assert lengths == sorted(lengths, reverse=True)
+    counts = [small.merge_counts.get(id, -1) for id in found(sort="count", falling=True)]
+    assert counts == sorted(counts, reverse=True)
+    page = ask("vocabulary/search", tokenizer="small", start=100, size=5)
+    assert [row["id"] for row in page["rows"]] == list(vocab.values())[100:105]
+
+
+def test_what_cannot_be_searched_for_is_said(ask: Ask) -> None:
+    for by, query, words in (
+        ("regex", "(", "not a regular expression"),
+        ("regex", "(.?.?)*" * 20 + "~~~~$", "more than 2 s"),
+        ("bytes", "xyz", "hexadecimal"),
+        ("id", "x", "number"),
+    ):
+        assert words in ask("vocabulary/search", tokenizer="small", by=by, query=query)["problem"]
+    ask("vocabulary/search", 400, tokenizer="small", by="name", query="x")
+    ask("vocabulary/search", 400, tokenizer="small", sort="colour")
+
+
+def test_neighbours_are_those_of_whoever_has_embeddings(ask: Ask, small: merganser.Tokenizer) -> None:
+    assert ask("vocabulary/neighbours?tokenizer=small&id=300") == {"neighbours": None}
+    app = create({"small": small}, [], "token")
+    app.state.desk.neighbours = lambda name, id: [(id + 1, 0.5)]
+    client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
+    (near,) = client.get("vocabulary/neighbours?tokenizer=small&id=300").json()["neighbours"]
+    assert (near["id"], near["similarity"]) == (301, 0.5)
+
+
+def test_chat_is_rendered_as_by_chat(ask: Ask, small: merganser.Tokenizer) -> None:
+    messages = [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": "hi <|bos|>"},
+        {
+            "role": "assistant",
+            "content": [{"type": "python", "text": "1+1"}, {"type": "python_output", "text": "2"}],
+        },
+    ]
+    answer = ask("chat/render", tokenizer="small", messages=messages)
+    assert (answer["ids"], answer["mask"]) == Chat(small).render(messages)
+    assert answer["added"] == []
+    prompt = ask("chat/render", tokenizer="small", messages=messages[:2], prompt=True)
+    assert prompt["ids"] == Chat(small).render_prompt(messages[:2])
+    assert set(prompt["mask"]) == {0}
+    assert "alternate" in ask("chat/render", tokenizer="small", messages=messages[2:])["problem"]
+
+
+def test_a_tokenizer_without_markers_gets_them_for_the_view() -> None:
+    plain = merganser.train(["the cat sat"], 260)
+    client = TestClient(create({"plain": plain}, [], "token"), base_url="http://127.0.0.1:80/token/api/")
+    body = {"tokenizer": "plain", "messages": [{"role": "user", "content": "the"}]}
+    answer = client.post("chat/render", json=body).json()
+    assert answer["ids"][0] == plain.next_id
+    assert len(answer["added"]) == 9
+    assert answer["ids"][2:-1] == plain.encode("the")
+
+
+def test_a_view_is_there_if_its_files_are(ask: Ask) -> None:
+    about = ask("about")
+    assert [view for view in about["views"] if view in ("playground", "compare", "vocabulary", "chat")] == [
+        "playground",
+        "compare",
+        "vocabulary",
+        "chat",
+    ]
+    assert [tokenizer["name"] for tokenizer in about["tokenizers"]] == ["small", "tiny"]

@@ -1,4 +1,4 @@
-"""A studio as it is in earnest, in a thread, and one browser for all tests that look at it.
+"""A studio as it is in earnest, in a thread, and one browser for all tests of a module that look at it.
 
 Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
 """
@@ -59,7 +59,7 @@ def serving(app: Any) -> Iterator[int]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it is open, its event loop runs, and no other can
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip(HOW)

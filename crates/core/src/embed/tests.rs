@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::chance::{Noise, Random};
 use super::kernel::{self, Scratch};
 use super::weights::{Lane, Weights};
-use super::{Objective, Settings, Trainer};
+use super::{Interval, Objective, Settings, Trainer};
 use crate::{Error, Progress};
 
 fn settings() -> Settings {
@@ -203,7 +203,15 @@ fn the_loss_falls_and_pairs_are_counted() {
     while trainer.batches_done() < trainer.batches() {
         last = trainer.advance(in_epoch, &Progress::new()).unwrap();
     }
-    assert!(last.loss / (last.pairs as f64) < 0.97 * first.loss / first.pairs as f64);
+    let mean = |did: Interval| did.loss / did.pairs as f64;
+    // Untrained, it is 5 ln 2 = 3.47. What can be learned is 1.83: of 0.1 + 0.18 of a token that a neighbour in
+    // its circle meets, right and as a negative, σ = 0.36 is right, and 1.8 negatives of a pair are in the circle.
+    assert!(
+        mean(last) < mean(first) && (1.75..1.85).contains(&mean(last)),
+        "{}, {}",
+        mean(first),
+        mean(last)
+    );
     // Each document of n tokens has 3 neighbours on both sides of each, but for 1 + 2 + 3 at each end.
     let mut start = 0;
     let pairs: usize = ends.iter().map(|&end| 6 * (end - std::mem::replace(&mut start, end)) - 12).sum();

@@ -10,7 +10,7 @@ import merganser
 import pytest
 from corpora import CORPORA, corpus_text
 from hostile import CORPUS, HOSTILE, tokenizers
-from merganser import CorpusError, SettingsError, WriteError, analyse
+from merganser import CorpusError, SettingsError, WriteError, analyse, charts
 from merganser.analyse.report import TRAINED
 
 CHARTS = {
@@ -145,3 +145,16 @@ def test_what_cannot_be_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match="cannot make the folder"):
         analyse.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
+
+
+def test_tokens_may_be_words_of_javascript() -> None:
+    pytest.importorskip("vl_convert")
+    from merganser.analyse import pictures
+
+    values = [{"token": "if", "n": 3, "of": "for"}, {"token": "var", "n": 2, "of": "if"}]
+    for spec in (
+        pictures.bars(values, "token", "n", group="of"),
+        pictures.columns(values, "token", "n", "of"),
+        pictures.lines([{"x": 1, "y": 2, "of": "if"}, {"x": 9, "y": 3, "of": "for"}], "x", "y", "of"),
+    ):
+        assert ">if<" in charts.svg(spec)

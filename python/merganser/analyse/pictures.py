@@ -68,18 +68,23 @@ def labelled_curve(values: Values, x: str, y: str) -> Spec:
     }
 
 
+def _in_order(names: list[str]) -> Spec:
+    """Names in the order given. A list as "sort" would do, but Vega takes `if` in it for code."""
+    return {"type": "nominal", "scale": {"domain": names}, "sort": None}
+
+
 def bars(values: Values, name: str, number: str, *, group: str | None = None) -> Spec:
     """Bars from left to right, in the order given; side by side for each group."""
     order = _unique(str(value[name]) for value in values)
     encoding: dict[str, Any] = {
-        "y": {"field": name, "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 150}},
+        "y": {"field": name, **_in_order(order), "title": None, "axis": {"labelLimit": 150}},
         "x": {"field": number, "type": "quantitative", "axis": {"tickCount": 6}},
     }
     step = 20
     if group is not None:
         groups = _unique(str(value[group]) for value in values)
-        encoding["color"] = {"field": group, "type": "nominal", "sort": groups, "legend": _LEGEND}
-        encoding["yOffset"] = {"field": group, "type": "nominal", "sort": groups}
+        encoding["color"] = {"field": group, **_in_order(groups), "legend": _LEGEND}
+        encoding["yOffset"] = {"field": group, **_in_order(groups)}
         step = 14
         if len(groups) == 1:
             del encoding["color"], encoding["yOffset"]
@@ -103,13 +108,12 @@ def columns(values: Values, name: str, number: str, group: str) -> Spec:
         "encoding": {
             "x": {
                 "field": name,
-                "type": "nominal",
-                "sort": order,
+                **_in_order(order),
                 "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
             },
             "y": {"field": number, "type": "quantitative", "axis": {"format": "%"}},
-            "xOffset": {"field": group, "type": "nominal", "sort": groups},
-            "color": {"field": group, "type": "nominal", "sort": groups, "legend": _LEGEND},
+            "xOffset": {"field": group, **_in_order(groups)},
+            "color": {"field": group, **_in_order(groups), "legend": _LEGEND},
         },
     }
 
@@ -117,7 +121,7 @@ def columns(values: Values, name: str, number: str, group: str) -> Spec:
 def lines(values: Values, x: str, y: str, group: str) -> Spec:
     """A line for each group, on logarithmic axes; dashed in their own ways, for they lie on each other."""
     groups = _unique(str(value[group]) for value in values)
-    told_apart = {"field": group, "type": "nominal", "sort": groups}
+    told_apart = {"field": group, **_in_order(groups)}
     return {
         "data": {"values": list(values)},
         "height": 300,

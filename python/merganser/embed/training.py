@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -206,42 +206,35 @@ def train_on(
             )
             checkpoint.write(work.folder, identity, state)
 
-    written = time.perf_counter()
-    while trainer.batches_done < trainer.batches:
-        start = time.perf_counter()
-        wanted = _next(trainer, history, work.every - (start - written))
-        done = trainer.batches_done
-        epoch = done // trainer.batches_in_epoch + 1
-        try:
+    try:
+        written = time.perf_counter()
+        while trainer.batches_done < trainer.batches:
+            start = time.perf_counter()
+            wanted = _next(trainer, history, work.every - (start - written))
+            done = trainer.batches_done
             batches, tokens, pairs, loss = trainer.advance(wanted, _over_all(progress, done, trainer.batches))
-        except MerganserError:
-            raise
-        except BaseException:  # Ctrl-C, SIGTERM, or what the progress callback raised
-            history.append(
-                Interval(
-                    epoch, trainer.batches_done, trainer.batches, 0, 0, None, time.perf_counter() - start
-                )
+            seconds, mean = time.perf_counter() - start, None
+            if (done + batches) % trainer.batches_in_epoch == 0:
+                mean = spread.mean_similarity(trainer.vectors().reshape(-1, dimension))
+            epoch, loss_of_pair = done // trainer.batches_in_epoch + 1, loss / pairs if pairs else None
+            interval = Interval(
+                epoch, done + batches, trainer.batches, tokens, pairs, loss_of_pair, seconds, mean
             )
-            write_down()
-            raise
-        interval = Interval(
-            epoch,
-            done + batches,
-            trainer.batches,
-            tokens,
-            pairs,
-            loss / pairs if pairs else None,
-            time.perf_counter() - start,
-        )
-        if interval.batches_done % trainer.batches_in_epoch == 0:
-            mean = spread.mean_similarity(trainer.vectors().reshape(-1, dimension))
-            interval = replace(interval, mean_similarity=mean)
-        history.append(interval)
-        if time.perf_counter() - written >= work.every * 0.9 and interval.batches_done < trainer.batches:
-            write_down()
-            written = time.perf_counter()
-        if on_interval:
-            on_interval(interval, _seconds_left(history))
+            history.append(interval)
+            if time.perf_counter() - written >= work.every * 0.9 and interval.batches_done < trainer.batches:
+                write_down()
+                written = time.perf_counter()
+            if on_interval:
+                on_interval(interval, _seconds_left(history))
+    except MerganserError:
+        raise
+    except BaseException:  # Ctrl-C, SIGTERM, or what a callback raised; it may come anywhere above
+        done = history[-1].batches_done if history else 0
+        if trainer.batches_done > done:
+            epoch, seconds = done // trainer.batches_in_epoch + 1, time.perf_counter() - start
+            history.append(Interval(epoch, trainer.batches_done, trainer.batches, 0, 0, None, seconds))
+        write_down()
+        raise
     if work.folder and not work.keep:
         checkpoint.remove(work.folder)
     vectors = trainer.vectors().reshape(-1, dimension)

@@ -1,5 +1,6 @@
 """The command: what it prints, what it serves, and how it ends."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -14,6 +15,7 @@ import httpx
 import merganser
 import pytest
 from merganser.cli import main
+from merganser.cli.studio import _listening
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +113,24 @@ def test_the_demo_says_how_to_open_it(capsys: pytest.CaptureFixture[str], folder
 
     demo._invite(Console(file=sys.stdout, width=200), "merganser", folder / "out")
     assert f"merganser studio {folder / 'out'}" in capsys.readouterr().out
+
+
+def test_answers_are_sent_at_once() -> None:
+    """Else the body of an answer waits for the acknowledgement of its head: up to 40 ms for a key."""
+
+    async def delays() -> int:
+        seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            seen.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with _listening(0) as listening:
+            async with await asyncio.start_server(connected, sock=listening):
+                _, writer = await asyncio.open_connection(*listening.getsockname())
+                without_delay = await seen
+                writer.close()
+        return without_delay
+
+    assert asyncio.run(delays())

@@ -17,7 +17,7 @@ from merganser.analyse import examples
 from merganser.chat import Chat
 from merganser.studio import create
 from merganser.studio.desk import Known
-from merganser.studio.playground import WITHIN, Kept, changes, edited, encoded
+from merganser.studio.playground import WITHIN, changes, edited, encoded, located
 from merganser.studio.story import nodes_of, told_of
 from starlette.testclient import TestClient
 
@@ -56,7 +56,8 @@ def test_numbers_are_those_of_the_tokenizer(small: merganser.Tokenizer, specials
         spans = small.encode_with_offsets(
             text, allowed_special="all" if specials else (), disallowed_special=()
         )
-        figures, (ids, ends, cuts) = encoded(known, text, specials)
+        figures, all_ids = encoded(known, text, specials)
+        ids, ends, cuts = located(known, text, all_ids, 0, 0)
         assert ids.tolist() == spans.ids
         assert ends.tolist() == [end for _, end in spans.bytes]
         for cut, (_, chars), (_, end) in zip(cuts.tolist(), spans.chars, spans.bytes, strict=True):
@@ -65,6 +66,10 @@ def test_numbers_are_those_of_the_tokenizer(small: merganser.Tokenizer, specials
         assert figures["tokens"] == len(spans.ids)
         assert figures["bytes"] == len(text.encode())
         assert figures["different"] == len(set(spans.ids))
+        for front, back in ((0, len(ids) // 2), (len(ids) // 3, len(ids) // 2), (len(ids), 0)):
+            parts = located(known, text, all_ids, front, back)
+            for part, whole in zip(parts, (ids, ends, cuts), strict=True):
+                assert part.tolist() == whole[front : len(ids) - back].tolist()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.lists(st.integers(0, 3), max_size=30))
@@ -82,9 +87,9 @@ def test_edits_come_to_the_same_text() -> None:
         start = generator.randrange(len(text) + 1)
         end = min(len(text), start + generator.randrange(4))
         insert = generator.choice(["", "x", "é", "👍", "\n"])
-        kept = Kept(1, text.encode("utf-16-le"), np.zeros(0, np.uint32))
         after = text[:start] + insert + text[end:]
-        assert edited(kept, utf16(text[:start]), utf16(text[:end]), insert) == after
+        units = edited(text.encode("utf-16-le"), utf16(text[:start]), utf16(text[:end]), insert)
+        assert units.decode("utf-16-le") == after
         text = after or "a👍b\n"
 
 

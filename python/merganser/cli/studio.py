@@ -106,9 +106,8 @@ def _found(names: tuple[str, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str
 def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
     if not folders:
         return {}
-    from importlib import import_module
+    from merganser.embed import load
 
-    load = import_module("merganser.embed").load
     return {folder.resolve().name: load(folder) for folder in folders}
 
 
@@ -129,7 +128,9 @@ def _listening(port: int | None) -> "socket.socket":
     import socket
 
     for wanted in (PORT, 0) if port is None else (port,):
-        listening = socket.socket()
+        # Only if the protocol is named, asyncio sends at once: else the body of an answer waits up to
+        # 40 ms for the browser to acknowledge its head.
+        listening = socket.socket(proto=socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", wanted))

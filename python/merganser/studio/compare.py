@@ -15,21 +15,22 @@ from starlette.routing import Route
 
 from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body, packed
-from merganser.studio.playground import Numbers, encoded
+from merganser.studio.playground import Numbers, encoded, located
 
 MOST = 4
 
 
 def compared(several: list[Known], text: str, specials: bool) -> tuple[list[dict[str, Any]], list[Numbers]]:
-    """The figures of each; and of each four arrays: those of `encoded`, and 1 where a token differs."""
+    """The figures of each; and of each four arrays: those of `located`, and 1 where a token differs."""
     made = [encoded(known, text, specials) for known in several]
+    places = [located(known, text, ids, 0, 0) for known, (_, ids) in zip(several, made, strict=True)]
     spans = []
-    for _, (_, ends, _) in made:
+    for _, ends, _ in places:
         starts = np.concatenate([np.zeros(1, np.uint32), ends[:-1]]) if len(ends) else ends
         spans.append(starts.astype(np.uint64) << np.uint64(32) | ends)
     shared = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), spans)
     arrays: list[Numbers] = []
-    for (figures, three), own in zip(made, spans, strict=True):
+    for (figures, _), three, own in zip(made, places, spans, strict=True):
         differs = (~np.isin(own, shared, assume_unique=True)).astype(np.uint32)
         figures["differing"] = int(differs.sum())
         arrays += [*three, differs]

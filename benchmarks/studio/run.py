@@ -41,7 +41,18 @@ PASTE = """(text) => {
   clipboardData.setData("text/plain", text);
   input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
 }"""
-PLACE = "(at) => { const i = document.querySelector('textarea'); i.focus(); i.setSelectionRange(at, at); }"
+#: Where keys are typed: of a long text, the field has a part, and the slider leads to others.
+PLACE = """(at) => {
+  const [input, slider] = [document.querySelector("textarea"), document.querySelector(".part input")];
+  if (slider) {
+    slider.value = at;
+    slider.dispatchEvent(new Event("input"));
+    input.focus();
+  } else {
+    input.focus();
+    input.setSelectionRange(at, at);
+  }
+}"""
 UNTIL = """(n) => new Promise((done) => {
   const look = () => (window.waits.length >= n ? done(window.waits) : setTimeout(look, 2));
   look();

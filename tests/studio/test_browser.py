@@ -222,26 +222,92 @@ def test_edits_of_a_long_text_come_to_the_same_tokens(studio: Opening) -> None:
         assert wrong == []
 
 
-def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: merganser.Tokenizer) -> None:
-    text = ("the cat sat on the mat with tokens, naïve\n" * 25_000)[:1_000_000]
+MEGABYTE = "".join(f"{n}: the cat sat on the mat with tokens, naïve 👍\n" for n in range(25_000))[:1_000_000]
+
+
+def pasted(page: Any, text: str) -> None:
+    """Pastes as the browser reports it, in the place of all, and waits until the tokens are there."""
+    page.focus("textarea")
+    page.keyboard.press("Control+a")
+    page.evaluate(
+        """(text) => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          const how = { clipboardData, bubbles: true, cancelable: true };
+          document.querySelector("textarea").dispatchEvent(new ClipboardEvent("paste", how));
+        }""",
+        text,
+    )
+    page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
+
+
+def clipboard(page: Any) -> str:
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    return copied
+
+
+def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio("playground") as page:
-        page.evaluate(
-            """(text) => {
-              const input = document.querySelector("textarea");
-              input.focus();
-              input.select();
-              const clipboardData = new DataTransfer();
-              clipboardData.setData("text/plain", text);
-              const how = { clipboardData, bubbles: true, cancelable: true };
-              input.dispatchEvent(new ClipboardEvent("paste", how));
-            }""",
-            text,
-        )
-        page.wait_for_selector("textarea[data-shown='1000000']")
-        assert page.input_value("textarea") == text
+        pasted(page, MEGABYTE)
+        part = page.input_value("textarea")
+        assert len(part) < 50_000 and MEGABYTE.endswith(part), "the caret is behind what was pasted"
+        assert page.get_by_text("to 100.0 %").count() == 1
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+c")
+        assert clipboard(page) == MEGABYTE
+
+        page.get_by_role("button", name="Earlier").click()
+        earlier = page.input_value("textarea")
+        assert earlier != part and earlier in MEGABYTE and "\ufffd" not in earlier
+        page.get_by_role("slider", name="Place in the text").fill("500000")
+        page.focus("textarea")
+        page.keyboard.type("Q")
+        page.wait_for_selector(f"textarea[data-shown='{len(MEGABYTE.encode('utf-16-le')) // 2 + 1}']")
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+c")
+        place = clipboard(page).index("Q")
+        assert clipboard(page) == MEGABYTE[:place] + "Q" + MEGABYTE[place:]
+        count = small.count_tokens(clipboard(page))
+        assert page.locator(".figures dd").first.inner_text() == f"{count:,}"
+
+        page.keyboard.type("x")  # in the place of all, though the field has a part
+        page.wait_for_selector("textarea[data-shown='1']")
+        assert page.input_value("textarea") == "x"
+        assert page.get_by_text("The field has the text").count() == 0
+
+
+def test_the_caret_leaves_the_part_that_the_field_has(studio: Opening) -> None:
+    with studio("playground") as page:
+        pasted(page, MEGABYTE)
+        page.keyboard.press("Control+Home")
+        first = page.input_value("textarea")
+        assert MEGABYTE.startswith(first)
+        page.evaluate("(n) => document.querySelector('textarea').setSelectionRange(n, n)", len(MEGABYTE))
+        page.keyboard.press("ArrowDown")
+        second = page.input_value("textarea")
+        assert not MEGABYTE.startswith(second)
+        caret = page.evaluate("document.querySelector('textarea').selectionStart")
+        units = second.encode("utf-16-le")
+        assert first.endswith(units[: 2 * caret].decode("utf-16-le")), "it stands where the first part ended"
+        assert page.evaluate("document.querySelector('textarea').scrollTop") > 1000, "and can be seen"
+        page.evaluate("document.querySelector('textarea').setSelectionRange(0, 0)")
+        page.keyboard.press("ArrowUp")
+        assert page.input_value("textarea") != second
+        page.keyboard.press("Control+End")
+        assert MEGABYTE.endswith(page.input_value("textarea"))
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+x")
+        page.wait_for_selector("textarea[data-shown='0']")
+        assert clipboard(page) == MEGABYTE
+
+
+def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: merganser.Tokenizer) -> None:
+    text = MEGABYTE.replace("👍", "")[:900_000]
+    with studio("playground") as page:
+        pasted(page, text)
         assert page.locator(".cell").count() < 6000
         page.keyboard.press("z")
-        page.wait_for_selector("textarea[data-shown='1000001']")
+        page.wait_for_selector("textarea[data-shown='900001']")
         count = small.count_tokens(text + "z")
         assert page.locator(".figures dd").first.inner_text() == f"{count:,}"
         page.focus(".flow[aria-label=Ids]")

@@ -81,7 +81,7 @@ export class Flow {
     let below = 0;
     for (let block = last; block < this.starts.length; block += 1) below += this.height(block);
     this.after.style.height = `${below}px`;
-    [this.first, this.last, this.stale] = [first, last, false];
+    [this.first, this.last, this.above, this.stale] = [first, last, above, false];
     if (this.starts.length > 1) {
       clearTimeout(this.measuring);
       this.measuring = setTimeout(() => this.measure(), 50); // after the frame, where it costs nothing
@@ -110,21 +110,33 @@ export class Flow {
     }
   }
 
-  /** Heights as they turned out; if they turned out small, there is room for more. */
+  /** Heights as they turned out. If those of the others must be guessed anew, what is seen stays where it is. */
   measure() {
-    let [pixels, tokens] = [0, 0];
+    const edge = this.element.getBoundingClientRect().top;
+    let [pixels, tokens, held] = [0, 0, null];
     for (const [block, element] of this.drawn) {
-      const height = element.offsetHeight;
+      const { bottom, height } = element.getBoundingClientRect();
       this.heights[block] = height;
       pixels += height;
       tokens += this.end(block) - this.starts[block];
+      if (bottom > edge) held ??= element;
     }
-    const before = this.perToken;
-    if (tokens) this.perToken = pixels / tokens;
-    if (before !== undefined && Math.abs(before - this.perToken) < before / 50) return;
+    const perToken = pixels / tokens;
+    if (!tokens || Math.abs(perToken - this.perToken) < this.perToken / 50) return;
+    this.perToken = perToken;
+    const top = held?.getBoundingClientRect().top;
     this.look();
+    this.seen[0] += this.place(this.first) - this.above;
     this.stale = true;
     this.draw();
+    if (held?.isConnected) this.element.scrollTop += held.getBoundingClientRect().top - top;
+  }
+
+  /** Where a block begins. */
+  place(block) {
+    let place = 0;
+    for (let before = 0; before < Math.min(block, this.starts.length); before += 1) place += this.height(before);
+    return place;
   }
 
   /** Marks the cells of these tokens. */
@@ -148,12 +160,11 @@ export class Flow {
     let block = 0;
     while (this.end(block) <= k) block += 1;
     if (!this.drawn.has(block)) {
-      let place = 0;
-      for (let before = 0; before < block; before += 1) place += this.height(before);
-      this.element.scrollTop = place;
+      const place = this.place(block);
       this.look();
       this.seen[0] = place;
       this.draw();
+      this.element.scrollTop = place;
     }
     for (const cell of this.drawn.get(block)?.children || []) {
       if (cell.to <= k) continue;

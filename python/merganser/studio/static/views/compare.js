@@ -1,5 +1,6 @@
 // Compare: the same text by two to four tokenizers, side by side; what they do not share is marked.
-import { button, choice, fill, make, number, table, toggle, wellFormed } from "../dom.js";
+import { button, choice, fill, make, number, table, toggle } from "../dom.js";
+import { Editor } from "../editor.js";
 import { Flow } from "../flow.js";
 import { visible } from "../glyphs.js";
 import { Encoded } from "../tokens.js";
@@ -13,7 +14,6 @@ const MOST = 4;
 export async function mount(element, state, api) {
   const { tokenizers } = state.about;
   const names = tokenizers.map(({ name }) => name);
-  let text = state.get("text") ?? START;
   let specials = state.get("specials") === "1";
   let onlyDiffering = state.get("marks") !== "0";
   let chosen = (state.get("with") ?? "").split("\n").filter((name) => names.includes(name)).slice(0, MOST);
@@ -22,7 +22,7 @@ export async function mount(element, state, api) {
   let flows = [];
   let timer = 0;
 
-  const input = make("textarea", { rows: 4, spellcheck: "false", id: "compare-text" });
+  const editor = new Editor({ rows: 4, id: "compare-text" }, encode);
   const columns = make("div", { class: "compared" });
   const figures = make("div");
   const problem = make("p", { class: "error", role: "alert" });
@@ -87,7 +87,7 @@ export async function mount(element, state, api) {
   }
 
   async function encode() {
-    const wanted = { tokenizers: [...chosen], text, specials };
+    const wanted = { tokenizers: [...chosen], text: editor.text, specials };
     let answer;
     try {
       answer = await ask(wanted);
@@ -113,21 +113,20 @@ export async function mount(element, state, api) {
         number(own.tokens ? own.bytes / own.tokens : 0, 2), `${number(own.tokens ? own.bytes / own.tokens / own.id_bytes : 0, 2)}×`,
         number(own.differing), number(own.different)]),
       "Counts"));
-    input.dataset.shown = String(wanted.text.length);
+    editor.field.dataset.shown = String(wanted.text.length);
     clearTimeout(timer);
     timer = setTimeout(() => state.set({ with: chosen.join("\n"), specials: specials ? "1" : undefined, marks: onlyDiffering ? undefined : "0",
-      text: text.length <= LONGEST_LINK ? text : undefined }), 250);
+      text: editor.text.length <= LONGEST_LINK ? editor.text : undefined }), 250);
   }
 
   const mark = () => { columns.classList.toggle("marking", onlyDiffering); };
   const add = button("Add a tokenizer", () => { chosen.push(names.find((name) => !chosen.includes(name)) ?? names[0]); lay(); encode(); });
-  input.value = text;
-  input.addEventListener("input", () => { text = wellFormed(input.value); encode(); });
+  editor.set(state.get("text") ?? START);
   fill(element,
     make("div", { class: "row bar" }, add,
       toggle("Special tokens", specials, (on) => { specials = on; encode(); }),
       toggle("Colour only what differs", onlyDiffering, (on) => { onlyDiffering = on; mark(); encode(); })),
-    make("div", { class: "stack" }, make("label", { class: "unseen", for: "compare-text" }, "Text"), input, problem, columns, figures));
+    make("div", { class: "stack" }, make("label", { class: "unseen", for: "compare-text" }, "Text"), editor.element, problem, columns, figures));
   lay();
   mark();
   await encode();

@@ -1,5 +1,6 @@
 // Playground: type, and see the tokens, their ids and their bytes; point at one, and all panes show it.
-import { button, choice, copy, fill, labelled, make, number, say, toggle, wellFormed } from "../dom.js";
+import { button, choice, copy, fill, labelled, make, number, say, toggle } from "../dom.js";
+import { Editor } from "../editor.js";
 import { Linked } from "../flow.js";
 import { hex, shownBytes, visible } from "../glyphs.js";
 import { tell } from "../story.js";
@@ -17,13 +18,12 @@ export async function mount(element, state, api) {
   const names = tokenizers.map(({ name }) => name);
   let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
   let specials = state.get("specials") === "1";
-  let text = state.get("text") ?? START;
   let encoded = null;
   let figures = null;
   let toAddress = 0;
 
   const linked = new Linked({ point, choose: (from, to) => choose(from, to) });
-  const input = make("textarea", { rows: 7, spellcheck: "false", autocomplete: "off", autocapitalize: "off", id: "text" });
+  const editor = new Editor({ rows: 7, id: "text" }, encode);
   const shown = make("dl", { class: "figures", "aria-label": "Figures" });
   const pointed = make("div", { class: "pointed card" });
   const story = make("div", { class: "stack story" });
@@ -47,9 +47,9 @@ export async function mount(element, state, api) {
   }
 
   async function encodeOnce() {
-    const wanted = { tokenizer, text, specials };
+    const wanted = { tokenizer, text: editor.text, specials };
     try {
-      const answer = await encoder.encode(tokenizer, text, specials);
+      const answer = await encoder.encode(tokenizer, wanted.text, specials);
       problem.textContent = "";
       ({ encoded, figures } = answer);
     } catch (error) {
@@ -60,14 +60,14 @@ export async function mount(element, state, api) {
     linked.show(encoded);
     showFigures();
     point();
-    input.dataset.shown = String(wanted.text.length);
+    editor.field.dataset.shown = String(wanted.text.length);
     clearTimeout(toAddress);
     toAddress = setTimeout(remember, 250);
   }
 
   function remember() {
-    const short = text.length <= LONGEST_LINK;
-    state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? text : undefined, at: undefined });
+    const short = editor.text.length <= LONGEST_LINK;
+    state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? editor.text : undefined, at: undefined });
     share.textContent = short ? "Copy link" : "Too long for a link";
     share.disabled = !short;
   }
@@ -128,28 +128,7 @@ export async function mount(element, state, api) {
     }
   }
 
-  function take(changed) {
-    text = changed;
-    input.value = changed; // it makes \r\n to \n, so the text itself is kept until it is edited
-    encode();
-  }
-
-  input.value = text;
-  input.addEventListener("input", () => {
-    text = wellFormed(input.value);
-    encode();
-  });
-
-  // The browser's own way to paste takes minutes for a megabyte.
-  input.addEventListener("paste", (event) => {
-    const pasted = event.clipboardData.getData("text/plain").replace(/\r\n?/g, "\n");
-    if (pasted.length < LONGEST_LINK) return;
-    event.preventDefault();
-    const [start, end] = [input.selectionStart, input.selectionEnd];
-    text = wellFormed(input.value.slice(0, start) + pasted + input.value.slice(end));
-    encode(); // the server works while the text is laid out
-    input.setRangeText(pasted, start, end, "end");
-  });
+  editor.set(state.get("text") ?? START);
 
   const presets = make("select", { "aria-label": "Preset texts" }, make("option", { value: "" }, "Presets…"));
   api.get("playground/presets").then((groups) => {
@@ -159,7 +138,10 @@ export async function mount(element, state, api) {
     }
     presets.onchange = () => {
       const [group, name] = presets.value.split(/\/(.*)/s);
-      if (name) take(groups[group][name]);
+      if (name) {
+        editor.set(groups[group][name]);
+        encode();
+      }
       presets.value = "";
     };
   });
@@ -205,7 +187,7 @@ export async function mount(element, state, api) {
       make("div", { class: "buttons" }, ...copying, share)),
     make("div", { class: "columns" },
       make("div", { class: "stack" },
-        make("label", { class: "unseen", for: "text" }, "Text"), input, problem, shown,
+        make("label", { class: "unseen", for: "text" }, "Text"), editor.element, problem, shown,
         make("section", { class: "pane text-pane" }, make("h2", {}, "Tokens"), linked.pane("Tokens", cells.text)),
         make("div", { class: "pair" },
           make("section", { class: "pane" }, make("h2", {}, "Ids"), linked.pane("Ids", cells.ids)),

@@ -27,9 +27,11 @@ export class Flow {
       if (cell) on.hover(cell.from, cell.to);
     });
     this.element.addEventListener("pointerleave", () => on.hover());
+    let pressed = null; // if the page moves under the pointer, a click has no cell of its own
+    this.element.addEventListener("pointerdown", (event) => { pressed = event.target.closest(".cell"); });
     this.element.addEventListener("click", (event) => {
-      const cell = event.target.closest(".cell");
-      if (cell) on.choose(cell.from, cell.to);
+      const cell = event.target.closest(".cell") || pressed;
+      if (cell?.isConnected) on.choose(cell.from, cell.to);
     });
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(([{ contentRect: { width } }]) => {

@@ -18,6 +18,7 @@ export async function mount(element, state, api) {
   const names = tokenizers.map(({ name }) => name);
   let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
   let specials = state.get("specials") === "1";
+  let answered = null; // what the tokens that are shown were asked for with
   let encoded = null;
   let figures = null;
   let toAddress = 0;
@@ -48,6 +49,7 @@ export async function mount(element, state, api) {
 
   async function encodeOnce() {
     const wanted = { tokenizer, text: editor.text, specials };
+    if (Object.keys(wanted).every((key) => wanted[key] === answered?.[key])) return; // a line that is put in is several edits
     try {
       const answer = await encoder.encode(tokenizer, wanted.text, specials);
       problem.textContent = "";
@@ -56,6 +58,7 @@ export async function mount(element, state, api) {
       problem.textContent = error.message;
       return;
     }
+    answered = wanted;
     encoded.specials = specialIds(tokenizers.find(({ name }) => name === wanted.tokenizer));
     linked.show(encoded);
     showFigures();
@@ -67,7 +70,8 @@ export async function mount(element, state, api) {
 
   function remember() {
     const short = editor.text.length <= LONGEST_LINK;
-    state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? editor.text : undefined, at: undefined });
+    const at = linked.chosen ? String(linked.chosen[0]) : undefined;
+    state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? editor.text : undefined, at });
     share.textContent = short ? "Copy link" : "Too long for a link";
     share.disabled = !short;
   }

@@ -39,15 +39,10 @@ def shown(name: str) -> str:
 def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[str, Any]]) -> list[str]:
     """Writes the figures as JSON, and the charts if they can be drawn; gives the paths."""
     from merganser import charts
-    from merganser.errors import MerganserWarning, WriteError
-    from merganser.files import written_whole
+    from merganser.errors import MerganserWarning
+    from merganser.files import make_folder, written_whole
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another --out"
-        ) from error
+    make_folder(folder, "choose another --out")
     path = folder / f"{name}.json"
     with written_whole(path) as file:
         file.write(json.dumps(result, ensure_ascii=False, indent=1).encode() + b"\n")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
 
 _SHOWN = 5
-#: What is taken where nothing is named, and in its place where there is no network.
-DEFAULT, OFFLINE = "frankenstein", "python-stdlib"
 
 
 @click.command()
@@ -166,6 +164,7 @@ def command(
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
     from merganser.cli import Terminated
+    from merganser.corpus import default
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
     from merganser.embed.training import Work, train_on
@@ -177,7 +176,7 @@ def command(
             given[name] = value
     settings = Settings(**given, threads=threads)
     start = time.perf_counter()
-    name = _had(corpus or dataset)
+    name = corpus or dataset or default()
     told: list[Interval] = []
     with progress.drawn() as draw:
         known = options.load_tokenizer(tokenizer) if tokenizer else None
@@ -237,24 +236,6 @@ def command(
 
 #: The names of exported files.
 _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "vectors.parquet"}
-
-
-def _had(name: str | None) -> str:
-    """The corpus that was named; else the default one, or the one that every machine has."""
-    import warnings
-
-    from merganser.corpus import resolve
-    from merganser.errors import CorpusError, MerganserWarning
-
-    if name is not None:
-        return name
-    try:
-        resolve(DEFAULT, 1)
-    except CorpusError as error:
-        message = f"{DEFAULT} cannot be had, so {OFFLINE} is taken in its place: {error}"
-        warnings.warn(message, MerganserWarning, stacklevel=2)
-        return OFFLINE
-    return DEFAULT
 
 
 def _peak_memory() -> int:

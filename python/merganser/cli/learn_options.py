@@ -26,9 +26,11 @@ out = click.option(
 
 def read(name: str | None, size: float) -> tuple[str, str]:
     """The name of a corpus and its text."""
+    from merganser.corpus import default
     from merganser.learn import text
 
-    return text.default(size) if name is None else (name, text.read(name, size))
+    name = default() if name is None else name
+    return name, text.read(name, size)
 
 
 def shown(name: str) -> str:

@@ -380,7 +380,11 @@ def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     "command",
-    [["train", "a.txt", "--vocab-size", "258"], ["demo", "--vocab-size", "258"], ["learn", "ladder", "a.txt"]],
+    [
+        ["train", "a.txt", "--vocab-size", "258"],
+        ["demo", "--vocab-size", "258"],
+        ["learn", "ladder", "a.txt"],
+    ],
 )
 def test_a_folder_that_cannot_be_made(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]

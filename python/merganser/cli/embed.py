@@ -1,8 +1,6 @@
 """merganser embed"""
 
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,6 +161,7 @@ def command(
 
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
+    from merganser import memory
     from merganser.cli import Terminated
     from merganser.corpus import default
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
@@ -224,7 +223,7 @@ def command(
             "train": made.training["seconds"],
             "epoch": made.training["seconds"] / settings.epochs,
         },
-        "peak_memory_mb": _peak_memory() / 1e6,
+        "peak_memory_mb": memory.peak() / 1e6,
         "evaluation": {path: _as_facts(result) for path, result in measured.items()},
         "files": list(map(str, files)),
     }
@@ -236,19 +235,6 @@ def command(
 
 #: The names of exported files.
 _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "vectors.parquet"}
-
-
-def _peak_memory() -> int:
-    """The most memory that this process ever had, in bytes."""
-    with suppress(OSError):
-        # On Linux, what `getrusage` says begins with the memory of the process that started this one.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource  # which Windows has not
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _tell_epoch(told: "list[Interval]", epochs: int, left: float) -> None:

@@ -5,10 +5,9 @@ The map is the plane of the two directions in which the vectors differ most (PCA
 somebody asks for it, where scikit-learn is installed.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from merganser.embed import Embeddings
+from merganser.embed.projection import project
 from merganser.glyphs import visible
 from merganser.studio.desk import Desk, desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body, packed
 from merganser.studio.train import cancel, events
-from merganser.tokenizer import Tokenizer
 
 #: How many of the most frequent tokens t-SNE is asked to place.
 MOST_FOR_TSNE = 5000
@@ -30,35 +30,10 @@ MOST_FOR_TSNE = 5000
 Plane = NDArray[np.float64]
 
 
-class Near(Protocol):
-    """A token that is near another."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def similarity(self) -> float: ...
-
-
-class Vectors(Protocol):
-    """What is needed of `merganser.embed.Embeddings`: the most frequent token first."""
-
-    @property
-    def vectors(self) -> NDArray[np.float32]: ...
-    @property
-    def ids(self) -> NDArray[np.uint32]: ...
-    @property
-    def counts(self) -> NDArray[np.uint64]: ...
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-    def most_similar(
-        self, query: NDArray[np.float32], n: int = ..., *, only_words: bool = ...
-    ) -> Sequence[Near]: ...
-
-
 class Map:
     """Embeddings of one tokenizer, laid out."""
 
-    def __init__(self, name: str, vectors: Vectors) -> None:
+    def __init__(self, name: str, vectors: Embeddings) -> None:
         self.name = name
         self.vectors = vectors
         self.rows = {id: row for row, id in enumerate(vectors.ids.tolist())}
@@ -145,7 +120,7 @@ async def about(request: Request) -> Response:
                 }
                 for name, known in maps.items()
             ],
-            "tsne": find_spec("sklearn") is not None and find_spec("merganser.embed") is not None,
+            "tsne": find_spec("sklearn") is not None,
             "most_for_tsne": MOST_FOR_TSNE,
         }
     )
@@ -186,9 +161,6 @@ async def tsne(request: Request) -> Response:
     known = _map(request, body.get("tokenizer", str))
 
     def work(job: Job) -> dict[str, Any]:
-        from importlib import import_module
-
-        project = import_module("merganser.embed.projection").project
         known.planes["tsne"] = project(known.vectors.vectors[:MOST_FOR_TSNE])
         return {"method": "tsne"}
 

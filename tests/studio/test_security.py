@@ -19,6 +19,16 @@ from starlette.testclient import TestClient
 JSON = {"Content-Type": "application/json"}
 
 
+@pytest.fixture(scope="module")
+def folder_of_studio(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "inside").mkdir()
+    (folder / "inside" / "text.txt").write_text("words")
+    (folder / "secret.txt").write_text("not to be read")
+    (folder / "inside" / "link").symlink_to(folder / "secret.txt")
+    return folder
+
+
 def raw(address: str, request: str) -> tuple[int, bytes]:
     """Sends these bytes, whatever a library would make of them."""
     parts = urlsplit(address)

@@ -26,6 +26,7 @@ def folder_of_studio(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "inside" / "text.txt").write_text("words")
     (folder / "secret.txt").write_text("not to be read")
     (folder / "inside" / "link").symlink_to(folder / "secret.txt")
+    (folder / "inside" / "circle").symlink_to("circle")
     return folder
 
 
@@ -133,6 +134,8 @@ def test_no_file_beside_the_page_is_served(address: str, path: str) -> None:
         "file:///etc/passwd",
         "a\0b",
         "~/.ssh",
+        "a" * 300,
+        "circle",
     ],
 )
 def test_no_path_outside_the_folders_is_found(folder_of_studio: Path, name: str) -> None:

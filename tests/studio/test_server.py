@@ -237,6 +237,10 @@ def test_neighbours_are_those_of_whoever_has_embeddings(ask: Ask, small: mergans
     assert [(token["id"], token["similarity"]) for token in near] == [
         (token.id, token.similarity) for token in found if token.id != 300
     ]
+    on_the_map = ask("embeddings/neighbours?tokenizer=small&id=300")["neighbours"]
+    assert [token["id"] for token in on_the_map][:12] == [token["id"] for token in near]
+    for none in ("", "x", "360", "9" * 5000):
+        assert "has no vector" in ask(f"embeddings/neighbours?tokenizer=small&id={none}", 404)["error"]
 
 
 def test_a_map_by_tsne_keeps_clouds_together(small: merganser.Tokenizer) -> None:

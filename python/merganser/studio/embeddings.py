@@ -146,9 +146,10 @@ async def points(request: Request) -> Response:
 async def neighbours(request: Request) -> Response:
     known = _map(request, request.query_params.get("tokenizer", ""))
     asked = request.query_params.get("id", "")
-    if not asked.isdecimal() or int(asked) not in known.rows:
+    id = int(asked) if asked.isdecimal() and len(asked) < 10 else -1
+    if id not in known.rows:
         raise HTTPException(404, f"token {asked!r} has no vector")
-    found = await desk(request).work.run(known.near, int(asked), 16)
+    found = await desk(request).work.run(known.near, id, 16)
     shown = [(id, known.labels[known.rows[id]], round(similarity, 4)) for id, similarity in found]
     return JSONResponse(
         {"neighbours": [{"id": id, "label": text, "similarity": near} for id, text, near in shown]}

@@ -148,13 +148,13 @@ async def start(request: Request) -> Response:
         raise SettingsError("special tokens are texts")
     asked = {
         "vocab_size": vocab_size,
-        "pattern": body.get("pattern", str, "gpt4"),
+        "pattern": body.text("pattern", "gpt4"),
         "special_tokens": specials,
-        "name": body.get("name", str, "").strip()[:60] or "trained here",
+        "name": body.text("name", "").strip()[:60] or "trained here",
     }
     source: Source
     if body.fields.get("path"):
-        source = await shared.work.run(inside, shared.folders, body.get("path", str))
+        source = await shared.work.run(inside, shared.folders, body.text("path"))
     else:
         text = body.text()
         if not text:
@@ -166,8 +166,9 @@ async def start(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     jobs = desk(request).jobs
-    heard = request.headers.get("last-event-id", "0")
-    return jobs.listen(jobs.find(request.query_params.get("job", "")), int(heard) if heard.isdecimal() else 0)
+    heard = request.headers.get("last-event-id", "")
+    number = int(heard) if heard.isdecimal() and len(heard) < 10 else 0
+    return jobs.listen(jobs.find(request.query_params.get("job", "")), number)
 
 
 async def cancel(request: Request) -> Response:

@@ -11,6 +11,7 @@ import pytest
 from corpora import CORPORA, corpus_text
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import CorpusError, SettingsError, WriteError, analyse, charts
+from merganser.analyse.examples import HARD, SENTENCES
 from merganser.analyse.report import TRAINED
 
 CHARTS = {
@@ -107,16 +108,8 @@ def test_frankenstein(tmp_path: Path) -> None:
     assert any("the final chapter (Chapter 24)" in line for line in data["about"])
     assert any("diagnostics" in line for line in data["about"])
     page = json.dumps(data, ensure_ascii=False)
-    for text in (
-        "The monster approached with terrifying deliberation.",
-        "Victor felt overwhelming remorse for his creation.",
-        "The desolate landscape stretched endlessly before them.",
-        "123-456-7890",
-        "https://example.com/path?query=value",
-        "未来世界",
-        "supercalifragilisticexpialidocious",
-        "Family tree of ·monster",
-    ):
+    hard = [HARD[name] for name in ("phone number", "URL", "Chinese", "long word")]
+    for text in (*SENTENCES, *hard, "Family tree of ·monster"):
         assert text in page
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,14 @@ def test_frankenstein(tmp_path: Path) -> None:
     hard = [HARD[name] for name in ("phone number", "URL", "Chinese", "long word")]
     for text in (*SENTENCES, *hard, "Family tree of ·monster"):
         assert text in page
+
+
+def test_a_missing_extra_is_told_before_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    stages: list[str] = []
+    with pytest.raises(ImportError, match="drawing charts needs vl_convert: pip install"):
+        analyse.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
+    assert stages == []
 
 
 def test_tokenizers_alone(tmp_path: Path) -> None:

@@ -134,6 +134,15 @@ def test_refused(client: TestClient, asked: dict[str, Any], status: int) -> None
     assert answer.json()["error"]
 
 
+def test_files_are_offered_but_nothing_is_said_of_others(client: TestClient, folder: Path) -> None:
+    (folder / "link.txt").symlink_to(folder.parent / "secret.txt")
+    offered = client.get("/token/api/train/about").json()["files"]
+    assert sorted((file["path"], file["bytes"]) for file in offered) == [
+        (str(folder / "deep" / "two.txt"), len(TEXT)),
+        (str(folder / "one.txt"), len(TEXT)),
+    ]
+
+
 def test_a_folder_is_read_whole_but_no_link_leads_out(client: TestClient, folder: Path) -> None:
     events = trained(client, path=str(folder))
     assert events[0][1]["documents"] == 2

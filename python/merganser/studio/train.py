@@ -9,10 +9,12 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterable
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -195,8 +197,13 @@ async def file(request: Request) -> Response:
 
 def offered(folders: Folders) -> list[dict[str, Any]]:
     """Files to choose from: path, and size in bytes."""
-    files = (file for root in folders.roots for file in files_below(root))
-    return [{"path": str(file), "bytes": file.stat().st_size} for file in islice(files, OFFERED)]
+    found: list[dict[str, Any]] = []
+    for file in chain.from_iterable(map(files_below, folders.roots)):
+        with suppress(HTTPException, OSError):  # a link that leads out, or a file that is gone by now
+            found.append({"path": str(file), "bytes": folders.find(str(file)).stat().st_size})
+        if len(found) == OFFERED:
+            break
+    return found
 
 
 async def about(request: Request) -> Response:

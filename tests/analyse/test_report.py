@@ -137,6 +137,8 @@ def test_a_tokenizer_without_merges(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_reported(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="sentences in German are empty"):
+        analyse.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
     with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
         analyse.report(tmp_path / "out")
     with pytest.raises(CorpusError, match="too short to hold a part"):

@@ -60,6 +60,8 @@ def report(
     known = dict(tokenizers or {})
     if corpus is None and not known:
         raise SettingsError("name a corpus to train on, or tokenizers to look at")
+    if empty := next((language for language, texts in parallel.items() if not any(texts)), None):
+        raise SettingsError(f"the sentences in {empty} are empty; write the same ones in every language")
     imported("vl_convert", "plot", "drawing charts")  # what is missing is told before the training
     about: list[str] = []
     if corpus is not None:

@@ -91,9 +91,14 @@ def attach(shared: Desk) -> None:
     """Makes the neighbours known to the other views, and the tokenizers of the embeddings as well."""
     maps: dict[str, Map] = {}
     for name, vectors in shared.embeddings.items():
-        same = [known for known, held in shared.known.items() if held.tokenizer == vectors.tokenizer]
-        tokenizer = same[0] if same else shared.add(name, vectors.tokenizer)
-        maps.setdefault(tokenizer, Map(name, vectors))
+        # A tokenizer whose map is taken already is added once more, under the name of the embeddings.
+        free = [
+            known
+            for known, held in shared.known.items()
+            if known not in maps and held.tokenizer == vectors.tokenizer
+        ]
+        tokenizer = free[0] if free else shared.add(name, vectors.tokenizer)
+        maps[tokenizer] = Map(name, vectors)
     shared.maps = maps
     if maps:
         shared.neighbours = lambda name, id: maps[name].near(id, 12) if name in maps else []

@@ -51,7 +51,7 @@ def comparison(study: Study) -> Section:
     names = [name for name in next(iter(found.values())) if not name.startswith("Rényi")]
     rows: list[tuple[Cell, ...]] = [
         ("V: tokens that are not special", *(len(usage.ids) for usage in compared.values())),
-        *((name, *(figures[name] for figures in found.values())) for name in names),
+        *(_row(name, [figures[name] for figures in found.values()]) for name in names),
         (
             f"Rényi efficiency (α = {ALPHA:g}, V as above)",
             *(renyi_efficiency(usage.frequencies) for usage in compared.values()),
@@ -71,6 +71,10 @@ def comparison(study: Study) -> Section:
         pictures.bars(values, "tokenizer", "bytes per token"),
         figures_first=True,
     )
+
+
+def _row(name: str, figures: Sequence[float]) -> tuple[Cell, ...]:
+    return (name, *figures)
 
 
 def parity_of_languages(study: Study) -> Section:

@@ -1,5 +1,9 @@
-"""How long hypothesis may take."""
+"""How long hypothesis may take, and one browser for all tests of a module that look at pages."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -7,3 +11,11 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("merganser"), max_examples=500)
 settings.load_profile("merganser")
+
+
+@pytest.fixture(scope="module")  # not longer: while it is open, its event loop runs, and no other can
+def browser() -> Iterator[Any]:
+    from opened import launched  # which needs what a studio needs
+
+    with launched() as started:
+        yield started

@@ -1,9 +1,11 @@
-"""The studio in a real browser: a server in a thread, and pages that know what they asked for and complained
-of.
+"""Pages in a real browser, that know what they asked for and complained of; and studios as they are in
+earnest, in a thread.
 
-For studios with files, embeddings or a look into their queue. The browser is that of `studio/conftest.py`.
+Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
 """
 
+import os
+import shutil
 import socket
 import threading
 import time
@@ -12,12 +14,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import uvicorn
 from merganser import Tokenizer
 from merganser.studio import create
 from merganser.studio.jobs import Jobs
 
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
 TOKEN = "a-token-that-is-long-enough"
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """A browser; where there is none, the test is skipped."""
+    if CHROMIUM is None:
+        pytest.skip(HOW)
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as started:
+        # Containers have no sandbox to offer, and the pages are our own.
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
 
 
 class Studio(NamedTuple):
@@ -27,7 +47,6 @@ class Studio(NamedTuple):
 
 @contextmanager
 def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
-    """A studio as it is in earnest."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         app = create(tokenizers, folders, TOKEN, **how)
@@ -49,37 +68,58 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
 
 
 @contextmanager
-def opened(
-    browser: Any, address: str, view: str, *, scheme: str = "light", width: int = 1200, height: int = 900
+def watched(
+    browser: Any,
+    url: str,
+    *,
+    scheme: str = "light",
+    width: int = 1200,
+    height: int = 900,
+    expected: str | None = None,
 ) -> Iterator[Any]:
-    """A page of the studio. When it is left: nothing came from elsewhere, and nobody complained."""
+    """A page. When it is left: nothing came from elsewhere, nobody complained, no part sticks out, and no
+    text that was shown has acted.
+
+    expected: what may be complained of all the same.
+    """
     requests: list[str] = []
     complaints: list[str] = []
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
     page.set_default_timeout(20_000)
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     try:
-        page.goto(f"{address}#/{view}")
+        page.goto(url)
+        yield page
+        assert [text for text in complaints if expected is None or expected not in text] == []
+        home = url.partition("#")[0]
+        assert [url for url in requests if not url.startswith(home)] == [], "nothing from elsewhere"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
+        assert page.evaluate("window.owned") is None
+        assert page.locator("#owned").count() == 0
+    finally:
+        context.close()
+
+
+@contextmanager
+def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
+    """A page of the studio, as `watched`."""
+    with watched(browser, f"{address}#/{view}", **how) as page:
         page.wait_for_selector("html[data-ready]")
         yield page
-        assert complaints == []
-        home = address.removesuffix(f"{TOKEN}/")
-        assert [url for url in requests if not url.startswith((home, "data:", "blob:"))] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
-    finally:
-        page.close()
 
 
 def problems(page: Any) -> list[str]:
     """What axe finds serious or worse."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
+    )
     return [
         f"{problem['id']}: {node['html']}"
-        for problem in found
+        for problem in axe.Axe().run(page).response["violations"]
         if problem["impact"] in ("serious", "critical")
         for node in problem["nodes"]
     ]

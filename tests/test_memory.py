@@ -335,6 +335,21 @@ def test_the_default_is_a_share_of_what_is_free() -> None:
     assert abs(memory.budget(None) - 0.6 * free) < 0.2 * free
 
 
+@pytest.mark.parametrize("where", ["", "memory._field = lambda *_: 0"])  # as where there is no /proc
+def test_the_peak_stays_when_memory_is_given_back(where: str) -> None:
+    script = (
+        f"from merganser import memory\n{where}\n"
+        "before = memory.peak()\n"
+        "given = b'x' * 10**8\n"
+        "del given\n"
+        "print(before, memory.peak())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    before, peak = map(int, done.stdout.split())
+    # Without /proc the first figure may be that of the process that started this one.
+    assert peak > 10**8 and (where or 9e7 < peak - before < 2e8)
+
+
 def test_a_file_that_is_not_named_counts_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"\.counts"):
         merganser.count(["text"], out="counts.txt")

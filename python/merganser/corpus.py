@@ -47,6 +47,9 @@ Source = (
 
 STDIN = "-"
 
+#: What commands take where nothing is named: the first comes over the network once, the second is everywhere.
+DEFAULT, OFFLINE = "frankenstein", "python-stdlib"
+
 #: Documents that say where they come from.
 Table = Parquet | Dataset | Texts
 
@@ -112,6 +115,17 @@ def resolve(source: Source, buffer_size: int, reading: Reading | None = None) ->
     """Finds the corpus; no text is read but the first item of an iterable, and what is fetched to be kept."""
     reading = reading or Reading()
     return replace(_resolve(source, buffer_size, reading), reading=reading)
+
+
+def default() -> str:
+    """The corpus that is taken where none is named; without a network the other one, with a warning."""
+    try:
+        resolve(DEFAULT, 1)
+    except CorpusError as error:
+        message = f"{DEFAULT} cannot be had, so {OFFLINE} is taken in its place: {error}"
+        warnings.warn(message, MerganserWarning, stacklevel=2)
+        return OFFLINE
+    return DEFAULT
 
 
 def _resolve(source: Source, buffer_size: int, reading: Reading) -> Corpus:

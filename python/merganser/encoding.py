@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from merganser import _core
 from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
-from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError, WriteError
-from merganser.files import written_whole
+from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
+from merganser.files import make_folder, written_whole
 from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.settings import Separator, Settings
 from merganser.tokens import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
@@ -109,10 +109,7 @@ def encode_corpus(
     }
     folder = Path(out)
     is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_folder(folder)
 
     found, begun = 0, False
 

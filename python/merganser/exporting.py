@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
-from merganser.errors import ExportError, MerganserWarning, SettingsError, WriteError
-from merganser.files import written_whole
+from merganser.errors import ExportError, MerganserWarning, SettingsError
+from merganser.files import make_folder, written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
 
@@ -84,12 +84,7 @@ def export(
 
 def _write(folder: Path, files: Files) -> list[Path]:
     for file in (folder / name for name in files):
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(
-                f"cannot make the folder {file.parent}: {error.strerror}; choose another place"
-            ) from error
+        make_folder(file.parent, "choose another place")
     for name, data in files.items():
         with written_whole(folder / name) as opened:
             opened.write(data)

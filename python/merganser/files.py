@@ -1,6 +1,6 @@
-"""Files: those below a folder; and new ones, which are there whole or not at all.
+"""Files: those below a folder; and new ones, which are there whole or not at all, and their folders.
 
-The latter are written to a temporary name, flushed, then renamed.
+New files are written to a temporary name, flushed, then renamed.
 """
 
 import os
@@ -25,6 +25,14 @@ def files_below(folder: Path) -> Iterator[Path]:
             file = Path(parent, name)
             if not name.startswith(".") and file.is_file():
                 yield file
+
+
+def make_folder(folder: Path, instead: str = "choose another") -> None:
+    """Makes a folder, and those above it, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; {instead}") from error
 
 
 @contextmanager

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from merganser.addresses import reason
-from merganser.errors import CorpusError, WriteError
+from merganser.errors import CorpusError
 from merganser.extras import imported
-from merganser.files import files_below, written_whole
+from merganser.files import files_below, make_folder, written_whole
 from merganser.reading import Reading, Skips
 from merganser.tables import Dataset, Document, Parquet
 
@@ -159,12 +159,7 @@ def _cached(name: str, url: str) -> bytes:
         return data
     data = _fetch(url)
     _novel(data, url)  # so that the page of a hotel's network is never kept
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"cannot make the folder {file.parent}: {error.strerror}; name another as MERGANSER_CACHE"
-        ) from error
+    make_folder(file.parent, "name another as MERGANSER_CACHE")
     # The text comes last: where this is interrupted, it is fetched again.
     with written_whole(checksum) as out:
         out.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode())

@@ -8,6 +8,7 @@ from corpora import CORPORA, corpus_text
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import CorpusError, Counts, SettingsError
+from merganser.analyse import held_out
 from merganser.analyse.held_out import ENOUGH_BYTES, Parts, parted, parted_documents
 
 BOOK = "".join(f"\n\nChapter {n}\n\nIt was chapter {n} of them.\n" for n in range(1, 6))
@@ -65,6 +66,14 @@ def test_no_more_than_enough() -> None:
     assert len(training) + len(held) == 200
 
 
+def test_few_large_documents_are_not_trained_on_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "ENOUGH_BYTES", 10)
+    every = [f"document {n}".encode() for n in range(25)]
+    parts = parted_documents(every)
+    assert documents(parts) == (every[:-1], every[-1:])
+    assert parts.rule == "every 25th of 25 documents"
+
+
 def test_documents_of_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a<|endoftext|>b")
     (tmp_path / "b.txt").write_text("c<|endoftext|>")
@@ -73,8 +82,9 @@ def test_documents_of_files(tmp_path: Path) -> None:
 
 
 def test_what_is_no_plain_text_is_read_by_the_core(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
-    assert documents(parted(tmp_path / "a.jsonl")) == ([b"a"], [b"b"])
+    for name in ("a.jsonl", "B.JSONL"):
+        (tmp_path / name).write_text('{"text": "a"}\n{"text": "b"}\n')
+        assert documents(parted(tmp_path / name)) == ([b"a"], [b"b"])
     for name in ("a.txt.gz", "named otherwise"):
         (tmp_path / name).write_bytes(gzip.compress("ä<|endoftext|>b".encode()))
         assert documents(parted(tmp_path / name)) == (["ä".encode()], [b"b"])

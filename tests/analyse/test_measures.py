@@ -48,6 +48,7 @@ def test_distributions_by_hand() -> None:
     # Shannon: 1.5 bits of 2; order 0: three of four occur.
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=1) == pytest.approx(0.75)
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=0) == pytest.approx(math.log(3, 4))
+    assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=1e9) == pytest.approx(0.5), "the largest alone"
     assert analyse.renyi_efficiency([7, 7, 7]) == pytest.approx(1)
     assert analyse.renyi_efficiency([7, 0, 0]) == pytest.approx(0)
     # Mean absolute difference 2 * (1 + 3 + 2) / 9 over twice the mean of 4/3.

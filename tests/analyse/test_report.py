@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from corpora import CORPORA, corpus_text
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import CorpusError, SettingsError, WriteError, analyse, charts
+from merganser.analyse.examples import HARD, SENTENCES
 from merganser.analyse.report import TRAINED
 
 CHARTS = {
@@ -107,17 +109,17 @@ def test_frankenstein(tmp_path: Path) -> None:
     assert any("the final chapter (Chapter 24)" in line for line in data["about"])
     assert any("diagnostics" in line for line in data["about"])
     page = json.dumps(data, ensure_ascii=False)
-    for text in (
-        "The monster approached with terrifying deliberation.",
-        "Victor felt overwhelming remorse for his creation.",
-        "The desolate landscape stretched endlessly before them.",
-        "123-456-7890",
-        "https://example.com/path?query=value",
-        "未来世界",
-        "supercalifragilisticexpialidocious",
-        "Family tree of ·monster",
-    ):
+    hard = [HARD[name] for name in ("phone number", "URL", "Chinese", "long word")]
+    for text in (*SENTENCES, *hard, "Family tree of ·monster"):
         assert text in page
+
+
+def test_a_missing_extra_is_told_before_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    stages: list[str] = []
+    with pytest.raises(ImportError, match="drawing charts needs vl_convert: pip install"):
+        analyse.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
+    assert stages == []
 
 
 def test_tokenizers_alone(tmp_path: Path) -> None:
@@ -135,6 +137,8 @@ def test_a_tokenizer_without_merges(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_reported(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="sentences in German are empty"):
+        analyse.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
     with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
         analyse.report(tmp_path / "out")
     with pytest.raises(CorpusError, match="too short to hold a part"):

@@ -23,6 +23,7 @@ def test_json_holds_what_was_measured() -> None:
         {"name": "a|b <i>\x1b", "n": 1234, "name (2)": 0.5},
         {"name": "_c_", "n": None, "name (2)": 1234.56},
     ]
+    assert json.loads(Table(("n",) * 3, ((1, 2, 3),)).json()) == [{"n": 1, "n (2)": 2, "n (3)": 3}]
     override = Table(("text",), (("\u202e👍\U000e0041",),)).json()
     assert override.isascii() is False
     assert "\u202e" not in override

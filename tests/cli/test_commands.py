@@ -378,6 +378,22 @@ def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFix
     assert "Error" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "a.txt", "--vocab-size", "258"],
+        ["demo", "--vocab-size", "258"],
+        ["learn", "ladder", "a.txt"],
+    ],
+)
+def test_a_folder_that_cannot_be_made(
+    command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--out", "a.txt/below"]) == 1
+    said = "error: cannot make the folder a.txt/below: Not a directory; choose another --out"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+
+
 def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
     script = (
         "import resource, signal, sys\n"

@@ -36,6 +36,13 @@ def test_corpus_and_tokenizer_side_by_side(folder: Path, capsys: pytest.CaptureF
     assert "Family tree of ·cat" in Path("out/tables/family-tree.md").read_text("utf-8")
 
 
+def test_the_folder_where_we_are_has_a_name() -> None:
+    Path("t.merganser").rename("tokenizer.merganser")
+    assert main(["report", ".", "--held-out", "a.txt", "--out", "out"]) == 0
+    table = json.loads(Path("out/tables/comparison.json").read_text("utf-8"))
+    assert "." in table[0]
+
+
 def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "t.merganser", "--held-out", "a.txt"]) == 0
     assert capsys.readouterr().out.startswith("merganser-out/report/index.html (")

@@ -1,6 +1,6 @@
 """The studio in a real browser, as people use it: by mouse and by keyboard, in the dark, on a phone, and with
 text that would like to act. Leaving a page checks that nothing came from elsewhere and nobody complained
-(conftest.py).
+(`opened`).
 """
 
 import json
@@ -14,6 +14,7 @@ import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
 from merganser.display import Shown
+from opened import problems
 
 VIEWS = ("playground", "compare", "vocabulary", "chat")
 TEXT = "the cat sat,\n naïve 👍🏽 <|bos|>"
@@ -39,19 +40,10 @@ def cells(page: Any, pane: str) -> list[str]:
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: str, width: int) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
-    )
     at = {"playground": "?at=3", "vocabulary": "?id=300"}.get(view, "")
     with studio(f"{view}{at}", scheme=scheme, width=width) as page:
         page.wait_for_timeout(100)
-        found = axe.Axe().run(page).response["violations"]
-        assert [
-            (problem["id"], node["html"])
-            for problem in found
-            if problem["impact"] in ("serious", "critical")
-            for node in problem["nodes"]
-        ] == []
+        assert problems(page) == []
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
         assert page.locator("nav a[aria-current=page]").count() == 1

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import merganser
 import pytest
+from generated import drawn
 from merganser.cli import main
 from merganser.cli.studio import _listening
 
@@ -71,6 +72,16 @@ def test_tokenizers_have_names(folder: Path, small: merganser.Tokenizer) -> None
         assert about["tokenizers"] == ["mine", "ranks.tiktoken", "merganser-out", "merganser-out'"]
         known = httpx.get(f"{about['address']}api/about", trust_env=False).json()["tokenizers"]
         assert known[1]["source"] == "merganser.load('ranks.tiktoken', pattern='gpt2')"
+
+
+def test_embeddings_in_folders_of_one_name_are_all_there(folder: Path, small: merganser.Tokenizer) -> None:
+    tokenizers = {"one": small, "two": small.truncated(300), "three": small}
+    for name, tokenizer in tokenizers.items():
+        drawn(tokenizer, 260).save(folder / name / "embeddings")
+    given = [part for name in tokenizers for part in ("--embeddings", f"{name}/embeddings")]
+    with running("--port", "0", *given) as (_, about):
+        maps = httpx.get(f"{about['address']}api/embeddings/about", trust_env=False).json()["maps"]
+        assert [known["name"] for known in maps] == ["embeddings", "embeddings'", "embeddings''"]
 
 
 def test_a_new_token_every_time() -> None:

@@ -96,6 +96,7 @@ def test_who_comes_late_hears_what_was_missed(client: TestClient) -> None:
     events = heard(client, job)
     assert heard(client, job) == events
     assert heard(client, job, after=1) == events[1:]
+    assert heard(client, job, after=10**4000) == events, "no number that was ever told"
 
 
 def test_a_warning_is_passed_on_and_a_failure_told(client: TestClient) -> None:
@@ -117,6 +118,10 @@ def test_a_warning_is_passed_on_and_a_failure_told(client: TestClient) -> None:
         ({"path": "../secret.txt"}, 403),
         ({"path": "https://example.org/text.txt"}, 403),
         ({"path": "nothing.txt"}, 404),
+        ({"path": "a" * 300}, 404),
+        ({"path": "\ud800"}, 400),
+        ({"name": "\ud800"}, 400),
+        ({"pattern": "\ud800"}, 400),
     ],
 )
 def test_refused(client: TestClient, asked: dict[str, Any], status: int) -> None:
@@ -127,6 +132,15 @@ def test_refused(client: TestClient, asked: dict[str, Any], status: int) -> None
     )
     assert answer.status_code == status, answer.text
     assert answer.json()["error"]
+
+
+def test_files_are_offered_but_nothing_is_said_of_others(client: TestClient, folder: Path) -> None:
+    (folder / "link.txt").symlink_to(folder.parent / "secret.txt")
+    offered = client.get("/token/api/train/about").json()["files"]
+    assert sorted((file["path"], file["bytes"]) for file in offered) == [
+        (str(folder / "deep" / "two.txt"), len(TEXT)),
+        (str(folder / "one.txt"), len(TEXT)),
+    ]
 
 
 def test_a_folder_is_read_whole_but_no_link_leads_out(client: TestClient, folder: Path) -> None:

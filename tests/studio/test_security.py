@@ -19,6 +19,17 @@ from starlette.testclient import TestClient
 JSON = {"Content-Type": "application/json"}
 
 
+@pytest.fixture(scope="module")
+def folder_of_studio(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "inside").mkdir()
+    (folder / "inside" / "text.txt").write_text("words")
+    (folder / "secret.txt").write_text("not to be read")
+    (folder / "inside" / "link").symlink_to(folder / "secret.txt")
+    (folder / "inside" / "circle").symlink_to("circle")
+    return folder
+
+
 def raw(address: str, request: str) -> tuple[int, bytes]:
     """Sends these bytes, whatever a library would make of them."""
     parts = urlsplit(address)
@@ -123,6 +134,8 @@ def test_no_file_beside_the_page_is_served(address: str, path: str) -> None:
         "file:///etc/passwd",
         "a\0b",
         "~/.ssh",
+        "a" * 300,
+        "circle",
     ],
 )
 def test_no_path_outside_the_folders_is_found(folder_of_studio: Path, name: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import merganser
 import numpy as np
 import pytest
+from generated import drawn
 from hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from merganser.studio import create
 from merganser.studio.desk import Known
 from merganser.studio.playground import WITHIN, changes, edited, encoded, located
 from merganser.studio.story import nodes_of, told_of
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 TEXTS = [*HOSTILE, *examples.HARD.values(), "", "\n\n a", "<|bos|>hi<|user_start|>", "é" * 50]
@@ -28,7 +30,10 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def ask(small: merganser.Tokenizer) -> Ask:
-    app = create({"small": small, "tiny": small.truncated(300)}, [], "token")
+    return asking(create({"small": small, "tiny": small.truncated(300)}, [], "token"))
+
+
+def asking(app: Starlette) -> Ask:
     client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
 
     def asked(path: str, status: int = 200, **body: Any) -> Any:
@@ -36,6 +41,8 @@ def ask(small: merganser.Tokenizer) -> Ask:
         assert answer.status_code == status, answer.text
         if answer.headers["content-type"].startswith("application/json"):
             return answer.json()
+        if answer.headers["content-type"].startswith("text/"):
+            return answer.text
         (size,) = struct.unpack_from("<I", answer.content)
         header = json.loads(answer.content[4 : 4 + size])
         numbers = np.frombuffer(answer.content, "<u4", offset=4 + size)
@@ -223,11 +230,37 @@ def test_what_cannot_be_searched_for_is_said(ask: Ask) -> None:
 
 def test_neighbours_are_those_of_whoever_has_embeddings(ask: Ask, small: merganser.Tokenizer) -> None:
     assert ask("vocabulary/neighbours?tokenizer=small&id=300") == {"neighbours": None}
-    app = create({"small": small}, [], "token")
-    app.state.desk.neighbours = lambda name, id: [(id + 1, 0.5)]
-    client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
-    (near,) = client.get("vocabulary/neighbours?tokenizer=small&id=300").json()["neighbours"]
-    assert (near["id"], near["similarity"]) == (301, 0.5)
+    vectors = drawn(small, 360)
+    ask = asking(create({"small": small}, [], "token", embeddings={"clouds": vectors}))
+    near = ask("vocabulary/neighbours?tokenizer=small&id=300")["neighbours"]
+    found = vectors.most_similar(vectors.vectors[300], 13, only_words=False)
+    assert [(token["id"], token["similarity"]) for token in near] == [
+        (token.id, token.similarity) for token in found if token.id != 300
+    ]
+    on_the_map = ask("embeddings/neighbours?tokenizer=small&id=300")["neighbours"]
+    assert [token["id"] for token in on_the_map][:12] == [token["id"] for token in near]
+    for none in ("", "x", "360", "9" * 5000):
+        assert "has no vector" in ask(f"embeddings/neighbours?tokenizer=small&id={none}", 404)["error"]
+
+
+def test_a_map_by_tsne_keeps_clouds_together(small: merganser.Tokenizer) -> None:
+    pytest.importorskip("sklearn", reason="pip install merganser[plot]")
+    app = create({"small": small}, [], "token", embeddings={"clouds": drawn(small, 360)})
+    ask = asking(app)
+    assert ask("embeddings/about")["tsne"] and ask("embeddings/about")["maps"][0]["made"] == ["pca"]
+    assert "no map by tsne yet" in ask("embeddings/points?tokenizer=small&method=tsne", 404)["error"]
+    job = ask("embeddings/tsne", 202, tokenizer="small")["job"]
+    assert 'data: {"method": "tsne"}' in ask(f"embeddings/events?job={job}")
+    app.state.desk.jobs.close()
+    assert ask("embeddings/about")["maps"][0]["made"] == ["pca", "tsne"]
+    answer = ask("embeddings/points?tokenizer=small&method=tsne")
+    ids, _, x, y = answer["arrays"]
+    assert ids.tolist() == list(range(360)) and len(answer["labels"]) == 360
+    places = np.column_stack([x, y]).astype(float)
+    assert places.min() == 0 and places.max() == 2**32 - 1
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    assert np.mean(apart.argmin(axis=1) % 12 == ids % 12) > 0.9, "drawn around the same centre"
 
 
 def test_chat_is_rendered_as_by_chat(ask: Ask, small: merganser.Tokenizer) -> None:

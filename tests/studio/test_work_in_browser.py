@@ -101,14 +101,12 @@ class TestTrain:
             page.locator(".state", has_text="is ready: 270 tokens").wait_for()
 
     def test_refusal_is_shown(self, browser: Any, plain: str) -> None:
-        page = browser.new_page()
-        page.goto(f"{plain}#/train")
-        page.get_by_text("Files", exact=True).click()
-        assert page.get_by_text("No folder was named").is_visible()
-        page.get_by_label("File or folder").fill("/etc/passwd")
-        page.get_by_role("button", name="Train", exact=True).click()
-        page.locator("[role=alert]", has_text="/etc/passwd is not in a folder").wait_for()
-        page.close()
+        with opened(browser, plain, "train", expected="status of 403") as page:
+            page.get_by_text("Files", exact=True).click()
+            assert page.get_by_text("No folder was named").is_visible()
+            page.get_by_label("File or folder").fill("/etc/passwd")
+            page.get_by_role("button", name="Train", exact=True).click()
+            page.locator("[role=alert]", has_text="/etc/passwd is not in a folder").wait_for()
 
     def test_waits_its_turn_and_is_cancelled_after_coming_back(self, browser: Any, studio: Studio) -> None:
         done = threading.Event()

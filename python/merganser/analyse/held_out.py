@@ -67,8 +67,8 @@ def parted_documents(documents: Sequence[bytes]) -> Parts:
     if len(documents) < _STRIDE:
         return Parts(documents[:-1], documents[-1:], f"the last of {len(documents)} documents")
     size = sum(map(len, documents))
-    stride = max(_STRIDE, -(-size // ENOUGH_BYTES))
-    held = documents[stride - 1 :: stride] or documents[-1:]
+    stride = min(max(_STRIDE, -(-size // ENOUGH_BYTES)), len(documents))
+    held = documents[stride - 1 :: stride]
     kept = [document for nth, document in enumerate(documents, 1) if nth % stride]
     return Parts(kept, held, f"every {stride}th of {len(documents):,} documents")
 
@@ -111,7 +111,7 @@ def _documents(corpus: Corpus) -> list[bytes]:
 
 def _is_plain(file: Path) -> bool:
     """Whether a file is text, as far as its name and its first bytes say."""
-    if _NOT_PLAIN & set(file.suffixes):
+    if _NOT_PLAIN & {suffix.lower() for suffix in file.suffixes}:
         return False
     return not _read(file, 6).startswith(_PACKED)
 

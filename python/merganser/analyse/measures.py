@@ -103,7 +103,9 @@ def renyi_efficiency(frequencies: ArrayLike, alpha: float = ALPHA) -> float:
     if alpha == 1:  # the limit is Shannon's entropy
         entropy = -float(np.sum(shares * np.log(shares)))
     else:
-        entropy = math.log(float(np.sum(shares**alpha))) / (1 - alpha)
+        # Against the largest share, or all of them would vanish where alpha is large.
+        most = float(shares.max())
+        entropy = (alpha * math.log(most) + math.log(float(np.sum((shares / most) ** alpha)))) / (1 - alpha)
     return entropy / math.log(len(seen))
 
 

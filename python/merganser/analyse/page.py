@@ -14,8 +14,7 @@ from merganser.analyse.pictures import WIDTH, Spec, sized
 from merganser.analyse.section import Cuts, Section
 from merganser.charts.drawing import POLICY, compiled, literal, vega
 from merganser.charts.look import schemes
-from merganser.errors import WriteError
-from merganser.files import written_whole
+from merganser.files import make_folder, written_whole
 from merganser.glyphs import inert
 
 PAGE = "index.html"
@@ -37,12 +36,7 @@ def write(folder: Path, title: str, about: Sequence[str], sections: Sequence[Sec
             made[base.with_suffix(".png")] = charts.png(spec)
     made[folder / PAGE] = page(title, about, sections).encode()
     for path, data in made.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(
-                f"cannot make the folder {path.parent}: {error.strerror}; choose another place"
-            ) from error
+        make_folder(path.parent, "choose another place")
         with written_whole(path) as file:
             file.write(data)
     return folder / PAGE

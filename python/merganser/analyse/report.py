@@ -19,6 +19,7 @@ from merganser.corpus import Source
 from merganser.counts import count
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import MerganserWarning, SettingsError
+from merganser.extras import imported
 from merganser.tokenizer import Tokenizer
 from merganser.training import train
 
@@ -59,6 +60,9 @@ def report(
     known = dict(tokenizers or {})
     if corpus is None and not known:
         raise SettingsError("name a corpus to train on, or tokenizers to look at")
+    if empty := next((language for language, texts in parallel.items() if not any(texts)), None):
+        raise SettingsError(f"the sentences in {empty} are empty; write the same ones in every language")
+    imported("vl_convert", "plot", "drawing charts")  # what is missing is told before the training
     about: list[str] = []
     if corpus is not None:
         training = corpus

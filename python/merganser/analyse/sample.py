@@ -5,6 +5,7 @@ mixed text take about 2 s each on two. It then stays in memory as its different 
 is little, except where nearly every piece is different.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -105,7 +106,9 @@ class Sample:
 
         Special tokens in it are ordinary text, and separators of documents are no part of it.
         """
-        if isinstance(source, Iterator) or str(source) == STDIN:
+        if isinstance(source, Iterator) or (
+            isinstance(source, str | os.PathLike) and os.fspath(source) == STDIN
+        ):
             raise SettingsError(
                 f"{name} can be read only once, and a sample is read for its words and for each pattern; "
                 "pass a file, or a list of documents"

@@ -26,8 +26,10 @@ class Table:
     def json(self) -> str:
         columns: list[str] = []
         for column in self.columns:
-            # A tokenizer may be called as a column is.
-            columns.append(f"{column} ({columns.count(column) + 1})" if column in columns else column)
+            name, nth = column, 2
+            while name in columns:  # a tokenizer may be called as a column is
+                name, nth = f"{column} ({nth})", nth + 1
+            columns.append(name)
         rows = [dict(zip(columns, row, strict=True)) for row in self.rows]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         # What could act in an editor is escaped: of all that json leaves alone, what cannot be printed.

@@ -67,9 +67,8 @@ def html(spec: Specification) -> str:
 
     Written here and not by the converter, because its page ends wherever the data say `</script>`.
     """
-    _drawn("vega", spec)  # finds out whether it can be drawn
-    options = {"config": CONFIG, "actions": False, "renderer": "svg"}
-    return _PAGE.format(policy=POLICY, vega=vega(), spec=literal(spec), options=literal(options))
+    options = {"mode": "vega", "actions": False, "renderer": "svg"}
+    return _PAGE.format(policy=POLICY, vega=vega(), spec=literal(compiled(spec)), options=literal(options))
 
 
 def save(spec: Specification, *paths: str | os.PathLike[str], scale: float = SCALE) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, overload
 
 from merganser.chat.render import Chat, Conversation
 from merganser.chat.template import SPECIAL_TOKENS
-from merganser.errors import ChatError, EncodeError, WriteError
+from merganser.errors import ChatError, EncodeError
+from merganser.files import make_folder
 from merganser.formats.native import FILE_NAME
 from merganser.formats.token_lengths import lengths
 from merganser.loading import load
@@ -60,12 +61,7 @@ class RustBPETokenizer:
     def save(self, tokenizer_dir: str | os.PathLike[str] = FOLDER) -> None:
         """Writes the tokenizer to a folder, which is made if need be."""
         folder = Path(tokenizer_dir)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(
-                f"cannot make the folder {folder}: {error.strerror}; choose another place"
-            ) from error
+        make_folder(folder, "choose another place")
         self.tokenizer.save(folder / FILE_NAME)
 
     @overload

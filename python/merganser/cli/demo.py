@@ -35,6 +35,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     from rich.console import Console
 
     from merganser import Local, count, train
+    from merganser.files import make_folder
     from merganser.formats.native import FILE_NAME
     from merganser.named import python_stdlib
 
@@ -47,7 +48,7 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
         counted = time.perf_counter()
         tokenizer = train(counts, vocab_size, engine=engine, progress=draw)
         merged = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, "choose another --out")
     path = out / FILE_NAME
     tokenizer.save(path)
 

@@ -1,8 +1,6 @@
 """merganser embed"""
 
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
 
 _SHOWN = 5
-#: What is taken where nothing is named, and in its place where there is no network.
-DEFAULT, OFFLINE = "frankenstein", "python-stdlib"
 
 
 @click.command()
@@ -165,7 +161,9 @@ def command(
 
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
+    from merganser import memory
     from merganser.cli import Terminated
+    from merganser.corpus import default
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
     from merganser.embed.training import Work, train_on
@@ -177,7 +175,7 @@ def command(
             given[name] = value
     settings = Settings(**given, threads=threads)
     start = time.perf_counter()
-    name = _had(corpus or dataset)
+    name = corpus or dataset or default()
     told: list[Interval] = []
     with progress.drawn() as draw:
         known = options.load_tokenizer(tokenizer) if tokenizer else None
@@ -225,7 +223,7 @@ def command(
             "train": made.training["seconds"],
             "epoch": made.training["seconds"] / settings.epochs,
         },
-        "peak_memory_mb": _peak_memory() / 1e6,
+        "peak_memory_mb": memory.peak() / 1e6,
         "evaluation": {path: _as_facts(result) for path, result in measured.items()},
         "files": list(map(str, files)),
     }
@@ -237,37 +235,6 @@ def command(
 
 #: The names of exported files.
 _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "vectors.parquet"}
-
-
-def _had(name: str | None) -> str:
-    """The corpus that was named; else the default one, or the one that every machine has."""
-    import warnings
-
-    from merganser.corpus import resolve
-    from merganser.errors import CorpusError, MerganserWarning
-
-    if name is not None:
-        return name
-    try:
-        resolve(DEFAULT, 1)
-    except CorpusError as error:
-        message = f"{DEFAULT} cannot be had, so {OFFLINE} is taken in its place: {error}"
-        warnings.warn(message, MerganserWarning, stacklevel=2)
-        return OFFLINE
-    return DEFAULT
-
-
-def _peak_memory() -> int:
-    """The most memory that this process ever had, in bytes."""
-    with suppress(OSError):
-        # On Linux, what `getrusage` says begins with the memory of the process that started this one.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource  # which Windows has not
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _tell_epoch(told: "list[Interval]", epochs: int, left: float) -> None:

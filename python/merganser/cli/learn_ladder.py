@@ -114,10 +114,10 @@ def _rows() -> "Callable[[Run], None]":
 
 
 def _write(result: dict[str, Any], out: Path) -> list[Path]:
-    from merganser.files import written_whole
+    from merganser.files import make_folder, written_whole
     from merganser.learn.ladder import pictures
 
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, "choose another --out")
     path = out / "ladder.json"
     with written_whole(path) as file:
         file.write(json.dumps(result, indent=1).encode())

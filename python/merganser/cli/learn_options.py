@@ -26,9 +26,11 @@ out = click.option(
 
 def read(name: str | None, size: float) -> tuple[str, str]:
     """The name of a corpus and its text."""
+    from merganser.corpus import default
     from merganser.learn import text
 
-    return text.default(size) if name is None else (name, text.read(name, size))
+    name = default() if name is None else name
+    return name, text.read(name, size)
 
 
 def shown(name: str) -> str:
@@ -39,15 +41,10 @@ def shown(name: str) -> str:
 def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[str, Any]]) -> list[str]:
     """Writes the figures as JSON, and the charts if they can be drawn; gives the paths."""
     from merganser import charts
-    from merganser.errors import MerganserWarning, WriteError
-    from merganser.files import written_whole
+    from merganser.errors import MerganserWarning
+    from merganser.files import make_folder, written_whole
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another --out"
-        ) from error
+    make_folder(folder, "choose another --out")
     path = folder / f"{name}.json"
     with written_whole(path) as file:
         file.write(json.dumps(result, ensure_ascii=False, indent=1).encode() + b"\n")

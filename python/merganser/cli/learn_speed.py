@@ -92,16 +92,15 @@ def _sizes(given: str) -> tuple[int, ...]:
 
 def _book(corpus: str | None) -> tuple[str, str]:
     """The text to measure on: where there is no novel to be had, the manual that comes with Python."""
+    from merganser.corpus import OFFLINE, default
     from merganser.learn import text
 
-    if corpus is not None:
-        return corpus, text.read(corpus, 100)
-    name, read = text.default()
-    if name == text.DEFAULT:
-        return name, read
-    from pydoc_data.topics import topics  # type: ignore[import-not-found, unused-ignore]
+    name = default() if corpus is None else corpus
+    if corpus is None and name == OFFLINE:
+        from pydoc_data.topics import topics  # type: ignore[import-not-found, unused-ignore]
 
-    return "the Python reference", "\n".join(topics.values())
+        return "the Python reference", "\n".join(topics.values())
+    return name, text.read(name, 100)
 
 
 def _tell(result: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def _tokenizer(name: str) -> "Tokenizer | None":
 
 def _shortened(tokenizers: "dict[str, Tokenizer]") -> "dict[str, Tokenizer]":
     """Under the names of the files alone, where that is enough to tell them apart."""
-    short = {Path(name).name: tokenizer for name, tokenizer in tokenizers.items()}
+    short = {Path(name).name or name: tokenizer for name, tokenizer in tokenizers.items()}
     return short if len(short) == len(tokenizers) else tokenizers
 
 

@@ -108,7 +108,13 @@ def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
         return {}
     from merganser.embed import load
 
-    return {folder.resolve().name: load(folder) for folder in folders}
+    found: dict[str, Any] = {}
+    for folder in folders:
+        name = folder.resolve().name
+        while name in found:  # `merganser embed` calls all of them the same
+            name += "'"
+        found[name] = load(folder)
+    return found
 
 
 def sample() -> "Tokenizer":

@@ -75,6 +75,7 @@ def command(
     """
     from merganser import Local, load, train
     from merganser.cli import Terminated
+    from merganser.files import make_folder
     from merganser.formats.native import FILE_NAME
 
     stages: dict[str, float] = {}
@@ -106,7 +107,7 @@ def command(
                 click.echo(f"what was done is in {work_dir}; the same command again goes on there", err=True)
             raise
     merged = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out, "choose another --out")
     path = out / FILE_NAME
     tokenizer.save(path)
     engine.clean()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.embed import safetensors
-from merganser.errors import CheckpointError, EmbeddingsError, WriteError
+from merganser.errors import CheckpointError, EmbeddingsError
+from merganser.files import make_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +31,7 @@ class Checkpoint:
 
 
 def write(folder: Path, identity: dict[str, Any], state: Checkpoint) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_folder(folder)
     facts = {"identity": identity, "batches_done": state.batches_done, "history": state.history}
     safetensors.write(
         folder / FILE_NAME,

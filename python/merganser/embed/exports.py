@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from merganser.errors import SettingsError, WriteError
+from merganser.errors import SettingsError
 from merganser.extras import imported
-from merganser.files import written_whole
+from merganser.files import make_folder, written_whole
 
 if TYPE_CHECKING:
     from merganser.embed.embeddings import Embeddings
@@ -33,10 +33,7 @@ def export(embeddings: "Embeddings", path: str | os.PathLike[str], format: Expor
     if format not in FORMATS:
         raise SettingsError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
     folder = path if format == "tsv" else path.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
+    make_folder(folder)
     if format == "tsv":
         return _tsv(embeddings, path)
     if format == "parquet":

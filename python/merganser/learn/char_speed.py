@@ -220,7 +220,7 @@ def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
 
     source = random.Random(84)
     letters = "abcdefghijklmnopqrstuvwxyz"
-    code = char_bpe.split(text.read(text.OFFLINE, max_mb=1))
+    code = char_bpe.split(text.read("python-stdlib", max_mb=1))
     return {
         name: words,
         "code": code[:USUAL],

@@ -5,17 +5,11 @@ become U+FFFD, so that the core and the programs here read the same.
 """
 
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 from merganser.corpus import resolve
-from merganser.errors import CorpusError, MerganserWarning
-
-#: What is taken where nothing is named; it comes over the network once.
-DEFAULT = "frankenstein"
-#: What is taken in its place where there is no network: every machine has it.
-OFFLINE = "python-stdlib"
+from merganser.errors import CorpusError
 
 _PACKED = {".gz", ".zst", ".xz", ".bz2", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".counts"}
 
@@ -47,16 +41,6 @@ def read(corpus: str, max_mb: float = 2.0) -> str:
     if not text.strip():
         raise CorpusError(f"{corpus} holds no text")
     return text
-
-
-def default(max_mb: float = 2.0) -> tuple[str, str]:
-    """The name and the text of `frankenstein`; without a network, of Python's own library, with a warning."""
-    try:
-        return DEFAULT, read(DEFAULT, max_mb)
-    except CorpusError as error:
-        message = f"{DEFAULT} cannot be had, so {OFFLINE} is taken in its place: {error}"
-        warnings.warn(message, MerganserWarning, stacklevel=2)
-        return OFFLINE, read(OFFLINE, max_mb)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -2,12 +2,12 @@
 
 | file | what it is |
 |---|---|
-| `app.py` | the application: finds the views, mounts their routes |
+| `app.py` | the application: mounts the routes of the views |
 | `security.py` | who may ask, what may be sent, which files may be read |
 | `desk.py` | what the views share: the tokenizers, the folders, and the limits of work under way |
 | `messages.py` | JSON in, JSON or packed numbers out |
 | `jobs.py` | work that takes long: a queue, progress as server-sent events, cancelling |
-| `NAME.py`, `static/views/NAME.js` | a view; it is there if both files are |
+| `NAME.py`, `static/views/NAME.js` | a view |
 | `static/` | hand-written ES modules, no build step |
 """
 

@@ -1,4 +1,4 @@
-"""App: the studio as a Starlette application. Views are found by their files, and know nothing of each other.
+"""App: the studio as a Starlette application. Views know nothing of each other.
 
 A view NAME is `merganser/studio/NAME.py` with `routes`, mounted at `api/NAME/`, and `static/views/NAME.js`.
 If the module has `attach(desk)`, it is called once at the start.
@@ -6,7 +6,6 @@ If the module has `attach(desk)`, it is called once at the start.
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from merganser.embed import Embeddings
 from merganser.errors import MerganserError
 from merganser.studio.desk import Desk, desk
 from merganser.studio.security import LARGEST_BODY, Folders, Guard
@@ -36,7 +36,7 @@ def create(
     folders: Iterable[Path],
     token: str,
     *,
-    embeddings: Mapping[str, Any] | None = None,
+    embeddings: Mapping[str, Embeddings] | None = None,
     sources: Mapping[str, str] | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Starlette:
@@ -47,11 +47,10 @@ def create(
     token: a secret of some length; see `secrets.token_urlsafe`.
     sources: the Python that loads a tokenizer, by its name, for programs to copy.
     """
-    views = [name for name in VIEWS if _has(name) and (STATIC / "views" / f"{name}.js").exists()]
     shared = Desk(tokenizers, Folders(folders))
     shared.embeddings = embeddings or {}
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/about", _about)]
-    for name in (*views, *filter(_has, PARTS)):
+    for name in (*VIEWS, *PARTS):
         module = import_module(f"merganser.studio.{name}")
         routes.append(Mount(f"/api/{name}", routes=module.routes))
         if hasattr(module, "attach"):
@@ -64,13 +63,8 @@ def create(
     )
     app.router.redirect_slashes = False
     app.state.desk = shared
-    app.state.views = views
     app.state.sources = dict(sources or {})
     return app
-
-
-def _has(name: str) -> bool:
-    return find_spec(f"merganser.studio.{name}") is not None
 
 
 async def _page(request: Request) -> Response:
@@ -81,7 +75,7 @@ async def _about(request: Request) -> Response:
     """The views and the tokenizers; asked for again when a training has added one."""
     return JSONResponse(
         {
-            "views": request.app.state.views,
+            "views": VIEWS,
             "tokenizers": [
                 _described(name, known.tokenizer) | {"source": request.app.state.sources.get(name)}
                 for name, known in desk(request).known.items()

@@ -92,7 +92,7 @@ async def report(request: Request) -> Response:
     if not 1 <= len(names) <= MOST or not all(isinstance(name, str) for name in names):
         raise SettingsError(f"choose one to {MOST} tokenizers")
     tokenizers = tuple((name, shared.find(name).tokenizer) for name in dict.fromkeys(names))
-    files = await shared.work.run(stamped, shared.folders, body.get("path", str, ""))
+    files = await shared.work.run(stamped, shared.folders, body.text("path", ""))
     return Response(await shared.work.run(drawn, tokenizers, files), media_type="application/json")
 
 

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from merganser.embed import Embeddings
 from merganser.studio.jobs import Jobs
 from merganser.studio.security import Folders
 from merganser.tokenizer import Tokenizer
@@ -106,7 +107,7 @@ class Desk:
         #: Set by whoever loads embeddings: the name of a tokenizer and an id, to (id, similarity) pairs.
         self.neighbours: Callable[[str, int], list[tuple[int, float]]] | None = None
         #: Embeddings by name, and what the view of that name makes of them, by the names of their tokenizers.
-        self.embeddings: Mapping[str, Any] = {}
+        self.embeddings: Mapping[str, Embeddings] = {}
         self.maps: dict[str, Any] = {}
         for name, tokenizer in tokenizers.items():
             self.add(name, tokenizer)

@@ -5,10 +5,9 @@ The map is the plane of the two directions in which the vectors differ most (PCA
 somebody asks for it, where scikit-learn is installed.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from merganser.embed import Embeddings
+from merganser.embed.projection import project
 from merganser.glyphs import visible
 from merganser.studio.desk import Desk, desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body, packed
 from merganser.studio.train import cancel, events
-from merganser.tokenizer import Tokenizer
 
 #: How many of the most frequent tokens t-SNE is asked to place.
 MOST_FOR_TSNE = 5000
@@ -30,35 +30,10 @@ MOST_FOR_TSNE = 5000
 Plane = NDArray[np.float64]
 
 
-class Near(Protocol):
-    """A token that is near another."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def similarity(self) -> float: ...
-
-
-class Vectors(Protocol):
-    """What is needed of `merganser.embed.Embeddings`: the most frequent token first."""
-
-    @property
-    def vectors(self) -> NDArray[np.float32]: ...
-    @property
-    def ids(self) -> NDArray[np.uint32]: ...
-    @property
-    def counts(self) -> NDArray[np.uint64]: ...
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-    def most_similar(
-        self, query: NDArray[np.float32], n: int = ..., *, only_words: bool = ...
-    ) -> Sequence[Near]: ...
-
-
 class Map:
     """Embeddings of one tokenizer, laid out."""
 
-    def __init__(self, name: str, vectors: Vectors) -> None:
+    def __init__(self, name: str, vectors: Embeddings) -> None:
         self.name = name
         self.vectors = vectors
         self.rows = {id: row for row, id in enumerate(vectors.ids.tolist())}
@@ -116,9 +91,14 @@ def attach(shared: Desk) -> None:
     """Makes the neighbours known to the other views, and the tokenizers of the embeddings as well."""
     maps: dict[str, Map] = {}
     for name, vectors in shared.embeddings.items():
-        same = [known for known, held in shared.known.items() if held.tokenizer == vectors.tokenizer]
-        tokenizer = same[0] if same else shared.add(name, vectors.tokenizer)
-        maps.setdefault(tokenizer, Map(name, vectors))
+        # A tokenizer whose map is taken already is added once more, under the name of the embeddings.
+        free = [
+            known
+            for known, held in shared.known.items()
+            if known not in maps and held.tokenizer == vectors.tokenizer
+        ]
+        tokenizer = free[0] if free else shared.add(name, vectors.tokenizer)
+        maps[tokenizer] = Map(name, vectors)
     shared.maps = maps
     if maps:
         shared.neighbours = lambda name, id: maps[name].near(id, 12) if name in maps else []
@@ -145,7 +125,7 @@ async def about(request: Request) -> Response:
                 }
                 for name, known in maps.items()
             ],
-            "tsne": find_spec("sklearn") is not None and find_spec("merganser.embed") is not None,
+            "tsne": find_spec("sklearn") is not None,
             "most_for_tsne": MOST_FOR_TSNE,
         }
     )
@@ -171,9 +151,10 @@ async def points(request: Request) -> Response:
 async def neighbours(request: Request) -> Response:
     known = _map(request, request.query_params.get("tokenizer", ""))
     asked = request.query_params.get("id", "")
-    if not asked.isdecimal() or int(asked) not in known.rows:
+    id = int(asked) if asked.isdecimal() and len(asked) < 10 else -1
+    if id not in known.rows:
         raise HTTPException(404, f"token {asked!r} has no vector")
-    found = await desk(request).work.run(known.near, int(asked), 16)
+    found = await desk(request).work.run(known.near, id, 16)
     shown = [(id, known.labels[known.rows[id]], round(similarity, 4)) for id, similarity in found]
     return JSONResponse(
         {"neighbours": [{"id": id, "label": text, "similarity": near} for id, text, near in shown]}
@@ -186,9 +167,6 @@ async def tsne(request: Request) -> Response:
     known = _map(request, body.get("tokenizer", str))
 
     def work(job: Job) -> dict[str, Any]:
-        from importlib import import_module
-
-        project = import_module("merganser.embed.projection").project
         known.planes["tsne"] = project(known.vectors.vectors[:MOST_FOR_TSNE])
         return {"method": "tsne"}
 

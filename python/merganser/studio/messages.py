@@ -38,9 +38,9 @@ class Body:
             raise HTTPException(400, f"{name!r} must be of type {kind.__name__}")
         return value
 
-    def text(self, name: str = "text") -> str:
-        """A text that can be encoded: half a character is an error here, not in the core."""
-        text = self.get(name, str)
+    def text(self, name: str = "text", default: str | None = None) -> str:
+        """A text that can be encoded: half a character is an error here, not in the core or in an answer."""
+        text = self.get(name, str, default)
         try:
             text.encode()
         except UnicodeEncodeError as error:

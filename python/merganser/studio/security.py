@@ -146,13 +146,17 @@ start; add --folder
         refused = HTTPException(403, f"{name} is not in a folder that was named at the start; add --folder")
         if "\0" in name or "://" in name:
             raise refused
+        may_be = False
         for root in self.roots:
             try:
                 path = (root / name).resolve()
-            except (OSError, RuntimeError):  # links in a circle
+                if not path.is_relative_to(root):
+                    continue
+                may_be = True
+                if path.exists():
+                    return path
+            except (OSError, RuntimeError):  # a name that is too long, or links in a circle
                 continue
-            if path.is_relative_to(root) and path.exists():
-                return path
-        if any((root / name).resolve().is_relative_to(root) for root in self.roots):
+        if may_be:
             raise HTTPException(404, f"there is no {name} in the folders that were named at the start")
         raise refused

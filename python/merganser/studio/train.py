@@ -9,10 +9,12 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterable
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -148,13 +150,13 @@ async def start(request: Request) -> Response:
         raise SettingsError("special tokens are texts")
     asked = {
         "vocab_size": vocab_size,
-        "pattern": body.get("pattern", str, "gpt4"),
+        "pattern": body.text("pattern", "gpt4"),
         "special_tokens": specials,
-        "name": body.get("name", str, "").strip()[:60] or "trained here",
+        "name": body.text("name", "").strip()[:60] or "trained here",
     }
     source: Source
     if body.fields.get("path"):
-        source = await shared.work.run(inside, shared.folders, body.get("path", str))
+        source = await shared.work.run(inside, shared.folders, body.text("path"))
     else:
         text = body.text()
         if not text:
@@ -166,8 +168,9 @@ async def start(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     jobs = desk(request).jobs
-    heard = request.headers.get("last-event-id", "0")
-    return jobs.listen(jobs.find(request.query_params.get("job", "")), int(heard) if heard.isdecimal() else 0)
+    heard = request.headers.get("last-event-id", "")
+    number = int(heard) if heard.isdecimal() and len(heard) < 10 else 0
+    return jobs.listen(jobs.find(request.query_params.get("job", "")), number)
 
 
 async def cancel(request: Request) -> Response:
@@ -194,8 +197,13 @@ async def file(request: Request) -> Response:
 
 def offered(folders: Folders) -> list[dict[str, Any]]:
     """Files to choose from: path, and size in bytes."""
-    files = (file for root in folders.roots for file in files_below(root))
-    return [{"path": str(file), "bytes": file.stat().st_size} for file in islice(files, OFFERED)]
+    found: list[dict[str, Any]] = []
+    for file in chain.from_iterable(map(files_below, folders.roots)):
+        with suppress(HTTPException, OSError):  # a link that leads out, or a file that is gone by now
+            found.append({"path": str(file), "bytes": folders.find(str(file)).stat().st_size})
+        if len(found) == OFFERED:
+            break
+    return found
 
 
 async def about(request: Request) -> Response:

@@ -7,12 +7,12 @@ and all.
 """
 
 import json
-import resource
 import sys
 import time
 import warnings
 from pathlib import Path
 
+from merganser import memory
 from merganser.learn.ladder import approximate, load_step
 from merganser.learn.ladder.settings import Merges, Settings
 from merganser.learn.ladder.words import PATTERN, TIE_BREAK
@@ -43,17 +43,6 @@ def train_with_core(path: Path, settings: Settings) -> Merges:
     return tokenizer.merges
 
 
-def peak_bytes() -> int:
-    """Of this program; `ru_maxrss` may include what the parent had before it was replaced."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 def main(arguments: list[str]) -> None:
     step, path, vocab_size, *debug = arguments
     settings = Settings(int(vocab_size), debug_logging=bool(debug))
@@ -67,7 +56,7 @@ def main(arguments: list[str]) -> None:
     result = {
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": memory.peak(),
         "merges": [[left.hex(), right.hex()] for left, right in merges],
     }
     print(json.dumps(result))

@@ -47,7 +47,7 @@ class Studio(NamedTuple):
 
 @contextmanager
 def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
-    with socket.socket() as listening:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # else answers wait, see cli/studio.py
         listening.bind(("127.0.0.1", 0))
         app = create(tokenizers, folders, TOKEN, **how)
         config = uvicorn.Config(
@@ -110,6 +110,21 @@ def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
     with watched(browser, f"{address}#/{view}", **how) as page:
         page.wait_for_selector("html[data-ready]")
         yield page
+
+
+def pasted(page: Any, text: str) -> None:
+    """Pastes in the place of all that the field has, as a browser reports it."""
+    page.focus("textarea")
+    page.keyboard.press("Control+a")
+    page.evaluate(
+        """(text) => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          const how = { clipboardData, bubbles: true, cancelable: true };
+          document.querySelector("textarea").dispatchEvent(new ClipboardEvent("paste", how));
+        }""",
+        text,
+    )
 
 
 def problems(page: Any) -> list[str]:

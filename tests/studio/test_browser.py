@@ -14,7 +14,7 @@ import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
 from merganser.display import Shown
-from opened import problems
+from opened import pasted, problems
 
 VIEWS = ("playground", "compare", "vocabulary", "chat")
 TEXT = "the cat sat,\n naïve 👍🏽 <|bos|>"
@@ -47,6 +47,8 @@ def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: s
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
         assert page.locator("nav a[aria-current=page]").count() == 1
+        place = page.locator("nav a[aria-current=page]").bounding_box()
+        assert place["x"] >= 0 and place["x"] + place["width"] <= width, "the menu shows where one is"
 
 
 def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tokenizer) -> None:
@@ -213,19 +215,8 @@ def test_edits_of_a_long_text_come_to_the_same_tokens(studio: Opening) -> None:
 MEGABYTE = "".join(f"{n}: the cat sat on the mat with tokens, naïve 👍\n" for n in range(25_000))[:1_000_000]
 
 
-def pasted(page: Any, text: str) -> None:
-    """Pastes as the browser reports it, in the place of all, and waits until the tokens are there."""
-    page.focus("textarea")
-    page.keyboard.press("Control+a")
-    page.evaluate(
-        """(text) => {
-          const clipboardData = new DataTransfer();
-          clipboardData.setData("text/plain", text);
-          const how = { clipboardData, bubbles: true, cancelable: true };
-          document.querySelector("textarea").dispatchEvent(new ClipboardEvent("paste", how));
-        }""",
-        text,
-    )
+def pasted_and_shown(page: Any, text: str) -> None:
+    pasted(page, text)
     page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
 
 
@@ -236,7 +227,7 @@ def clipboard(page: Any) -> str:
 
 def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio("playground") as page:
-        pasted(page, MEGABYTE)
+        pasted_and_shown(page, MEGABYTE)
         part = page.input_value("textarea")
         assert len(part) < 50_000 and MEGABYTE.endswith(part), "the caret is behind what was pasted"
         assert page.get_by_text("to 100.0 %").count() == 1
@@ -266,7 +257,7 @@ def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.T
 
 def test_the_caret_leaves_the_part_that_the_field_has(studio: Opening) -> None:
     with studio("playground") as page:
-        pasted(page, MEGABYTE)
+        pasted_and_shown(page, MEGABYTE)
         page.keyboard.press("Control+Home")
         first = page.input_value("textarea")
         assert MEGABYTE.startswith(first)
@@ -292,7 +283,7 @@ def test_the_caret_leaves_the_part_that_the_field_has(studio: Opening) -> None:
 def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: merganser.Tokenizer) -> None:
     text = MEGABYTE.replace("👍", "")[:900_000]
     with studio("playground") as page:
-        pasted(page, text)
+        pasted_and_shown(page, text)
         assert page.locator(".cell").count() < 6000
         page.keyboard.press("z")
         page.wait_for_selector("textarea[data-shown='900001']")

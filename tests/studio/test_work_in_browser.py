@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from generated import drawn, large_tokenizer
 from merganser import train
-from opened import Studio, opened, problems, served
+from opened import Studio, opened, pasted, problems, served
 
 HOSTILE = "<img src=x onerror=alert(1)> </script><b>owned</b> &lt; \u202e\x1b[31m 中文 👩‍👩‍👧 " * 8
 TEXTS = ["the cat sat on the mat and the rat sat on the cat " * 30, HOSTILE, "naïve café 1234 5678 " * 9]
@@ -61,6 +61,8 @@ def test_every_view_is_accessible_light_and_dark_wide_and_narrow(
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
         assert page.locator("b").count() == 0, "nothing that is shown became markup"
+        place = page.locator("nav a[aria-current=page]").bounding_box()
+        assert place["x"] >= 0 and place["x"] + place["width"] <= width, "the menu shows where one is"
 
 
 class TestTrain:
@@ -91,6 +93,14 @@ class TestTrain:
             assert page.locator("select:visible").first.input_value() == "by keys <i>"
             page.goto(f"{address}#/charts")
             page.get_by_label("by keys <i>").wait_for()
+
+    def test_a_megabyte_that_is_pasted(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "train") as page:
+            pasted(page, "the cat sat\n" * 80_000)
+            page.get_by_label("Vocabulary").fill("260")
+            page.get_by_role("button", name="Train", exact=True).click()
+            page.locator(".state", has_text="is ready: 260 tokens").wait_for()
+            assert "80,000" in page.locator(".merges").inner_text(), "all of it, not the part in the field"
 
     def test_file_and_what_may_not_be_read(self, browser: Any, address: str) -> None:
         with opened(browser, address, "train") as page:

@@ -57,8 +57,10 @@ async function show() {
   shown = location.hash;
   document.title = `${view.title} · merganser studio`;
   for (const link of menu.querySelectorAll("a")) {
-    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.view === name) {
+      link.setAttribute("aria-current", "page");
+      menu.scrollLeft = link.offsetLeft - menu.offsetLeft - (menu.clientWidth - link.clientWidth) / 2; // on a phone not all have room
+    } else link.removeAttribute("aria-current");
   }
   const element = make("div", { class: `view view-${name}` });
   fill(place, make("h1", { class: "unseen" }, view.title), element);

@@ -1,5 +1,6 @@
 // Train: a text or files become a tokenizer, and the merges appear as they are learned.
 import { button, choice, fill, fresh, labelled, make, number, say } from "../dom.js";
+import { Editor } from "../editor.js";
 import { fromHex, shownBytes } from "../glyphs.js";
 import { curve } from "../plot.js";
 import { sheet } from "../sheet.js";
@@ -93,8 +94,8 @@ export async function mount(element, state, api) {
 
 /** The form: what to train on, and how. */
 function asked(state, known) {
-  const text = make("textarea", { rows: "9", spellcheck: "false", id: fresh("text"), placeholder: "Paste a text to learn from" });
-  text.value = SAMPLE;
+  const editor = new Editor({ rows: "9", id: fresh("text"), placeholder: "Paste a text to learn from" }, () => {});
+  editor.set(SAMPLE);
   const list = make("datalist", { id: fresh("files") },
     ...known.files.map((file) => make("option", { value: file.path }, `${number(file.bytes)} bytes`)));
   const path = make("input", { type: "text", id: fresh("path"), list: list.id, placeholder: "A file or a folder", spellcheck: "false", autocomplete: "off" });
@@ -103,7 +104,7 @@ function asked(state, known) {
   const specials = make("input", { type: "text", placeholder: "<|endoftext|>", spellcheck: "false" });
   const name = make("input", { type: "text", maxlength: "60", value: "trained here" });
   const folders = state.about.folders;
-  const fromText = make("div", { class: "source" }, make("label", { for: text.id, class: "unseen" }, "Text to learn from"), text);
+  const fromText = make("div", { class: "source" }, make("label", { for: editor.field.id, class: "unseen" }, "Text to learn from"), editor.element);
   const fromPath = make("div", { class: "source" }, make("label", { for: path.id }, "File or folder"), path, list,
     make("p", { class: "quiet" }, folders.length
       ? `Inside of ${folders.join(", ")}.`
@@ -130,7 +131,7 @@ function asked(state, known) {
     element,
     merges: () => Math.max(1, Number(size.value) - 256),
     values: () => ({
-      ...(kind === "text" ? { text: text.value } : { path: path.value || folders[0] || "." }),
+      ...(kind === "text" ? { text: editor.text } : { path: path.value || folders[0] || "." }),
       vocab_size: Math.round(Number(size.value)),
       pattern: pattern.value,
       special_tokens: specials.value.split(/[\s,]+/).filter(Boolean),

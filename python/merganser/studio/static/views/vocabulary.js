@@ -64,7 +64,7 @@ export async function mount(element, state, api) {
     const name = button(shownBytes(bytes), () => choose(facts.id), { class: "token" });
     const line = make("tr", { data: { id: String(facts.id) } },
       make("td", { class: "number" }, number(facts.id)), make("td", {}, make("bdi", {}, name)),
-      make("td", {}, make("code", { class: "quiet" }, hex(bytes.subarray(0, 16)) + (bytes.length > 16 ? " …" : ""))),
+      make("td", {}, make("code", { class: "quiet" }, hex(bytes.subarray(0, 8)) + (bytes.length > 8 ? " …" : ""))),
       make("td", { class: "number" }, number(bytes.length)), make("td", { class: "number" }, facts.rank === null ? facts.kind : number(facts.rank)),
       make("td", { class: "number" }, number(facts.count)));
     line.classList.toggle("chosen", String(facts.id) === chosen);
@@ -85,7 +85,7 @@ export async function mount(element, state, api) {
       fill(detail, make("section", { class: "card stack" }, make("h2", {}, "How this token was made"),
         make("div", { class: "token-name" }, make("bdi", {}, shownBytes(fromHex(top.bytes)))), factList(top), tree(nodes),
         make("div", { class: "buttons" }, button("Open in the playground", () => state.go("playground", { tokenizer: asked.tokenizer, text, at: "0" })))),
-      neighbours && make("section", { class: "card stack" }, make("h2", {}, "Nearest by embedding"),
+      neighbours?.length > 0 && make("section", { class: "card stack" }, make("h2", {}, "Nearest by embedding"),
         make("ol", { class: "near" }, ...neighbours.map((near) => make("li", {},
           button(shownBytes(fromHex(near.bytes)), () => choose(near.id), { class: "token" }), " ", make("span", { class: "quiet" }, number(near.similarity, 3)))))));
     } catch (error) {

@@ -18,6 +18,8 @@ pub struct Lane(pub [f32; LANE]);
 pub struct Weights {
     lanes: Vec<Lane>,
     dimension: usize,
+    /// Lanes in a row.
+    width: usize,
 }
 
 /// Where the rows lie while threads work on them.
@@ -45,7 +47,8 @@ impl Rows {
 
 impl Weights {
     pub fn zeros(rows: usize, dimension: usize) -> Weights {
-        Weights { lanes: vec![Lane::zeroed(); rows * dimension.div_ceil(LANE)], dimension }
+        let width = dimension.div_ceil(LANE);
+        Weights { lanes: vec![Lane::zeroed(); rows * width], dimension, width }
     }
 
     /// Small numbers around zero. Larger than word2vec's, which are up to 1/2d: a short text learns faster so,
@@ -60,17 +63,16 @@ impl Weights {
     }
 
     pub fn row(&self, row: usize) -> &[f32] {
-        let width = self.dimension.div_ceil(LANE);
-        &bytemuck::cast_slice(&self.lanes[row * width..][..width])[..self.dimension]
+        &bytemuck::cast_slice(&self.lanes[row * self.width..][..self.width])[..self.dimension]
     }
 
     fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        let width = self.dimension.div_ceil(LANE);
-        &mut bytemuck::cast_slice_mut(&mut self.lanes[row * width..][..width])[..self.dimension]
+        let lanes = &mut self.lanes[row * self.width..][..self.width];
+        &mut bytemuck::cast_slice_mut(lanes)[..self.dimension]
     }
 
     pub fn rows(&mut self) -> Rows {
-        Rows { first: self.lanes.as_mut_ptr(), width: self.dimension.div_ceil(LANE) }
+        Rows { first: self.lanes.as_mut_ptr(), width: self.width }
     }
 
     pub fn are_finite(&self) -> bool {
@@ -79,7 +81,7 @@ impl Weights {
 
     /// All rows, without the padding.
     pub fn to_vec(&self) -> Vec<f32> {
-        let rows = self.lanes.len() / self.dimension.div_ceil(LANE);
+        let rows = self.lanes.len() / self.width;
         (0..rows).flat_map(|row| self.row(row)).copied().collect()
     }
 

@@ -12,6 +12,7 @@ __all__ = [
     "Counter",
     "Counts",
     "CountsReader",
+    "Embedder",
     "Model",
     "Reading",
     "StreamDecoder",

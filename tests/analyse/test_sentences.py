@@ -36,8 +36,8 @@ def test_ten_in_each_language() -> None:
 
 def test_lines(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
-    file.write_text("One.\n\n  Two  \n", "utf-8")
-    assert read(file) == {"sentences": ("One.", "  Two  ")}
+    file.write_text("One.\n\n  Two  \n\u2028\x85Three\r\n", "utf-8", newline="")
+    assert read(file) == {"sentences": ("One.", "  Two  ", "\u2028\x85Three")}
     file.write_text("English\tYes\nGerman\tJa\nEnglish\tNo\nGerman\tNein\n", "utf-8")
     assert read(file) == {
         "sentences": ("Yes", "Ja"),

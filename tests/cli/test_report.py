@@ -57,6 +57,7 @@ def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
         (["nowhere.txt"], 1, "no file or folder nowhere.txt"),
         (["t.merganser", "--vocab-size", "300"], 2, "--vocab-size goes with a corpus"),
         (["a.txt", "--domain", "b.txt"], 2, "--domain is NAME=FILE"),
+        (["a.txt", "--domain", "b=b.txt", "--domain", "b=a.txt"], 2, "--domain b is given twice"),
         (["a.txt", "--sentences", "nowhere"], 1, "cannot read nowhere"),
         (["b.counts"], 1, "b.counts holds counts"),
     ],

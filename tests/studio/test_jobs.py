@@ -13,6 +13,8 @@ import merganser
 import pytest
 from merganser.studio import create
 from merganser.studio.jobs import REMEMBERED, WAITING, Job, Jobs
+from merganser.studio.security import Folders
+from merganser.studio.train import offered
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
@@ -136,11 +138,19 @@ def test_refused(client: TestClient, asked: dict[str, Any], status: int) -> None
 
 def test_files_are_offered_but_nothing_is_said_of_others(client: TestClient, folder: Path) -> None:
     (folder / "link.txt").symlink_to(folder.parent / "secret.txt")
-    offered = client.get("/token/api/train/about").json()["files"]
-    assert sorted((file["path"], file["bytes"]) for file in offered) == [
+    files = client.get("/token/api/train/about").json()["files"]
+    assert sorted((file["path"], file["bytes"]) for file in files) == [
         (str(folder / "deep" / "two.txt"), len(TEXT)),
         (str(folder / "one.txt"), len(TEXT)),
     ]
+
+
+def test_a_folder_that_is_gone_is_no_reason_to_offer_nothing(folder: Path) -> None:
+    gone = folder.parent / "gone"
+    gone.mkdir()
+    folders = Folders([gone, folder])
+    gone.rmdir()
+    assert len(offered(folders)) == 2
 
 
 def test_a_folder_is_read_whole_but_no_link_leads_out(client: TestClient, folder: Path) -> None:

@@ -19,7 +19,7 @@ def read(path: Path) -> Texts:
     The sentences of a language stand in the same order as those of every other. Empty lines are skipped.
     """
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")
     except OSError as error:
         raise CorpusError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

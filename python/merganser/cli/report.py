@@ -91,7 +91,7 @@ def command(
             held_out=held_out or None,
             vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
             pattern=pattern,
-            domains=dict(map(_domain, domains)),
+            domains=_domains(domains),
             token=token,
             engine=Local(threads=threads),
             progress=draw,
@@ -132,8 +132,13 @@ def _shortened(tokenizers: "dict[str, Tokenizer]") -> "dict[str, Tokenizer]":
     return short if len(short) == len(tokenizers) else tokenizers
 
 
-def _domain(given: str) -> tuple[str, Address]:
-    name, equals, path = given.partition("=")
-    if not (name and equals and path):
-        raise click.UsageError(f"--domain is NAME=FILE, such as news=news.txt, not {given}")
-    return name, Address(path)
+def _domains(given: tuple[str, ...]) -> dict[str, Address]:
+    domains: dict[str, Address] = {}
+    for domain in given:
+        name, equals, path = domain.partition("=")
+        if not (name and equals and path):
+            raise click.UsageError(f"--domain is NAME=FILE, such as news=news.txt, not {domain}")
+        if name in domains:
+            raise click.UsageError(f"--domain {name} is given twice; name each kind of text differently")
+        domains[name] = Address(path)
+    return domains

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from merganser import _core, work
 from merganser.corpus import Source
 from merganser.counts import count
 from merganser.engines.local import Local
-from merganser.errors import SettingsError
+from merganser.errors import CorpusError, SettingsError
 from merganser.files import files_below
 from merganser.formats import native
 from merganser.studio.desk import Desk, desk
@@ -198,11 +198,13 @@ async def file(request: Request) -> Response:
 def offered(folders: Folders) -> list[dict[str, Any]]:
     """Files to choose from: path, and size in bytes."""
     found: list[dict[str, Any]] = []
-    for file in chain.from_iterable(map(files_below, folders.roots)):
-        with suppress(HTTPException, OSError):  # a link that leads out, or a file that is gone by now
-            found.append({"path": str(file), "bytes": folders.find(str(file)).stat().st_size})
-        if len(found) == OFFERED:
-            break
+    for root in folders.roots:
+        with suppress(CorpusError):  # a folder that cannot be read ends the list, not the view
+            for file in files_below(root):
+                with suppress(HTTPException, OSError):  # a link that leads out, or a file that is gone by now
+                    found.append({"path": str(file), "bytes": folders.find(str(file)).stat().st_size})
+                if len(found) == OFFERED:
+                    return found
     return found
 
 

@@ -16,12 +16,14 @@
 //! | `chance.rs` | random numbers, and the noise from which negatives are drawn |
 //! | `weights.rs` | the two matrices, which all threads share without locks |
 //! | `kernel.rs` | dot products, gradients and updates, for three kinds of processor |
+//! | `pace.rs` | how many threads are the quickest |
 //! | `trainer.rs` | which pairs there are, and who works on them when |
 //!
 //! Loses where the vocabulary is so large that its rows lie in main memory: each negative then is a cache miss.
 
 mod chance;
 mod kernel;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -7,9 +7,11 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use super::chance::{Noise, Random, at};
 use super::kernel::{self, Scratch, TOGETHER};
+use super::pace::Pace;
 use super::text::Text;
 use super::weights::{Lane, Rows, Weights};
 use super::{Objective, Settings};
@@ -25,6 +27,7 @@ pub struct Trainer {
     /// Batches of all epochs that are behind us.
     done: u64,
     team: Team,
+    pace: Pace,
 }
 
 /// What a stretch of training did.
@@ -36,6 +39,15 @@ pub struct Interval {
     pub pairs: u64,
     /// The losses of all pairs, each before its own step.
     pub loss: f64,
+}
+
+impl Interval {
+    fn add(&mut self, other: Interval) {
+        self.batches += other.batches;
+        self.tokens += other.tokens;
+        self.pairs += other.pairs;
+        self.loss += other.loss;
+    }
 }
 
 impl Trainer {
@@ -51,7 +63,8 @@ impl Trainer {
         let input = Weights::random(text.ids.len(), settings.dimension, settings.seed);
         let output = Weights::zeros(text.ids.len(), settings.dimension);
         let team = Team::new(thread_count(settings.threads));
-        Ok(Trainer { settings, text, noise, input, output, done: 0, team })
+        let pace = Pace::new(team.size());
+        Ok(Trainer { settings, text, noise, input, output, done: 0, team, pace })
     }
 
     /// The tokens that have vectors, the frequent ones first.
@@ -109,14 +122,36 @@ impl Trainer {
 
     /// Trains on the next `batches`. Asked to stop, it ends between two batches: what it did is done.
     pub fn advance(&mut self, batches: u64, progress: &Progress) -> Result<Interval> {
-        let start = self.done;
-        let end = start.saturating_add(batches).min(self.batches());
-        progress.begin(Stage::Embed, end - start);
+        let end = self.done.saturating_add(batches).min(self.batches());
+        progress.begin(Stage::Embed, end - self.done);
+        let mut did = Interval::default();
+        while self.done < end && !progress.is_cancelled() {
+            let (threads, tokens) = self.pace.next();
+            let size = (tokens / self.settings.batch as u64).max(threads as u64);
+            let start = Instant::now();
+            let stretch = self.stretch(end.min(self.done.saturating_add(size)), threads, progress);
+            self.pace.saw(stretch.tokens, start.elapsed());
+            self.done += stretch.batches;
+            did.add(stretch);
+        }
+        if !did.loss.is_finite() || !self.input.are_finite() || !self.output.are_finite() {
+            return Err(Error::BadSetting {
+                reason: "the vectors grew beyond all numbers; use a smaller learning_rate".into(),
+            });
+        }
+        Ok(did)
+    }
+
+    /// The batches up to `end`, by so many threads.
+    fn stretch(&mut self, end: u64, threads: usize, progress: &Progress) -> Interval {
         let (input, output) = (self.input.rows(), self.output.rows());
-        let next = AtomicU64::new(start);
+        let next = AtomicU64::new(self.done);
         let all = Mutex::new(Interval::default());
         let this = &*self;
-        this.team.run(&|_| {
+        this.team.run(&|member| {
+            if member >= threads {
+                return;
+            }
             let mut worker = Worker::new(this, input, output);
             while !progress.is_cancelled() {
                 let batch = next.fetch_add(1, Relaxed);
@@ -126,20 +161,9 @@ impl Trainer {
                 worker.batch(batch);
                 progress.advance(1);
             }
-            let (all, own) = (&mut *all.lock().unwrap(), worker.did);
-            all.batches += own.batches;
-            all.tokens += own.tokens;
-            all.pairs += own.pairs;
-            all.loss += own.loss;
+            all.lock().unwrap().add(worker.did);
         });
-        let did = all.into_inner().unwrap();
-        self.done += did.batches;
-        if !did.loss.is_finite() || !self.input.are_finite() || !self.output.are_finite() {
-            return Err(Error::BadSetting {
-                reason: "the vectors grew beyond all numbers; use a smaller learning_rate".into(),
-            });
-        }
-        Ok(did)
+        all.into_inner().unwrap()
     }
 
     fn rate(&self, batch: u64) -> f32 {

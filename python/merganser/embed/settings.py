@@ -26,7 +26,7 @@ class Settings:
     noise_power: negatives are drawn by count to this power.
     min_count: tokens seen less often get no vector, and are left out of the text.
     seed: one thread with one seed gives the same numbers every time on the same machine.
-    threads: all cores if not given.
+    threads: at most so many, all cores if not given; fewer are used where that is faster.
 
     >>> Settings(window_size=3).window_size
     3

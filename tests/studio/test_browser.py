@@ -238,7 +238,14 @@ def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.T
         page.get_by_role("button", name="Earlier").click()
         earlier = page.input_value("textarea")
         assert earlier != part and earlier in MEGABYTE and "\ufffd" not in earlier
-        page.get_by_role("slider", name="Place in the text").fill("500000")
+        slider = page.get_by_role("slider", name="Place in the text")
+        slider.fill("500000")
+        middle = page.input_value("textarea")
+        slider.press("ArrowRight")
+        slider.press("ArrowRight")
+        assert page.input_value("textarea")[:100] not in middle, "a few keys lead to another part"
+        slider.fill("500000")
+        assert page.input_value("textarea") == middle
         page.focus("textarea")
         page.keyboard.type("Q")
         page.wait_for_selector(f"textarea[data-shown='{len(MEGABYTE.encode('utf-16-le')) // 2 + 1}']")

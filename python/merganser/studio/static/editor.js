@@ -20,7 +20,7 @@ export class Editor {
     this.field.addEventListener("beforeinput", () => { if (this.hasAll) this.widen(); });
     this.earlier = button("‹ Earlier", () => this.show(this.before.length - PART / 2));
     this.later = button("Later ›", () => this.show(this.before.length + this.field.value.length + PART / 2));
-    this.place = make("input", { type: "range", min: "0", "aria-label": "Place in the text", oninput: () => this.show(Number(this.place.value)) });
+    this.place = make("input", { type: "range", min: "0", step: String(PART / 2), "aria-label": "Place in the text", oninput: () => this.show(Number(this.place.value)) });
     this.says = make("span", { class: "quiet" });
     this.set("");
   }

@@ -1,12 +1,14 @@
 """Long work in the studio: how much at once, how it is watched, cancelled and fails, and what it may read."""
 
 import json
+import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import merganser
@@ -58,6 +60,12 @@ def trained(client: TestClient, **asked: Any) -> list[tuple[str, Any]]:
     answer = start(client, **asked)
     assert answer.status_code == 202, answer.text
     return heard(client, answer.json()["job"])
+
+
+def random_words(count: int) -> str:
+    """Nearly all of them different, so that there is much to merge: 300,000 take about a second."""
+    generator = random.Random(1)
+    return " ".join("".join(generator.choices(ascii_lowercase, k=9)) for _ in range(count))
 
 
 def test_merges_are_those_of_train_and_the_result_is_known_to_all(client: TestClient) -> None:
@@ -162,7 +170,7 @@ def test_a_folder_is_read_whole_but_no_link_leads_out(client: TestClient, folder
 
 
 def test_fifty_trainings_at_once_are_run_one_by_one_queued_or_refused(client: TestClient) -> None:
-    words = "".join(f" {n * 7919 % 1_000_003:x}" for n in range(60_000))
+    words = random_words(60_000)
     with ThreadPoolExecutor(50) as pool:
         answers = list(
             pool.map(lambda nth: start(client, text=words, vocab_size=9000, name=str(nth)), range(50))
@@ -178,8 +186,7 @@ def test_fifty_trainings_at_once_are_run_one_by_one_queued_or_refused(client: Te
 
 
 def test_cancelled_while_it_waits_and_while_it_runs(client: TestClient) -> None:
-    words = "".join(f" {n * 7919 % 1_000_003:x}{n * 104_729 % 999_983:x}" for n in range(200_000))
-    first = start(client, text=words, vocab_size=100_000).json()["job"]
+    first = start(client, text=random_words(300_000), vocab_size=100_000).json()["job"]
     second = start(client).json()["job"]
     for job in (second, first):
         assert client.post("/token/api/train/cancel", json={"job": job}).status_code == 200

@@ -13,7 +13,7 @@ from merganser import charts
 from merganser.analyse.pictures import WIDTH, Spec, sized
 from merganser.analyse.section import Cuts, Section
 from merganser.charts.drawing import POLICY, compiled, literal, vega
-from merganser.charts.look import schemes
+from merganser.charts.look import lit, schemes
 from merganser.files import make_folder, written_whole
 from merganser.glyphs import inert
 
@@ -90,7 +90,8 @@ def section_data(section: Section) -> dict[str, Any]:
 def _chart(spec: Spec) -> dict[str, Any]:
     """The chart for light and for dark pages, as wide as there is room."""
     wide = sized(spec, "container")
-    return {scheme: compiled(wide, config) for scheme, config in schemes().items()}
+    light, dark = schemes().values()
+    return {"light": compiled(wide, light), "dark": compiled(lit(wide), dark)}
 
 
 def _cuts(cuts: Cuts) -> list[dict[str, Any]]:

@@ -14,6 +14,8 @@ _INK = "#202124"
 _LIT = ("#56b4e9", "#f0a04b", "#3ccf9f", "#f28cab", "#a8adb4")
 _LIT_INK = "#e8eaed"
 
+_TO_LIT = dict(zip((BLUE, ORANGE, GREEN, RED, GREY), _LIT, strict=True))
+
 #: The lowest layer of the configuration; what a specification says itself goes before it.
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -71,3 +73,16 @@ def schemes() -> dict[str, dict[str, Any]]:
         for name, value in CONFIG.items()
     }
     return {"light": light, "dark": dark}
+
+
+def lit(part: Any) -> Any:
+    """A specification, or a part of one, in colours that are light enough for a dark page; data stay.
+
+    >>> lit({"mark": {"type": "line", "color": BLUE}, "data": {"values": [{"text": BLUE}]}})
+    {'mark': {'type': 'line', 'color': '#56b4e9'}, 'data': {'values': [{'text': '#0072b2'}]}}
+    """
+    if isinstance(part, dict):
+        return {key: value if key in ("data", "datasets") else lit(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [lit(value) for value in part]
+    return _TO_LIT.get(part, part) if isinstance(part, str) else part

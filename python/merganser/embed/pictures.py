@@ -283,7 +283,7 @@ def objectives(rows: Sequence[Row]) -> Spec:
     values = [
         {
             **row,
-            "label": f"place {row['rank']:.1%}, {row['operations_per_batch'] / 1e6:,.1f} M multiplications",
+            "label": f"{row['rank']:.1%}, {row['operations_per_batch'] / 1e6:,.1f} M",
             "left": row["seconds_per_epoch"] > longest / 4,  # to the side where there is room
         }
         for row in rows

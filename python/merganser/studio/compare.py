@@ -22,8 +22,9 @@ MOST = 4
 
 def compared(several: list[Known], text: str, specials: bool) -> tuple[list[dict[str, Any]], list[Numbers]]:
     """The figures of each; and of each four arrays: those of `located`, and 1 where a token differs."""
-    made = [encoded(known, text, specials) for known in several]
-    places = [located(known, text, ids, 0, 0) for known, (_, ids) in zip(several, made, strict=True)]
+    data = text.encode()
+    made = [encoded(known, text, data, specials) for known in several]
+    places = [located(known, data, ids, 0, 0) for known, (_, ids) in zip(several, made, strict=True)]
     spans = []
     for _, ends, _ in places:
         starts = np.concatenate([np.zeros(1, np.uint32), ends[:-1]]) if len(ends) else ends

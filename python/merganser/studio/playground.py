@@ -26,39 +26,39 @@ WITHIN = 1 << 31
 Numbers = NDArray[np.uint32]
 
 
-def encoded(known: Known, text: str, specials: bool) -> tuple[dict[str, Any], Numbers]:
-    """The ids of a text, and figures about them."""
+def encoded(known: Known, text: str, data: bytes, specials: bool) -> tuple[dict[str, Any], Numbers]:
+    """The ids of a text, which in UTF-8 is `data`, and figures about them."""
     ids, _ = known.tokenizer.encode_flat(
         [text], allowed_special="all" if specials else (), disallowed_special=()
     )
     figures = {
         "tokens": len(ids),
         "characters": len(text),
-        "bytes": len(text.encode()),
+        "bytes": len(data),
         "id_bytes": 2 if known.tokenizer.next_id <= 1 << 16 else 4,
         "different": int(np.count_nonzero(np.bincount(ids))) if len(ids) else 0,
     }
     return figures, ids
 
 
-def located(known: Known, text: str, ids: Numbers, front: int, back: int) -> list[Numbers]:
+def located(known: Known, data: bytes, ids: Numbers, front: int, back: int) -> list[Numbers]:
     """Of every token but so many at the front and back: its id, its end in bytes, and in UTF-16.
 
     The end in UTF-16, as browsers count, is behind all characters that have begun; `WITHIN` is added where
     the last goes on.
     """
-    data = np.frombuffer(text.encode(), np.uint8)
     begin = int(known.lengths[ids[:front]].sum())
     ids = ids[front : len(ids) - back]
     ends = np.cumsum(known.lengths[ids], dtype=np.uint32) + np.uint32(begin)
-    if len(data) == len(text) or not len(ids):  # all is ASCII
+    if data.isascii() or not len(ids):
         return [ids, ends, ends]
+    text = np.frombuffer(data, np.uint8)
     last = int(ends[-1])
-    units = np.cumsum(_starts(data[begin:last]), dtype=np.uint32)
-    units += np.cumsum(_pairs(data[begin:last]), dtype=np.uint32)
-    before = np.count_nonzero(_starts(data[:begin])) + np.count_nonzero(_pairs(data[:begin]))
+    units = np.cumsum(_starts(text[begin:last]), dtype=np.uint32)
+    units += np.cumsum(_pairs(text[begin:last]), dtype=np.uint32)
+    before = np.count_nonzero(_starts(text[:begin])) + np.count_nonzero(_pairs(text[:begin]))
     cuts = units[ends - begin - 1] + np.uint32(before)
-    following = np.append(_starts(data[begin : last + 1]), last == len(data))[ends - begin]
+    following = np.append(_starts(text[begin : last + 1]), last == len(text))[ends - begin]
     cuts[~following] |= WITHIN
     return [ids, ends, cuts]
 
@@ -126,14 +126,15 @@ def answered(shelf: Shelf, known: Known, body: Body) -> Response:
     else:
         text = body.text()
         units = text.encode("utf-16-le")
-    figures, ids = encoded(known, text, body.get("specials", bool, False))
+    data = text.encode()
+    figures, ids = encoded(known, text, data, body.get("specials", bool, False))
     front, back = changes(kept.ids, ids) if kept is not None else (0, 0)
     if page and len(text) >= LONG:
         shelf[page] = Kept(body.get("version", int), units, ids)
         shelf.move_to_end(page)
         while len(shelf) > SHELF:
             shelf.popitem(last=False)
-    return packed(figures | {"front": front, "back": back}, located(known, text, ids, front, back))
+    return packed(figures | {"front": front, "back": back}, located(known, data, ids, front, back))
 
 
 async def encode(request: Request) -> Response:

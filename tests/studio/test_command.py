@@ -126,6 +126,12 @@ def test_the_demo_says_how_to_open_it(capsys: pytest.CaptureFixture[str], folder
     assert f"merganser studio {folder / 'out'}" in capsys.readouterr().out
 
 
+def test_a_connection_is_accepted_as_soon_as_the_address_is_known() -> None:
+    """The kernel queues it, also while the server is still being set up."""
+    with _listening(0) as listening, socket.create_connection(listening.getsockname(), timeout=10):
+        pass
+
+
 def test_answers_are_sent_at_once() -> None:
     """Else the body of an answer waits for the acknowledgement of its head: up to 40 ms for a key."""
 

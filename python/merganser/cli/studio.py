@@ -24,6 +24,9 @@ _QUIETLY: dict[str, Any] = {
     "timeout_graceful_shutdown": 1,
 }
 
+#: How many connections may wait until the server accepts them, as in uvicorn.
+_BACKLOG = 2048
+
 
 @click.command()
 @click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
@@ -140,6 +143,8 @@ def _listening(port: int | None) -> "socket.socket":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", wanted))
+            # Before the address is printed: whoever connects early waits for the server to be up.
+            listening.listen(_BACKLOG)
         except OSError as error:
             listening.close()
             if port is not None:

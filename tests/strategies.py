@@ -45,3 +45,17 @@ texts = sharp_text | white_space | any_text
 #: Few letters, so that pairs repeat and counts tie.
 tight_text = st.text(st.sampled_from("aab c\n1é"), max_size=30)
 documents = st.lists(tight_text, min_size=1, max_size=6)
+
+#: What names something where a path is expected: standard input, data sets, addresses, folders and globs.
+SPECIAL_NAMES = (
+    "-",
+    "frankenstein",
+    "python-stdlib",
+    "frankenstein=pg84.txt",
+    "mine=-",
+    "s3://bucket/a.txt",
+    "file:///etc/hostname",
+    "*",
+    ".",
+    "all.counts",
+)

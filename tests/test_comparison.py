@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from merganser import comparison
 from merganser.comparison import compare
-from strategies import texts
+from strategies import SPECIAL_NAMES, texts
 
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
 TOKENIZERS = {
@@ -49,6 +49,17 @@ def test_what_is_read_once_serves_one_pattern() -> None:
     for source in (iter([TEXT]), "-", Path("-"), [Path("a"), Path("-")]):
         with pytest.raises(merganser.SettingsError, match="texts can be read only once"):
             compare(TOKENIZERS, {"texts": source})
+
+
+@pytest.mark.parametrize("document", SPECIAL_NAMES)
+def test_a_document_is_never_a_name(document: str, recwarn: pytest.WarningsRecorder) -> None:
+    rows = compare(TOKENIZERS, {"one": [document], "two": (document, TEXT), "three": {document: 1}})
+    assert [row.bytes for row in rows[:: len(TOKENIZERS)]] == [
+        size := len(document.encode()),
+        size + len(TEXT.encode()),
+        size,
+        3 * size + len(TEXT.encode()),
+    ]
 
 
 def test_nothing_to_compare_is_an_error() -> None:

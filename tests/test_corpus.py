@@ -8,9 +8,10 @@ from pathlib import Path
 import merganser
 import pytest
 from merganser import CorpusError, Counts, SettingsError
-from merganser.corpus import Corpus, resolve
+from merganser.corpus import Corpus, Source, is_read_once, resolve
 from merganser.named import python_stdlib
 from merganser.remote import RemoteFile
+from strategies import SPECIAL_NAMES
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}
 
@@ -138,6 +139,25 @@ def test_a_text_in_place_of_a_path_is_explained() -> None:
         merganser.count("a rather long text " * 1000)
     with pytest.raises(CorpusError, match="check the path"):
         merganser.count("a short text\0")
+
+
+@pytest.mark.parametrize("document", SPECIAL_NAMES)
+def test_a_string_in_an_iterable_is_a_document_whatever_it_says(
+    document: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Some of them are warned about, none is opened."""
+    for documents in ([document], (document,), {document: 1}, {document}):
+        found = resolve(documents, 10)
+        assert list(found.documents or ()) == [[document]]
+        assert not (found.files or found.counts or found.streams or found.stdin)
+        assert not is_read_once(documents)
+    assert is_read_once(iter([document]))
+
+
+@pytest.mark.parametrize("once", ["-", Path("-"), [Path("-")], (Path("a"), Path("-")), {Path("-")}])
+def test_standard_input_is_read_once(once: Source) -> None:
+    assert is_read_once(once)
+    assert resolve(Path("-"), 1).stdin
 
 
 def test_a_path_in_place_of_a_text_is_mentioned(folder: Path) -> None:

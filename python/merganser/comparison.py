@@ -10,12 +10,11 @@ Special tokens in the text are ordinary text here, and separators of documents a
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from merganser.corpus import STDIN, Source
+from merganser.corpus import Source, is_read_once
 from merganser.counts import Counts, counted
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
@@ -142,10 +141,7 @@ def _batches(counts: Counts | CountsFile) -> Iterator[list[tuple[bytes, int]]]:
 
 
 def _refuse_what_is_read_once(name: str, source: Source) -> None:
-    parts = source if isinstance(source, list | tuple) else [source]
-    if isinstance(source, Iterator) or any(
-        isinstance(part, str | PathLike) and fspath(part) == STDIN for part in parts
-    ):
+    if is_read_once(source):
         raise SettingsError(
             f"{name} can be read only once, and these tokenizers split text in different ways; "
             "pass a file, or a list of documents"

@@ -23,7 +23,7 @@
 import glob
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -115,6 +115,21 @@ def resolve(source: Source, buffer_size: int, reading: Reading | None = None) ->
     """Finds the corpus; no text is read but the first item of an iterable, and what is fetched to be kept."""
     reading = reading or Reading()
     return replace(_resolve(source, buffer_size, reading), reading=reading)
+
+
+def is_read_once(source: Source) -> bool:
+    """Return whether a source is used up after one pass: an iterator, or standard input.
+
+    Strings in an iterable are documents, so only paths in it can name standard input.
+
+    >>> is_read_once("-"), is_read_once([Path("a.txt"), Path("-")]), is_read_once(["-", "a document"])
+    (True, True, False)
+    """
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source) == STDIN
+    if isinstance(source, Collection) and isinstance(next(iter(source), None), os.PathLike):
+        return any(isinstance(item, os.PathLike) and os.fspath(item) == STDIN for item in source)
+    return isinstance(source, Iterator)
 
 
 def default() -> str:

@@ -180,6 +180,7 @@ def test_all_measures_say_how_they_are_meant() -> None:
         (lambda: analyse.parity(BYTES, {"a": [""]}), "sentences in a are empty"),
         (lambda: analyse.Sample.of(iter(["a"])), "can be read only once"),
         (lambda: analyse.Sample.of("-"), "can be read only once"),
+        (lambda: analyse.Sample.of([Path("-")]), "can be read only once"),
     ],
 )
 def test_what_cannot_be_measured(wrong: object, message: str) -> None:

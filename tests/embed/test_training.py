@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from corpora import CORPORA, corpus_text
 from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsError, embed
+from merganser.corpus import Source
 from merganser.embed import checkpoint, evaluation, groups
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
 from merganser.embed.training import Interval, Work, train_on
@@ -248,6 +249,12 @@ def test_without_a_tokenizer_most_words_are_one_token() -> None:
         found = made.find(word)
         assert found is not None
         assert found.how == "token"
+
+
+@pytest.mark.parametrize("once", ["-", Path("-"), [Path("-")]])
+def test_standard_input_needs_a_tokenizer(once: Source) -> None:
+    with pytest.raises(CorpusError, match="standard input can be read only once"):
+        embed.train(once, settings=SMALL)
 
 
 NOVEL = f"frankenstein={CORPORA / 'frankenstein_raw.txt'}"

@@ -5,7 +5,6 @@ mixed text take about 2 s each on two. It then stays in memory as its different 
 is little, except where nearly every piece is different.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.corpus import STDIN, Source
+from merganser.corpus import Source, is_read_once
 from merganser.counts import Counts, count
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, CountsError, SettingsError
@@ -106,9 +105,7 @@ class Sample:
 
         Special tokens in it are ordinary text, and separators of documents are no part of it.
         """
-        if isinstance(source, Iterator) or (
-            isinstance(source, str | os.PathLike) and os.fspath(source) == STDIN
-        ):
+        if is_read_once(source):
             raise SettingsError(
                 f"{name} can be read only once, and a sample is read for its words and for each pattern; "
                 "pass a file, or a list of documents"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from merganser import _core
-from merganser.corpus import STDIN, Source
+from merganser.corpus import Source, is_read_once
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, EmbeddingsError, MerganserWarning
 from merganser.tokenizer import Tokenizer
@@ -66,7 +66,7 @@ def tokenizer_for(
     source: Source, vocab_size: int, threads: int | None, progress: ProgressCallback | None
 ) -> Tokenizer:
     """A tokenizer of the corpus itself."""
-    if source == STDIN:
+    if is_read_once(source):  # an iterator is in memory by now, see `train`
         raise CorpusError(
             "standard input can be read only once, and a tokenizer would have to be trained first: "
             "name a tokenizer, or write the text to a file"

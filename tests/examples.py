@@ -2,10 +2,10 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +43,5 @@ def run(folder: Path, language: str, code: str) -> None:
     quiet = "error" if "corpora/" not in code else "ignore"
     command = [sys.executable, "-W", quiet, "-c", code] if language == "python" else ["bash", "-euc", code]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
+    done = processes.run(command, cwd=folder, env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr

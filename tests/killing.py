@@ -2,11 +2,12 @@
 
 import random
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
 
+import processes
 from merganser import Counts
 
 #: What counts in little memory and writes down often what it has done.
@@ -31,9 +32,9 @@ def write_corpus(path: Path, words: int, seed: int = 1) -> None:
                 file.write("<|endoftext|>")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> processes.Done:
     command = [sys.executable, "-W", "error", "-m", "merganser", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return processes.run(command)
 
 
 def kill_and_resume(arguments: list[str], kills: int, output: Path) -> None:
@@ -47,7 +48,7 @@ def kill_and_resume(arguments: list[str], kills: int, output: Path) -> None:
     killed = 0
     while killed < kills:
         command = [sys.executable, "-W", "error", "-m", "merganser", *arguments]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with processes.started(command) as process:
             time.sleep(chance.uniform(0.1, longest))
             process.send_signal(signal.SIGKILL)
             _, stderr = process.communicate()
@@ -84,33 +85,27 @@ def check_killed_trainings_go_on(folder: Path, kills: int, seed: int) -> None:
     """
     write_counts(folder)
     start = time.perf_counter()
-    subprocess.run(training("whole"), cwd=folder, check=True, capture_output=True)
+    processes.run(training("whole"), cwd=folder, check=True)
     takes = time.perf_counter() - start
     expected = (folder / "whole" / "tokenizer.merganser").read_bytes()
     result = folder / "out" / "tokenizer.merganser"
     moments = random.Random(seed)
     hits = 0
     while hits < kills:
-        process = subprocess.Popen(
-            training("out", "--work-dir", "work", "--checkpoint-every", "0.001"),
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            process.wait(timeout=moments.uniform(0.05, 1.1) * takes)
-            assert process.returncode == 0
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            hits += 1
+        command = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")
+        with processes.started(command, cwd=folder, stdout=DEVNULL, stderr=DEVNULL) as process:
+            try:
+                process.wait(timeout=moments.uniform(0.05, 1.1) * takes)
+                assert process.returncode == 0
+            except TimeoutExpired:
+                process.kill()
+                process.wait()
+                hits += 1
         if result.exists():
             assert result.read_bytes() == expected
             # All merges are in the log by now: begin anew, so that kills hit the merging too.
             result.unlink()
             (folder / "work" / "merges.log").unlink(missing_ok=True)
-    last = subprocess.run(
-        training("out", "--work-dir", "work"), cwd=folder, check=False, capture_output=True, text=True
-    )
+    last = processes.run(training("out", "--work-dir", "work"), cwd=folder)
     assert last.returncode == 0, last.stderr
     assert result.read_bytes() == expected

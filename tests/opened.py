@@ -8,12 +8,12 @@ import os
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import processes
 import pytest
 import uvicorn
 from merganser import Tokenizer
@@ -56,15 +56,15 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
         try:
+            processes.wait_until(lambda: server.started or not thread.is_alive())
+            assert server.started
             address = f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
             yield Studio(address, app.state.desk.jobs)
         finally:
             app.state.desk.jobs.close()
             server.should_exit = True
-            thread.join()
+            processes.joined(thread)
 
 
 @contextmanager

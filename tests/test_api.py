@@ -2,11 +2,11 @@
 
 import inspect
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser import _core, errors
 
@@ -91,7 +91,7 @@ def test_the_core_never_imports_what_is_for_learners() -> None:
         "merganser.train(['low lower lowest'], 258).encode('low')\n"
         "assert not [name for name in sys.modules if name.startswith('merganser.learn')]"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    processes.run([sys.executable, "-W", "error", "-c", code], check=True)
     package = Path(merganser.__file__).parent
     for file in package.rglob("*.py"):
         place = file.relative_to(package).parts

@@ -4,11 +4,11 @@ import html
 import json
 import re
 import struct
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from merganser import SettingsError, WriteError, charts
 from merganser.charts.lettering import DRAWABLE
@@ -107,7 +107,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['vl_convert'] = None; import merganser.charts as charts; charts.svg({})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", code])
     assert "drawing charts needs vl_convert: pip install 'merganser[plot]'" in done.stderr
 
 

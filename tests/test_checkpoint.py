@@ -1,14 +1,13 @@
 """Checkpoints: a training that was stopped goes on to the identical tokenizer."""
 
 import signal
-import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import merganser
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,17 +123,16 @@ def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, 
     write_counts(tmp_path)
     log = tmp_path / "work" / MERGES
     logged = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")
-    with subprocess.Popen(logged, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 50):
-            time.sleep(0.001)
+    with processes.started(logged, cwd=tmp_path) as process:
+        processes.wait_until(lambda: log.exists() and log.read_text().count("\n") > 50, process)
         process.send_signal(stop)
-        _, told = process.communicate(timeout=20)
+        _, told = process.communicate()
     assert process.returncode == code
     lines = [line for line in told.splitlines() if line]  # click ends the line of a ^C
     assert lines == ["what was done is in work; the same command again goes on there", "stopped"]
     assert 50 < log.read_text().count("\n") < VOCAB_SIZE - 256
     assert not (tmp_path / "out").exists()
-    subprocess.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    processes.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True)
     counts = Counts.load(tmp_path / "all.counts")
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)
 
@@ -149,16 +147,10 @@ def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
         "sys.exit(main(sys.argv[1:]))"
     )
     arguments = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")[5:]
-    full = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    full = processes.run([sys.executable, "-W", "error", "-c", script, *arguments], cwd=tmp_path)
     assert full.returncode == 1
     assert full.stderr.startswith("error: cannot write work/merges.log")
     assert (tmp_path / "work" / MERGES).stat().st_size > 10_000
-    subprocess.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True, capture_output=True)
+    processes.run(training("out", "--work-dir", "work"), cwd=tmp_path, check=True)
     counts = Counts.load(tmp_path / "all.counts")
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)

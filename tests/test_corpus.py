@@ -1,11 +1,11 @@
 """Corpus: every way to name one gives the same text, and what is not there is named."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser import CorpusError, Counts, SettingsError
 from merganser.corpus import Corpus, Source, is_read_once, resolve
@@ -56,8 +56,11 @@ def test_a_counts_file_is_a_corpus_like_any_other(folder: Path) -> None:
 def test_standard_input_is_read_to_its_end(folder: Path) -> None:
     script = "import merganser, sys; merganser.count('-').save(sys.argv[1])"
     text = "\n".join(TEXTS.values()) * 50_000
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, folder / "x.counts"], input=text.encode(), check=True
+    processes.run(
+        [sys.executable, "-W", "error", "-c", script, folder / "x.counts"],
+        input=text.encode(),
+        check=True,
+        text=False,
     )
     assert Counts.load(folder / "x.counts") == merganser.count([text])
 

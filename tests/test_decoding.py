@@ -1,15 +1,13 @@
 """Decoding: whatever holds the ids, whole or as a stream, the text is that of their bytes joined."""
 
-import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import merganser
 import numpy as np
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -335,11 +333,10 @@ def test_long_ids_in_many_threads() -> None:
             if TRAINED.decode(ids, errors="replace") != expected:
                 wrong.append(nth)
 
-    threads = [threading.Thread(target=work, args=(nth,)) for nth in range(8)]
+    threads = [threading.Thread(target=work, args=(nth,), daemon=True) for nth in range(8)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    processes.joined(*threads)
     assert not wrong
 
 
@@ -352,7 +349,7 @@ def test_ids_that_change_while_they_are_decoded_do_no_harm() -> None:
             ids[:] = 1012
             ids[:] = 2
 
-    thread = threading.Thread(target=scribble)
+    thread = threading.Thread(target=scribble, daemon=True)
     thread.start()
     try:
         for _ in range(5):
@@ -361,31 +358,21 @@ def test_ids_that_change_while_they_are_decoded_do_no_harm() -> None:
                 assert data is None or len(data) >= 1
     finally:
         done.set()
-        thread.join()
+        processes.joined(thread)
 
 
 LONG_BATCH = """
 import merganser
+from interrupting import interrupted
 tokenizer = merganser.train(["abc"], 257)
 def batch():
-    print("working", flush=True)
     while True:
         yield ids
 ids = [97] * 20_000
-try:
-    tokenizer.decode_batch(batch())
-except KeyboardInterrupt:
-    print("stopped", flush=True)
+interrupted(lambda: tokenizer.decode_batch(batch()))
 """
 
 
 def test_ctrl_c_stops_a_long_batch() -> None:
-    with subprocess.Popen([sys.executable, "-c", LONG_BATCH], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "working\n"
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        start = time.perf_counter()
-        assert process.stdout.readline() == "stopped\n"
-        # 0.2 s is promised; a busy machine gets as much again.
-        assert time.perf_counter() - start < 0.4
+    done = processes.interrupted(LONG_BATCH)
+    assert done.stdout == "stopped\n", done.stderr

@@ -2,16 +2,14 @@
 
 import gc
 import random
-import signal
-import subprocess
 import sys
 import threading
-import time
 from itertools import chain, pairwise
 from pathlib import Path
 
 import merganser
 import numpy as np
+import processes
 import pytest
 import regex
 import tiktoken
@@ -342,11 +340,11 @@ def test_the_garbage_collector_stays_as_it_was() -> None:
 def test_a_list_may_change_while_it_is_encoded() -> None:
     for _ in range(20):
         batch = [f"{TEXT}{n}" for n in range(600)]
-        thread = threading.Thread(target=batch.clear)
+        thread = threading.Thread(target=batch.clear, daemon=True)
         expected = [f"{TEXT}{n}" for n in range(600)]
         thread.start()
         encoded = ONE.encode_batch(batch)
-        thread.join()
+        processes.joined(thread)
         assert [ONE.decode(ids) for ids in encoded] in (expected, [])
 
 
@@ -357,7 +355,7 @@ def test_32_threads_share_one_tokenizer() -> None:
     samples += [TEXT * 30, long_text()[:200_000]]
     expected = [tokenizer.encode(sample) for sample in samples]
     wrong: list[str] = []
-    start = threading.Barrier(32)
+    start = threading.Barrier(32, timeout=processes.LIMIT)
 
     def hammer(seed: int) -> None:
         order = random.Random(seed)
@@ -369,11 +367,10 @@ def test_32_threads_share_one_tokenizer() -> None:
         if tokenizer.encode_batch(samples, threads=2) != expected:
             wrong.append("batch")
 
-    threads = [threading.Thread(target=hammer, args=(seed,)) for seed in range(32)]
+    threads = [threading.Thread(target=hammer, args=(seed,), daemon=True) for seed in range(32)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    processes.joined(*threads)
     assert wrong == []
 
 
@@ -405,15 +402,14 @@ if __name__ == "__main__":
 def test_four_workers_get_the_tokenizer_by_value(method: str, tmp_path: Path) -> None:
     script = tmp_path / "workers.py"
     script.write_text(WORKERS)
-    done = subprocess.run(
-        [sys.executable, script, method], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = processes.run([sys.executable, script, method])
     assert done.stdout == "done\n", done.stderr
 
 
 #: Hundreds of megabytes: far from done when the signal comes.
 LONG_BATCH = """
 import sys, merganser
+from interrupting import interrupted
 tokenizer = merganser.train(["the cat sat on the mat"] * 9, 265)
 short = "the cat sat on the mat, and what is more, " * 1_000
 if sys.argv[1] == "encode":
@@ -421,12 +417,7 @@ if sys.argv[1] == "encode":
 else:
     texts = [short] * 10_000
 tokenizer.encode_batch([short] * 100)
-print("working", flush=True)
-try:
-    getattr(tokenizer, sys.argv[1])(texts)
-    print("done before it could be stopped", flush=True)
-except KeyboardInterrupt:
-    print("stopped", flush=True)
+interrupted(lambda: getattr(tokenizer, sys.argv[1])(texts))
 assert tokenizer.encode_batch([short] * 100)[99] == tokenizer.encode(short)
 print("and it still works", flush=True)
 """
@@ -434,19 +425,8 @@ print("and it still works", flush=True)
 
 @pytest.mark.parametrize("way", ["encode", "encode_batch", "encode_flat", "count_tokens"])
 def test_ctrl_c_stops_a_long_batch_at_once(way: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", LONG_BATCH, way], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "working\n"
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        start = time.perf_counter()
-        assert process.stdout.readline() == "stopped\n"
-        took = time.perf_counter() - start
-        # 0.2 s is promised; a busy machine gets as much again.
-        assert took < 0.4, f"{took:.3f} s"
-        assert process.stdout.readline() == "and it still works\n"
+    done = processes.interrupted(LONG_BATCH, way)
+    assert done.stdout == "stopped\nand it still works\n", done.stderr
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -457,13 +437,15 @@ def test_lists_are_right_while_another_thread_keeps_the_gil(threads: int) -> Non
         while not done.is_set():
             sum(range(1000))
 
-    thread = threading.Thread(target=keep)
+    thread = threading.Thread(target=keep, daemon=True)
     thread.start()
     # Short documents, empty ones, and one that is cut.
     texts = [TEXT * (n % 30) for n in range(500)] + [TEXT * 20_000, "", TEXT]
-    lists = ONE.encode_batch(texts, threads=threads)
-    done.set()
-    thread.join()
+    try:
+        lists = ONE.encode_batch(texts, threads=threads)
+    finally:
+        done.set()
+        processes.joined(thread)
     assert lists == [ONE.encode(text) for text in texts]
 
 

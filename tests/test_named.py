@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
 import merganser
+import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -195,14 +195,7 @@ def test_wikitext2_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pyte
 def test_wikitext2_without_a_network_asks_for_a_copy(tmp_path: Path) -> None:
     home = {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     script = "import merganser; merganser.count('wikitext2')"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, **home},
-    )
+    done = processes.run([sys.executable, "-c", script], cwd=tmp_path, env={**os.environ, **home})
     last = done.stderr.splitlines()[-1]
     assert "CorpusError: wikitext2 comes over the network, through datasets, and that failed" in last
     assert "wikitext2=/path/to/wiki.train.raw" in last
@@ -210,7 +203,5 @@ def test_wikitext2_without_a_network_asks_for_a_copy(tmp_path: Path) -> None:
 
 def test_wikitext2_asks_for_datasets_where_it_is_missing(tmp_path: Path) -> None:
     script = "import sys; sys.modules['datasets'] = None; import merganser; merganser.count('wikitext2')"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    done = processes.run([sys.executable, "-c", script], cwd=tmp_path)
     assert "wikitext2 needs datasets: pip install 'merganser[hf]'" in done.stderr.splitlines()[-1]

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import merganser
+import processes
 import pytest
 from merganser import Local, MerganserWarning, Ray
 from merganser.addresses import Address
@@ -24,6 +24,7 @@ from merganser.settings import Settings
 ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.ray,
+    pytest.mark.timeout(900),  # on a busy machine a cluster alone takes minutes to start
     # Ray leaves log files and children to the end of the process.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -182,7 +183,7 @@ def test_a_lost_node_changes_nothing(cluster: Cluster, texts: Path, tmp_path: Pa
     slow = r"(?<=\S)\s+|\w+(?=\W)|."  # so that both nodes are at work when one is lost
     lost: list[float] = []
     hammer = threading.Thread(
-        target=lambda: cluster.cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+        target=lambda: cluster.cluster.remove_node(cluster.workers.pop(), allow_graceful=False), daemon=True
     )
 
     def lose(stage: str, done: int, total: int) -> None:
@@ -194,7 +195,7 @@ def test_a_lost_node_changes_nothing(cluster: Cluster, texts: Path, tmp_path: Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         counts = merganser.count(corpus, pattern=slow, engine=engine, progress=lose)
-        hammer.join()
+        processes.joined(hammer)
         cluster.workers.append(cluster.add())
     ended = [json.loads(file.read_text())["ended"] for file in tmp_path.glob("storage/*/shard-*.json")]
     assert len(ended) == 12 and sum(end > lost[0] for end in ended) > 4
@@ -219,18 +220,16 @@ def test_a_driver_that_was_stopped_goes_on_where_it_was(
     def manifests() -> dict[str, str]:
         return {file.name: file.read_text() for file in storage.glob("*/shard-*.json")}
 
-    driver = subprocess.Popen(command, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
-    while len(manifests()) < 4 and driver.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    driver.send_signal(end)
-    _, message = driver.communicate()
+    with processes.started(command) as driver:
+        processes.wait_until(lambda: len(manifests()) >= 4, driver)
+        driver.send_signal(end)
+        _, message = driver.communicate()
     assert driver.returncode == -end and not out.exists(), message
     before = manifests()
     plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
     assert 4 <= len(before) < len(plan)
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = processes.run(command)
     assert done.returncode == 0, done.stderr
     after = manifests()
     assert len(after) == len(plan)
@@ -294,10 +293,7 @@ def test_a_cluster_that_is_not_there(tmp_path: Path, texts: Path) -> None:
 import sys, merganser
 merganser.count(sys.argv[1], engine=merganser.Ray("127.0.0.1:1", sys.argv[2]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(texts / "0.txt"), str(tmp_path / "storage")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = processes.run([sys.executable, "-c", code, str(texts / "0.txt"), str(tmp_path / "storage")])
     assert "EngineError: cannot reach the Ray cluster 127.0.0.1:1: " in done.stderr
 
 
@@ -320,10 +316,10 @@ def test_the_commands_start_a_cluster_that_asks_for_a_token(texts: Path, tmp_pat
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     merganser_command = [str(Path(sys.executable).with_name("merganser"))]
     out = tmp_path / "all.counts"
-    done = subprocess.run(
+    done = processes.run(
         [*merganser_command, "count", str(texts), "--out", str(out), "--ray", "local", "--memory", "50MB"],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert same(merganser.Counts.load(out), merganser.count(texts))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["all.counts"]
@@ -336,10 +332,7 @@ merganser.count(sys.argv[1], engine=merganser.Ray(memory="50MB"), progress=look)
 assert set(seen) == {("token", 64, True)}, seen
 assert not ray.is_initialized() and "RAY_AUTH_TOKEN" not in os.environ
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(texts / "0.txt")],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+    done = processes.run([sys.executable, "-c", code, str(texts / "0.txt")], env=environment)
     assert done.returncode == 0, done.stderr
 
 

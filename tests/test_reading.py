@@ -6,15 +6,13 @@ import gzip
 import io
 import json
 import lzma
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +62,7 @@ FORMATS: dict[str, Callable[[list[str]], str]] = {
 
 
 def zstd(data: bytes) -> bytes:
-    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+    return processes.run(["zstd", "-q", "-c"], input=data, check=True, text=False).stdout
 
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -103,7 +101,7 @@ def test_text_is_decompressed_also_from_standard_input(tmp_path: Path, suffix: s
     assert merganser.count(tmp_path / "no-suffix") == expected
     script = "import merganser, sys; merganser.count('-').save(sys.argv[1])"
     command = [sys.executable, "-W", "error", "-c", script, tmp_path / "x.counts"]
-    subprocess.run(command, input=data, check=True)
+    processes.run(command, input=data, check=True, text=False)
     assert merganser.Counts.load(tmp_path / "x.counts") == expected
 
 
@@ -244,10 +242,10 @@ def test_a_bomb_is_refused_until_the_cap_is_raised(tmp_path: Path) -> None:
 def test_a_wide_window_must_be_allowed(tmp_path: Path) -> None:
     text = tmp_path / "x.txt"
     text.write_bytes(b"word " * 1_000_000)
-    subprocess.run(["zstd", "-q", "--long=28", text, "-o", tmp_path / "x.zst"], check=True)
+    processes.run(["zstd", "-q", "--long=28", text, "-o", tmp_path / "x.zst"], check=True)
     # A short file has a short window; one that is piped does not know how short it is.
     with text.open("rb") as piped, (tmp_path / "wide.zst").open("wb") as out:
-        subprocess.run(["zstd", "-q", "--long=28", "-c"], stdin=piped, stdout=out, check=True)
+        processes.run(["zstd", "-q", "--long=28", "-c"], stdin=piped, stdout=out, check=True)
     with pytest.raises(CorpusError, match=r"wide\.zst needs more than 134217728 bytes .*--max-window"):
         merganser.count(tmp_path / "wide.zst")
     assert merganser.count(tmp_path / "wide.zst", max_window="256MiB") == merganser.count(text)
@@ -323,14 +321,8 @@ def test_progress_of_compressed_files_is_of_what_is_on_disk(tmp_path: Path) -> N
 
 INTERRUPTED = """
 import sys, merganser
-def watch(stage, done, total):
-    if done:
-        print("working", flush=True)
-try:
-    merganser.count(sys.argv[1], max_ratio=10**9, on_error="skip", progress=watch)
-    print("done", flush=True)
-except KeyboardInterrupt:
-    print("stopped", flush=True)
+from interrupting import interrupted
+interrupted(lambda: merganser.count(sys.argv[1], max_ratio=10**9, on_error="skip"))
 """
 
 
@@ -345,18 +337,8 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
     member = zstd(line * 2_000_000)
     head = zstd(b"text\n") if "csv" in name else b""
     (tmp_path / name).write_bytes(head + member * 200)
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", INTERRUPTED, tmp_path / name], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "working\n"
-        process.send_signal(signal.SIGINT)
-        start = time.perf_counter()
-        for said in process.stdout:
-            if said != "working\n":
-                break
-        assert said == "stopped\n"
-        assert time.perf_counter() - start < 0.5
+    done = processes.interrupted(INTERRUPTED, tmp_path / name)
+    assert done.stdout == "stopped\n", done.stderr
 
 
 def test_functions_and_commands_know_every_setting() -> None:

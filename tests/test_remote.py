@@ -2,13 +2,13 @@
 
 import pickle
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
 import merganser
+import processes
 import pytest
 from merganser import CorpusError, Counts, remote
 from merganser.addresses import Address, shown
@@ -208,7 +208,7 @@ def test_a_protocol_that_nobody_speaks_is_named() -> None:
 )
 def test_a_missing_package_is_asked_for(address: str, blocked: str, remedy: str) -> None:
     script = f"import sys; sys.modules[{blocked!r}] = None; import merganser; merganser.count({address!r})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", script])
     assert f"ImportError: reading {address} needs" in done.stderr
     assert remedy.replace("\\", "") in done.stderr.splitlines()[-1]
 

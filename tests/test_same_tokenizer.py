@@ -5,7 +5,6 @@ import csv
 import gzip
 import json
 import lzma
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import fsspec
 import merganser
+import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -112,7 +112,7 @@ def test_addresses(name: str, expected: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [text, lambda: gzip.compress(text())])
 def test_standard_input(data: Callable[[], bytes], expected: bytes, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "merganser", "train", "-", "--vocab-size", str(SIZE), "--out", "out"]
-    subprocess.run(command, input=data(), cwd=tmp_path, check=True, capture_output=True)
+    processes.run(command, input=data(), cwd=tmp_path, check=True, text=False)
     assert (tmp_path / "out" / "tokenizer.merganser").read_bytes() == expected
 
 

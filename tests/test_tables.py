@@ -2,7 +2,6 @@
 
 import io
 import re
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from typing import Any
 import datasets
 import fsspec
 import merganser
+import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,7 +108,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 merganser.count({str(tmp_path / "x.parquet")!r})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", script], check=True)
     assert int(done.stdout) < 100_000  # kilobytes, for 150 MB in one row group
 
 
@@ -294,7 +294,7 @@ def test_a_dataset_of_several_splits_asks_for_one() -> None:
 def test_a_missing_package_is_asked_for(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet")
     script = f"import sys; sys.modules['pyarrow'] = None; import merganser; merganser.count({str(file)!r})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", script])
     assert (
         "reading Parquet files needs pyarrow: pip install 'merganser[data]'" in done.stderr.splitlines()[-1]
     )
@@ -302,7 +302,7 @@ def test_a_missing_package_is_asked_for(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     script = "import sys, merganser; merganser.count(['a']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", script], check=True)
     assert not {"pyarrow", "fsspec", "datasets", "pandas", "aiohttp", "ssl"} & set(done.stdout.split())
 
 

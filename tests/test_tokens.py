@@ -4,9 +4,7 @@ import json
 import os
 import signal
 import struct
-import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
@@ -15,6 +13,7 @@ from typing import Any
 
 import merganser
 import numpy as np
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,16 +190,19 @@ def test_bytes_that_are_not_text_come_back(tmp_path: Path) -> None:
 
 # ── interruption ────────────────────────────────────────────────────────────
 
-#: Encodes 4 MB, slowly because its pattern looks around, in shards of 0.3 MB of text.
+#: Encodes 4 MB, slowly because its pattern looks around, in shards of 0.3 MB of text. A signal that is given
+#: comes in the middle of it.
 WORK = """
 import sys, merganser
+from interrupting import send, stopped
 from pathlib import Path
 tokenizer = merganser.load("tokenizer")
-told = []
+number = int(sys.argv[4])
 def watch(stage, done, total):
-    if stage == "encode" and done > 600_000 and not told:
-        told.append(done)
-        print("working", flush=True)
+    global number
+    if number and stage == "encode" and done > 600_000 and Path(sys.argv[1], "shard-00000.json").exists():
+        send(number)
+        number = 0
 source = Path("corpus")
 if sys.argv[2] == "documents":
     source = (text for file in sorted(source.iterdir()) for text in file.read_text().split("<|endoftext|>"))
@@ -209,7 +211,7 @@ try:
         engine=merganser.Local(threads=int(sys.argv[3])), progress=watch)
     print("done", flush=True)
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    stopped()
 """
 
 
@@ -226,9 +228,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def encode(corpus: Path, out: str, kind: str = "files", threads: int = 2) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", WORK, out, kind, str(threads)]
-    return subprocess.run(command, cwd=corpus, capture_output=True, text=True, check=False)
+def encode(corpus: Path, out: str, kind: str = "files", threads: int = 2, number: int = 0) -> processes.Done:
+    return processes.interrupted(WORK, out, kind, str(threads), str(number), cwd=corpus)
 
 
 @pytest.fixture(scope="module")
@@ -246,19 +247,11 @@ def test_interrupted_work_goes_on_and_gives_the_same_bytes(
     out = corpus / f"{how.name}-{kind}"
     shards_before = 0
     for attempt in range(3):
-        command = [sys.executable, "-W", "error", "-c", WORK, out.name, kind, str(attempt + 1)]
-        with subprocess.Popen(command, cwd=corpus, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout
-            if process.stdout.readline() != "working\n":
-                break  # there was too little left
-            if attempt == 0:
-                wait_for((out / "shard-00000.json").exists)
-            process.send_signal(how)
-            start = time.perf_counter()
-            if how == signal.SIGINT:
-                assert process.stdout.readline() == "stopped\n"
-                # 0.2 s is promised; a busy machine gets as much again.
-                assert time.perf_counter() - start < 0.4
+        done = encode(corpus, out.name, kind, attempt + 1, how)
+        if how == signal.SIGINT:
+            assert done.stdout == "stopped\n", done.stderr
+        else:
+            assert done.returncode == -how, done.stderr
         shards = len(list(out.glob("shard-*.json")))
         assert shards_before <= shards < len(Tokens.open(corpus / f"whole-{kind}").shards)
         shards_before = shards
@@ -271,13 +264,6 @@ def test_interrupted_work_goes_on_and_gives_the_same_bytes(
     done = encode(corpus, out.name, kind, threads=3)
     assert done.stdout.endswith("done\n"), done.stderr
     assert contents(out) == whole[kind]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.perf_counter() + 20
-    while not condition():
-        assert time.perf_counter() < deadline
-        time.sleep(0.002)
 
 
 def test_work_that_is_done_is_not_done_again(corpus: Path, whole: dict[str, dict[str, bytes]]) -> None:
@@ -324,13 +310,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         "tokenizer.encode_corpus(files, out='x', dtype='uint32')\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "long", "short"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = processes.run([sys.executable, "-c", script, "long", "short"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 64 << 10, f"{int(done.stdout) >> 10} MB"
     assert Tokens.open(tmp_path / "x").document_count == 300_001
@@ -457,7 +437,7 @@ def test_a_full_disk_is_a_write_error(tmp_path: Path) -> None:
         "    print(error)"
     )
     command = [sys.executable, "-W", "error", "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = processes.run(command, cwd=tmp_path)
     assert "nothing was left half-written" in done.stdout, done.stderr
     assert not (tmp_path / "x").exists()
 
@@ -469,14 +449,12 @@ def test_two_writers_do_not_share_a_folder(tmp_path: Path) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         script = "import merganser; merganser.train(['ab'], 257).encode_corpus(['ab'], out='.')"
-        with subprocess.Popen(
-            [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE
-        ) as waiting:
-            with pytest.raises(subprocess.TimeoutExpired):
-                waiting.wait(0.8)
+        with processes.started([sys.executable, "-c", script], cwd=tmp_path) as waiting:
+            # It opens the folder to lock it.
+            processes.wait_until(lambda: tmp_path in processes.opened(waiting), waiting)
             waiting.send_signal(signal.SIGINT)
-            assert waiting.stderr
-            assert b"KeyboardInterrupt" in waiting.stderr.read()
+            _, complaint = waiting.communicate()
+        assert "KeyboardInterrupt" in complaint
     finally:
         os.close(handle)
     assert list(tmp_path.iterdir()) == []

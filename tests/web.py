@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import processes
+
 
 @dataclass
 class Page:
@@ -78,4 +80,4 @@ def serving() -> Iterator[Web]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        processes.joined(thread)

@@ -4,12 +4,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
+from subprocess import PIPE
 
 import merganser
+import processes
 import pytest
 from merganser import Counts
 from merganser.cli import COMMANDS, main
@@ -26,9 +26,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, stdin: str = "") -> processes.Done:
     command = [sys.executable, "-W", "error", "-m", "merganser", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    return processes.run(command, input=stdin)
 
 
 def train(*more: str) -> dict[str, object]:
@@ -58,7 +58,7 @@ def test_help_is_quick_because_it_imports_little() -> None:
         "main(['--help'])\n"
         "assert not {'rich', 'tiktoken', 'numpy', 'hypothesis'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, capture_output=True)
+    processes.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
 def test_train_encode_decode_go_round(folder: Path) -> None:
@@ -241,7 +241,7 @@ def test_demo_does_without_charts(folder: Path) -> None:
         "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; "
         "sys.exit(main(['demo', '--vocab-size', '300']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = processes.run([sys.executable, "-c", code])
     assert (done.returncode, done.stderr) == (0, "")
     assert "pip install 'merganser[plot]'" in done.stdout
 
@@ -402,9 +402,7 @@ def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "sys.exit(main(['train', 'a.txt', '--vocab-size', '260']))"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
-    )
+    done = processes.run([sys.executable, "-W", "error", "-c", script])
     assert done.returncode == 1
     assert "nothing was left half-written" in done.stderr
     assert list((folder / "merganser-out").iterdir()) == []
@@ -412,21 +410,21 @@ def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
 
 def test_ctrl_c_ends_with_130() -> None:
     command = [sys.executable, "-W", "error", "-m", "merganser", "count", "-", "--out", "x.counts"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        time.sleep(1)
+    with processes.started(command, stdin=PIPE) as process:
+        process.stdin.write("some text")
+        process.stdin.flush()
+        processes.wait_until(lambda: processes.has_read_all(process), process)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=5)
-    assert process.returncode == 130
-    assert stderr.strip() == "stopped"
+        process.wait()  # its standard input is still open
+        assert process.returncode == 130
+        assert process.stderr.read().strip() == "stopped"
     assert not Path("x.counts").exists()
 
 
 def test_a_reader_that_leaves_early_is_no_disaster() -> None:
     train()
     shell = f"{sys.executable} -W error -m merganser inspect merganser-out --top 1000 | head -1"
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False, env={**os.environ})
+    done = processes.run(shell, shell=True, env={**os.environ})
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
 

@@ -1,12 +1,12 @@
 """merganser embed and the report about what it made."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 from corpora import CORPORA
 from merganser import charts, embed, named
@@ -121,7 +121,7 @@ def test_the_novel_takes_little_memory_and_a_report_draws_everything(
         pytest.skip(f"{novel} is not on this machine")
     command = [sys.executable, "-W", "error", "-m", "merganser", "embed", f"frankenstein={novel}"]
     command += ["--out", "made", "--epochs", "4", "--min-count", "20", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = processes.run(command, check=True)
     assert json.loads(done.stdout)["peak_memory_mb"] < 500
     monkeypatch.setattr("merganser.embed.study.SEEDS", 1)
     monkeypatch.setattr("merganser.embed.study.SOFTMAX_SIZE", 20_000)

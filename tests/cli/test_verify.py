@@ -3,12 +3,11 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser.cli import main
 
@@ -116,15 +115,16 @@ def test_ctrl_c_stops_it_at_once() -> None:
     Path("long.txt").write_text("the cat sat on the mat <|endoftext|>" * 3_000_000)
     merganser.load("a.merganser").export("hf", format="huggingface")
     command = [sys.executable, "-m", "merganser", "verify", "a.merganser", "tokenizers:hf/tokenizer.json"]
-    with subprocess.Popen([*command, "--on", "long.txt"], stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(2)
-        assert process.poll() is None
-        before = time.monotonic()
-        os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=20)
-        assert process.returncode == 130
-        assert told.endswith("stopped\n")
-        assert time.monotonic() - before < 5
+    scratch = Path("scratch")
+    scratch.mkdir()
+    environment = {**os.environ, "TMPDIR": str(scratch.absolute())}
+    with processes.started([*command, "--on", "long.txt"], env=environment) as process:
+        # Texts wait there to be compared.
+        processes.wait_until(lambda: list(scratch.glob("merganser-*/shard-*.bin")), process)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate()
+    assert (process.returncode, told.strip()) == (130, "stopped")
+    assert list(scratch.iterdir()) == []
 
 
 def test_an_export_uses_the_counts_of_the_training_beside_it(

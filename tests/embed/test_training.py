@@ -3,14 +3,13 @@
 import itertools
 import json
 import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import merganser
 import numpy as np
+import processes
 import pytest
 from corpora import CORPORA, corpus_text
 from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsError, embed
@@ -286,15 +285,9 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
     file = tmp_path / "made" / checkpoint.FILE_NAME
     done = []
     for every, send in (("0.2", signal.SIGKILL), ("1000", signal.SIGINT), ("1000", signal.SIGTERM)):
-        with subprocess.Popen(
-            [*command, every], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith("epoch"), "it trains"
-            while not file.exists():
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.05)
-            time.sleep(0.5)
+        with processes.started([*command, every], cwd=tmp_path) as process:
+            assert process.stdout.readline().startswith("epoch"), "it has trained for an epoch at least"
+            processes.wait_until(file.exists, process)
             process.send_signal(send)
             _, stderr = process.communicate()
         assert "Traceback" not in stderr

@@ -2,11 +2,11 @@
 
 import hashlib
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser import FormatError, Tokenizer, WriteError
 from merganser.formats import native
@@ -166,9 +166,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(saved: Path) -> None:
         "    except merganser.WriteError as error:\n"
         "        print(error)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, saved], capture_output=True, text=True, check=True
-    )
+    run = processes.run([sys.executable, "-W", "error", "-c", script, saved], check=True)
     assert run.stdout.count("nothing was left half-written") == 2, run.stdout
     assert saved.read_bytes() == before
     assert [file.name for file in saved.parent.iterdir()] == [saved.name]
@@ -189,7 +187,7 @@ def test_the_file_has_the_usual_permissions(saved: Path) -> None:
 
 def test_pickle_is_never_imported_to_load(saved: Path) -> None:
     script = "import sys, merganser; merganser.load(sys.argv[1]); assert 'pickle' not in sys.modules"
-    subprocess.run([sys.executable, "-W", "error", "-c", script, saved], check=True)
+    processes.run([sys.executable, "-W", "error", "-c", script, saved], check=True)
 
 
 def test_tokens_of_megabytes_are_saved_and_loaded(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import base64
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 import tiktoken
 import vocabs
@@ -243,13 +243,10 @@ def test_tiktoken_finds_the_plugin_in_a_fresh_process(tmp_path: Path, name: str)
     custom = TRAINED[CUSTOM_PATTERNS[3]]
     custom.export(tmp_path / name, format="tiktoken")
     text = TEXT + "<s>'S ſ \n !"
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-W", "error", "-c", _ASK, name],
         env={**os.environ, "PYTHONPATH": str(tmp_path / name)},
         input=json.dumps(text),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     expected = [name, custom.encode(text, allowed_special="all"), custom.encode_ordinary(text)]
@@ -259,13 +256,10 @@ def test_tiktoken_finds_the_plugin_in_a_fresh_process(tmp_path: Path, name: str)
 def test_a_damaged_plugin_is_noticed_there_and_here(tmp_path: Path) -> None:
     ranks = TRAINED["gpt4"].export(tmp_path / "ours", format="tiktoken")[0]
     ranks.write_bytes(ranks.read_bytes() + b"YWFhYWFhYWE= 400\n")
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", _ASK, "ours"],
         env={**os.environ, "PYTHONPATH": str(tmp_path / "ours")},
         input='""',
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert "its checksum does not match" in done.stderr
     with pytest.raises(FormatError, match=r"ours\.json .*the checksum differs"):

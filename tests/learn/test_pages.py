@@ -1,9 +1,9 @@
 """The pages of docs/learn show the code as it is and the figures as they were recorded."""
 
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 from merganser.learn.ladder import STEPS
 
 ROOT = Path(__file__).parents[2]
@@ -12,7 +12,7 @@ PAGES = ROOT / "docs" / "learn"
 
 def test_pages_are_up_to_date() -> None:
     command = [sys.executable, "-W", "error", "benchmarks/ladder/pages.py", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = processes.run(command, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 

@@ -6,7 +6,6 @@
 import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import fuzzing
+import processes
 
 #: For each reader; there are ten of them.
 SECONDS = 66
@@ -35,13 +35,10 @@ def run(seconds: float) -> None:
 
 def test_readers_never_panic_hang_or_take_all_memory() -> None:
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, __file__, str(SECONDS)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS * 20,
+        limit=SECONDS * 20,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 
 import httpx
 import merganser
+import processes
 import pytest
 from generated import drawn
 from merganser.cli import main
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: merganser.Tok
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def running(*arguments: str) -> Iterator[tuple[Any, dict[str, Any]]]:
     command = [
         sys.executable,
         "-W",
@@ -40,13 +40,8 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
         "--json",
         *arguments,
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        try:
-            yield process, json.loads(line)
-        finally:
-            process.kill()
+    with processes.started(command) as process:
+        yield process, json.loads(process.stdout.readline())
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -58,7 +53,7 @@ def test_it_serves_what_is_there_until_it_is_stopped(ending: signal.Signals, cod
         assert [tokenizer["source"] for tokenizer in known] == ["merganser.load('merganser-out')"]
         assert httpx.get(about["address"], trust_env=False).status_code == 200
         process.send_signal(ending)
-        _, complaints = process.communicate(timeout=20)
+        _, complaints = process.communicate()
         assert process.returncode == code
         assert complaints.strip() == "stopped"
 

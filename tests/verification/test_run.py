@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 import tiktoken
 import tokenizers
@@ -265,7 +266,6 @@ def test_a_broken_record_is_skipped_if_asked(tmp_path: Path) -> None:
 
 
 def test_verifying_needs_no_other_library() -> None:
-    import subprocess
 
     script = (
         "import sys, merganser\n"
@@ -273,4 +273,4 @@ def test_verifying_needs_no_other_library() -> None:
         "a = merganser.train(['low lower lowest'] * 9, 260)\n"
         "assert merganser.verify(a, a, on=['low'])"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+    processes.run([sys.executable, "-W", "error", "-c", script], check=True)

@@ -1,0 +1,118 @@
+"""Children of tests: each has a time limit, dies with its test, and is interrupted by SIGINT.
+
+`run` waits for a command to end, and `started` hands it over while it runs. Both kill the whole process group
+in the end, so that a child that hangs fails its test with what it was. `wait_until` waits for something that
+can be observed. The fixture `interruptible` in conftest.py gives children the SIGINT of a terminal.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+#: In seconds: much more than a child takes on a busy machine, and less than pytest gives a test.
+LIMIT = 240.0
+
+Command = str | Sequence[str | os.PathLike[str]]
+Done = subprocess.CompletedProcess[Any]
+
+
+@contextmanager
+def started(command: Command, *, limit: float = LIMIT, **how: Any) -> Iterator[Any]:
+    """A child while it runs, its output piped as text; `how` is passed to `Popen`.
+
+    When the limit is over it is killed, which ends every read and every wait for it, and the test fails.
+    """
+    how = {"stdin": subprocess.DEVNULL, "stdout": PIPE, "stderr": PIPE, "text": True} | how
+    process = subprocess.Popen(command, start_new_session=True, **how)
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        _kill(process)
+
+    timer = threading.Timer(limit, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield process
+    finally:
+        timer.cancel()
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):  # what was written to it and never read
+                    pipe.close()
+        assert not expired.is_set(), f"took longer than {limit:.0f} s: {command}"
+
+
+def run(command: Command, *, check: bool = False, input: str | bytes | None = None, **how: Any) -> Done:
+    """The `CompletedProcess` of a command, as of `subprocess.run`.
+
+    check: whether it must succeed.
+    """
+    if input is not None:
+        how["stdin"] = PIPE
+    with started(command, **how) as process:
+        out, err = process.communicate(input)
+    assert not check or process.returncode == 0, err
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _kill(process: subprocess.Popen[Any]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until(condition: Callable[[], object], process: Any = None) -> None:
+    """Waits until something is true, which must happen while the process runs."""
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert process is None or process.poll() is None, f"it ended early with {process.returncode}"
+        assert time.monotonic() < end, f"not within {LIMIT:.0f} s"
+        time.sleep(0.002)
+
+
+def joined(*threads: threading.Thread) -> None:
+    """Waits until threads have ended."""
+    for thread in threads:
+        thread.join(LIMIT)
+        assert not thread.is_alive(), f"{thread.name} did not end within {LIMIT:.0f} s"
+
+
+def processor_time(process: Any) -> float:
+    """How many seconds a child has worked, all of its threads together; only Linux says."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def opened(process: Any) -> set[Path]:
+    """What a child has open; only Linux says."""
+    found = set()
+    for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since
+            found.add(descriptor.readlink())
+    return found
+
+
+def has_read_all(process: Any) -> bool:
+    """Whether a child has read all that was written to its standard input."""
+    unread = fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4))
+    return not any(unread)
+
+
+def interrupted(script: str, *arguments: str | os.PathLike[str], **how: Any) -> Done:
+    """Runs a script that may import from interrupting.py."""
+    paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return run([sys.executable, "-W", "error", "-c", script, *arguments], env=environment, **how)

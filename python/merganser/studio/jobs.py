@@ -42,6 +42,8 @@ class Job:
         self.progress: dict[str, Any] = {}
         self._work = work
         self._unwanted = threading.Event()
+        #: Held while it leaves "waiting": it either starts or is cancelled.
+        self._leaving = threading.Lock()
 
     @property
     def is_over(self) -> bool:
@@ -57,13 +59,15 @@ class Job:
 
     def cancel(self) -> None:
         self._unwanted.set()
-        if self.state == "waiting":
-            self._end("cancelled", {})
+        with self._leaving:
+            if self.state == "waiting":
+                self._end("cancelled", {})
 
     def run(self) -> None:
-        if self.is_over:
-            return
-        self.state = "running"
+        with self._leaving:
+            if self.is_over:
+                return
+            self.state = "running"
         try:
             self.check()
             self._end("done", self._work(self))

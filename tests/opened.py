@@ -23,6 +23,8 @@ from merganser.studio.jobs import Jobs
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
 TOKEN = "a-token-that-is-long-enough"
+#: In milliseconds, for what takes a moment on a machine that is not busy.
+LIMIT = 120_000
 
 
 @contextmanager
@@ -87,7 +89,7 @@ def watched(
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(LIMIT)
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -110,6 +112,12 @@ def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
     with watched(browser, f"{address}#/{view}", **how) as page:
         page.wait_for_selector("html[data-ready]")
         yield page
+
+
+def address_of(page: Any) -> str:
+    """The address that is shown now; Playwright hears of a change a little later."""
+    address: str = page.evaluate("location.href")
+    return address
 
 
 def pasted(page: Any, text: str) -> None:

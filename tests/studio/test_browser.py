@@ -4,6 +4,7 @@ text that would like to act. Leaving a page checks that nothing came from elsewh
 """
 
 import json
+import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,8 @@ import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
 from merganser.display import Shown
-from opened import pasted, problems
+from opened import address_of, pasted, problems
+from processes import wait_until
 
 VIEWS = ("playground", "compare", "vocabulary", "chat")
 TEXT = "the cat sat,\n naïve 👍🏽 <|bos|>"
@@ -42,7 +44,8 @@ def cells(page: Any, pane: str) -> list[str]:
 def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: str, width: int) -> None:
     at = {"playground": "?at=3", "vocabulary": "?id=300"}.get(view, "")
     with studio(f"{view}{at}", scheme=scheme, width=width) as page:
-        page.wait_for_timeout(100)
+        if at:
+            page.wait_for_selector(".tree")
         assert problems(page) == []
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
@@ -79,15 +82,14 @@ def test_pointing_at_one_lights_up_all(studio: Opening, small: merganser.Tokeniz
             lit = page.locator(".cell.lit")
             assert lit.count() == 3
             assert lit.all_text_contents()[1] == str(ids[1])
-        words = page.locator(".pointed").inner_text()
         count = page.locator(".pointed .strip dd").nth(4)
         count.get_by_text(f"{small.merge_counts[ids[1]]:,}").wait_for()
+        words = page.locator(".pointed").inner_text()
         token = small.token_bytes(ids[1])
         start = len(small.token_bytes(ids[0]))
         assert token.hex(" ") in words and f"{start}–{start + len(token)}" in words
         page.mouse.move(0, 0)
-        page.wait_for_timeout(50)
-        assert page.locator(".cell.lit").count() == 0
+        wait_until(lambda: page.locator(".cell.lit").count() == 0)
 
 
 def test_special_tokens_are_text_until_they_are_switched_on(
@@ -98,8 +100,7 @@ def test_special_tokens_are_text_until_they_are_switched_on(
         page.get_by_label("Special tokens").check()
         page.wait_for_selector(".cell.special")
         assert cells(page, "Ids") == [str(id) for id in small.encode("a<|bos|>b", allowed_special="all")]
-        page.wait_for_timeout(350)
-        assert "specials=1" in page.url
+        wait_until(lambda: "specials=1" in address_of(page))
 
 
 def test_what_is_copied_makes_the_same_ids(
@@ -111,10 +112,12 @@ def test_what_is_copied_makes_the_same_ids(
         ids = small.encode(TEXT, disallowed_special=())
         copied = {}
         for name in ("Copy ids", "Copy JSON", "Copy Python"):
+            page.evaluate("navigator.clipboard.writeText('')")
             page.get_by_role("button", name=name).click()
-            page.get_by_role("button", name="Copied").wait_for()
-            copied[name] = page.evaluate("navigator.clipboard.readText()")
-            page.get_by_role("button", name=name).wait_for()
+            wait_until(lambda: clipboard(page))
+            copied[name] = clipboard(page)
+            page.locator("#live", has_text="Copied").wait_for(state="attached")
+            page.get_by_role("button", name=name).wait_for()  # which said so for a moment
         assert json.loads(copied["Copy ids"]) == ids
         assert json.loads(copied["Copy JSON"])["ids"] == ids
         names: dict[str, Any] = {}
@@ -128,8 +131,8 @@ def test_a_link_shows_the_same_again(studio: Opening, address: str) -> None:
         typed(page, "näive & # ? % +\n👍")
         page.locator(".flow[aria-label=Ids] .cell").nth(2).click()
         page.wait_for_selector(".tree")
-        page.wait_for_timeout(400)  # until the address has the text
-        link, before = page.url, cells(page, "Ids")
+        wait_until(lambda: "text=n%C3%A4ive" in address_of(page))
+        link, before = address_of(page), cells(page, "Ids")
     with studio(link.split("#/")[1]) as page:
         assert cells(page, "Ids") == before
         assert page.input_value("textarea") == "näive & # ? % +\n👍"
@@ -154,7 +157,7 @@ def test_hostile_text_is_text(studio: Opening) -> None:
     for view in ("playground", "compare"):
         with studio(f"{view}?text={quote(text)}") as page:
             page.locator(".flow .cell").first.click()
-            page.wait_for_timeout(200)
+            page.wait_for_selector(".tree" if view == "playground" else ".cell.lit")
             shown = "".join(page.locator(".flow").first.locator(".cell").all_text_contents())
             assert "<script>window.owned=1</script>" in shown
             assert not set(page.inner_text("main")) & set("\u202e\u2066\u200b\ufeff\x1b\x07\x00\x9b\u2028")
@@ -326,11 +329,15 @@ def test_the_story_of_a_token(studio: Opening, small: merganser.Tokenizer) -> No
         assert page.locator(".moves .born").count() == 1
         page.get_by_role("button", name="Next move").click()
         assert slider.input_value() == "2"
-        page.get_by_role("button", name="Play").click()
-        page.get_by_role("button", name="Pause").wait_for()
-        page.wait_for_timeout(1500)
-        page.get_by_role("button", name="Pause").click()
-        assert int(slider.input_value()) > 2
+        # In the page, where no time is lost: it plays some moves, and stands still when it is told to.
+        assert page.evaluate("""async () => {
+          const [play, slider] = document.querySelectorAll(".stepper .primary, .stepper input");
+          play.click();
+          const playing = play.textContent;
+          while (Number(slider.value) <= 3) await new Promise(requestAnimationFrame);
+          play.click();
+          return [playing, play.textContent, Number(slider.value)];
+        }""") == ["Pause", "Play", 4]
 
 
 def test_by_keyboard_alone(studio: Opening) -> None:
@@ -347,8 +354,8 @@ def test_by_keyboard_alone(studio: Opening) -> None:
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         page.wait_for_selector(".tree")
+        page.get_by_text("token 2 of").wait_for()
         assert page.locator(".cell.chosen").count() == 3
-        assert "token 2 of" in page.inner_text(".pointed")
         assert "id" in page.inner_text("#live") or page.locator("#live").text_content()
         page.keyboard.press("ArrowLeft")
         page.get_by_text("token 1 of").wait_for()
@@ -391,7 +398,7 @@ def test_compare_marks_the_differences(studio: Opening, small: merganser.Tokeniz
         page.locator("tbody tr").nth(3).wait_for()
         assert page.get_by_role("button", name="Add a tokenizer").is_disabled()
         page.get_by_role("button", name="Leave out tokenizer 4").click()
-        page.wait_for_timeout(200)
+        page.locator("tbody tr").nth(3).wait_for(state="detached")
         assert page.locator("tbody tr").count() == 3
 
 
@@ -405,8 +412,8 @@ def test_vocabulary_is_searched(studio: Opening, small: merganser.Tokenizer) -> 
         page.get_by_text(f"1–{len(found)} of {len(found)} tokens").wait_for()
         page.get_by_label("Search by").select_option("regex")
         page.fill("#query", "^ c[a-z]+$")
-        page.wait_for_timeout(700)
-        assert all(name.startswith("·c") for name in page.locator("button.token").all_text_contents())
+        found = {f"·{token[1:].decode()}" for token in small.vocab if re.match(rb" c[a-z]+$", token)}
+        wait_until(lambda: set(page.locator("button.token").all_text_contents()) == found)
         page.fill("#query", "(")
         page.get_by_text("not a regular expression").wait_for()
         page.get_by_label("Search by").select_option("id")
@@ -432,9 +439,9 @@ def test_chat_shows_what_is_trained(studio: Opening, small: merganser.Tokenizer)
         words = page.locator(".mask small").all_text_contents()
         assert words[0] == f"{ids[0]} not trained", "not by its colour alone"
         page.get_by_label("Text 4", exact=True).fill("it is two")
-        page.wait_for_timeout(200)
         messages[1]["content"][-1]["text"] = "it is two"  # type: ignore[index]
-        assert page.locator(".mask bdi").count() == len(Chat(small).render(messages)[0])
+        ids, _ = Chat(small).render(messages)
+        wait_until(lambda: page.locator(".mask bdi").count() == len(ids))
         page.get_by_role("button", name="Remove text 1").click()
         page.get_by_text("must be from 'user'").wait_for()
         page.get_by_role("button", name="Add a message").click()

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import processes
 import pytest
 from merganser.cli.studio import sample
 from merganser.studio import create
@@ -233,7 +234,7 @@ async def test_too_much_work_at_once_is_refused() -> None:
 
     async def one() -> None:
         try:
-            await work.run(ended.wait)
+            await work.run(ended.wait, processes.LIMIT)
             statuses.append(200)
         except HTTPException as refused:
             statuses.append(refused.status_code)
@@ -241,9 +242,13 @@ async def test_too_much_work_at_once_is_refused() -> None:
     async with anyio.create_task_group() as group:
         for _ in range(50):
             group.start_soon(one)
-        await anyio.sleep(0.2)
-        assert statuses == [503] * 45
-        ended.set()
+        try:
+            with anyio.fail_after(processes.LIMIT):
+                while len(statuses) < 45:
+                    await anyio.sleep(0.001)
+            assert statuses == [503] * 45
+        finally:
+            ended.set()
     assert sorted(statuses) == [200] * 5 + [503] * 45
     await work.run(os.getpid)
 

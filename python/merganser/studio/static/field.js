@@ -235,7 +235,8 @@ export class Field {
 
   /** Goes to a point, so near that those around it can be told apart. */
   visit(row, zoom = Math.max(this.zoom, 4)) {
-    cancelAnimationFrame(this.motion);
+    this.halt();
+    this.canvas.dataset.moving = "";
     const from = [this.cx, this.cy, this.zoom];
     const to = [this.points.x[row], this.points.y[row], zoom];
     const began = performance.now();
@@ -248,8 +249,15 @@ export class Field {
       this.cy = from[1] + (to[1] - from[1]) * eased;
       this.paint();
       if (part < 1) this.motion = requestAnimationFrame(step);
+      else this.halt();
     };
     this.motion = requestAnimationFrame(step);
+  }
+
+  /** Ends the way to a point, wherever it is. */
+  halt() {
+    cancelAnimationFrame(this.motion);
+    delete this.canvas.dataset.moving;
   }
 
   listen() {
@@ -258,12 +266,12 @@ export class Field {
     let moved = 0;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      cancelAnimationFrame(this.motion);
+      this.halt();
       this.magnify(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       try { canvas.setPointerCapture(event.pointerId); } catch { /* it is gone already */ }
-      cancelAnimationFrame(this.motion);
+      this.halt();
       down.set(event.pointerId, event);
       moved = 0;
     });
@@ -308,6 +316,6 @@ export class Field {
   leave() {
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
-    cancelAnimationFrame(this.motion);
+    this.halt();
   }
 }

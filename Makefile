@@ -28,7 +28,7 @@ browser:
 
 # The property tests with many more examples; then every shared corpus, 32,000 tokens, against the peers.
 test-long: .venv/dev
-	$(BIN)/python -W error -m pytest --hypothesis-profile=thorough
+	$(BIN)/python -W error -m pytest --hypothesis-profile=thorough --timeout 7200
 	$(BIN)/python -W error -m pytest tests/long
 
 lint: .venv/dev

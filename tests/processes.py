@@ -20,7 +20,7 @@ from subprocess import PIPE
 from typing import Any
 
 #: In seconds: much more than a child takes on a busy machine, and less than pytest gives a test.
-LIMIT = 240.0
+LIMIT = 480.0
 
 Command = str | Sequence[str | os.PathLike[str]]
 Done = subprocess.CompletedProcess[Any]

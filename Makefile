@@ -15,7 +15,7 @@ demo: .venv/core
 
 test: .venv/dev browser
 	cargo test --quiet
-	$(BIN)/python -W error -m pytest -n auto --dist loadfile
+	$(BIN)/python -W error -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The page of a report is opened in Debian's Chromium. Only CI installs it; where there is none, its tests are
 # skipped and say how to get it.

@@ -1,4 +1,4 @@
-"""How long hypothesis may take, what SIGINT does, and one browser for the tests of a module."""
+"""How long hypothesis may take, which files run first, what SIGINT does, and one browser for each module."""
 
 import signal
 from collections.abc import Iterator
@@ -12,6 +12,27 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("merganser"), max_examples=500)
 settings.load_profile("merganser")
+
+#: The files that take longest, in that order. Workers get whole files (`--dist loadfile`): a long one that
+#: starts last would leave all other workers idle.
+LONGEST = (
+    "tests/test_ray.py",
+    "tests/test_readme.py",
+    "tests/studio/test_work_in_browser.py",
+    "tests/studio/test_browser.py",
+    "tests/test_docs.py",
+    "tests/test_encode.py",
+    "tests/formats/test_real_vocabularies.py",
+    "tests/cli/test_commands.py",
+    "tests/cli/test_learn_char.py",
+    "tests/formats/test_oniguruma.py",
+    "tests/test_memory.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {file: place for place, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONGEST)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,10 @@
 """Corpus: every way to name one gives the same text, and what is not there is named."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import merganser
 import processes
@@ -103,6 +105,25 @@ def test_a_corpus_goes_on_after_any_of_its_parts() -> None:
         assert names + texts == whole[parts:]
     with pytest.raises(merganser.TokensError, match="1 documents less"):
         list(corpus.after(8).documents or ())
+
+
+def test_python_stdlib_does_not_look_at_installed_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("os.py", "json/decoder.py", "site-packages/large/code.py", "json/tests/test_json.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("code")
+    entered: list[str] = []
+    scandir = os.scandir
+
+    def noted(folder: str) -> Any:
+        entered.append(Path(folder).name)
+        return scandir(folder)
+
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(os, "scandir", noted)
+    assert python_stdlib() == [tmp_path / "json" / "decoder.py", tmp_path / "os.py"]
+    assert sorted(entered) == sorted([tmp_path.name, "json"])
 
 
 @pytest.mark.parametrize("missing", ["not-there.txt", "not/there/", "*.nothing", "python-stdlibs"])

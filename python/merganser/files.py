@@ -5,7 +5,7 @@ New files are written to a temporary name, flushed, then renamed.
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -13,14 +13,14 @@ from typing import BinaryIO
 from merganser.errors import CorpusError, WriteError
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Every file below a folder, hidden ones skipped."""
+def files_below(folder: Path, without: Collection[str] = ()) -> Iterator[Path]:
+    """Every file below a folder, hidden ones skipped; folders named in `without` are not entered."""
 
     def fail(error: OSError) -> None:
         raise CorpusError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
     for parent, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in without]
         for name in files:
             file = Path(parent, name)
             if not name.startswith(".") and file.is_file():

@@ -1,15 +1,21 @@
-"""The vocabularies of real encodings, in merganser and in tiktoken, made of the same files. No network."""
+"""The vocabularies of real encodings, in merganser and in tiktoken, made of the same files. No network.
+
+They are in `../shared/vocabs`, or in the folder that MERGANSER_VOCABS names. Where one is missing, a smaller
+one with the same properties is trained: see `stand_in_vocabs`.
+"""
 
 import base64
 import json
+import os
 from functools import cache
 from pathlib import Path
 
 import merganser
-import pytest
+import stand_in_vocabs
 import tiktoken
+from corpora import generated_folder
 
-VOCABS = Path(__file__).parents[2] / "shared" / "vocabs"
+VOCABS = Path(os.environ.get("MERGANSER_VOCABS", Path(__file__).parents[2] / "shared" / "vocabs"))
 
 #: Encoding: its file, its pattern, where its special tokens are.
 _FILES = {
@@ -24,19 +30,36 @@ OPENAI = ("gpt2", "cl100k_base", "o200k_base")
 ALL = tuple(_FILES)
 
 
+def pattern(name: str) -> str:
+    return _FILES[name][1]
+
+
+def is_real(name: str) -> bool:
+    """Whether this is the published vocabulary, of which figures are known."""
+    ranks, _, special = _FILES[name]
+    return all((VOCABS / file).exists() for file in (ranks, special) if file)
+
+
+@cache
+def _folder(name: str) -> Path:
+    if is_real(name):
+        return VOCABS
+    ranks, _, special = _FILES[name]
+    folder = generated_folder()
+    stand_in_vocabs.write(name, folder / ranks, folder / special if special else None)
+    return folder
+
+
 def rank_file(name: str) -> Path:
-    """The file of ranks; the test is skipped where there is none."""
-    file = VOCABS / _FILES[name][0]
-    if not file.exists():
-        pytest.skip(f"{file} is not on this machine")
-    return file
+    """The file of ranks."""
+    return _folder(name) / _FILES[name][0]
 
 
 def special_tokens(name: str) -> dict[str, int]:
     file = _FILES[name][2]
     if file is None:
-        return {"<|endoftext|>": 50256}
-    tokens: dict[str, int] = json.loads((VOCABS / file).read_text("utf-8"))
+        return {"<|endoftext|>": len(rank_file(name).read_bytes().splitlines())}
+    tokens: dict[str, int] = json.loads((_folder(name) / file).read_text("utf-8"))
     return tokens
 
 

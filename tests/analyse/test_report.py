@@ -9,7 +9,7 @@ from typing import Any
 
 import merganser
 import pytest
-from corpora import CORPORA, corpus_text
+from corpora import corpus_file
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import CorpusError, SettingsError, WriteError, analyse, charts
 from merganser.analyse.examples import HARD, SENTENCES
@@ -89,8 +89,8 @@ def test_tables_hold_the_texts_as_they_are(folder: Path) -> None:
 
 
 def test_frankenstein(tmp_path: Path) -> None:
-    corpus_text("frankenstein.txt", 1)
-    analyse.report(tmp_path, corpus=CORPORA / "frankenstein.txt", vocab_size=256 + 10_500, token=" monster")
+    corpus = corpus_file("frankenstein.txt")
+    analyse.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
     rows = json.loads((tmp_path / "tables" / "vocabulary-size.json").read_text("utf-8"))
     assert [row["merges"] for row in rows] == [500, 2_000, 5_000, 10_000, 10_500]
     per_sentence = [row["tokens per sentence"] for row in rows]
@@ -98,7 +98,7 @@ def test_frankenstein(tmp_path: Path) -> None:
     assert per_sentence == sorted(per_sentence, reverse=True)
     assert saved == sorted(saved, reverse=True), "diminishing returns"
     # The figures are those of a training of that size.
-    text = (CORPORA / "frankenstein.txt").read_text("utf-8")
+    text = corpus.read_text("utf-8")
     cut = text.rindex("\nChapter 24") + 1
     smaller = merganser.train([text[:cut]], 256 + 2_000)
     progression = json.loads((tmp_path / "tables" / "merge-progression.json").read_text("utf-8"))

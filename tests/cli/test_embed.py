@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import processes
 import pytest
-from corpora import CORPORA
+from corpora import corpus_file
 from merganser import charts, embed, named
 from merganser.cli import main
 from merganser.embed import pictures, projection, safetensors
@@ -116,9 +116,7 @@ def test_the_novel_takes_little_memory_and_a_report_draws_everything(
 ) -> None:
     pytest.importorskip("vl_convert")
     pytest.importorskip("sklearn")
-    novel = CORPORA / "frankenstein_raw.txt"
-    if not novel.exists():
-        pytest.skip(f"{novel} is not on this machine")
+    novel = corpus_file("frankenstein_raw.txt")
     command = [sys.executable, "-W", "error", "-m", "merganser", "embed", f"frankenstein={novel}"]
     command += ["--out", "made", "--epochs", "4", "--min-count", "20", "--json"]
     done = processes.run(command, check=True)

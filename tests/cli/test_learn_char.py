@@ -8,7 +8,7 @@ from typing import Any
 
 import processes
 import pytest
-from corpora import CORPORA
+from corpora import corpus_file
 from merganser import named
 from merganser.cli import main
 from merganser.learn import char_bpe, char_speed, text
@@ -86,10 +86,7 @@ def test_without_a_network_the_library_is_taken(
 
 
 def test_the_novel_by_name_when_there_is_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
-    copy = CORPORA / "frankenstein_raw.txt"
-    if not copy.exists():
-        pytest.skip(f"{copy} is not on this machine")
-    result = told(capsys, "char", f"frankenstein={copy}")
+    result = told(capsys, "char", f"frankenstein={corpus_file('frankenstein_raw.txt')}")
     assert [row["merges"] for row in result["tried"]] == [1000, 2000, 5000, 10000]
     assert result["tried"][-1]["seconds"] < 60
     assert result["frequent_subwords"][0]["token"] == "the</w>"

@@ -11,7 +11,7 @@ import merganser
 import numpy as np
 import processes
 import pytest
-from corpora import CORPORA, corpus_text
+from corpora import corpus_file
 from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsError, embed
 from merganser.corpus import Source
 from merganser.embed import checkpoint, evaluation, groups
@@ -256,17 +256,14 @@ def test_standard_input_needs_a_tokenizer(once: Source) -> None:
         embed.train(once, settings=SMALL)
 
 
-NOVEL = f"frankenstein={CORPORA / 'frankenstein_raw.txt'}"
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_meaning_shows_in_the_novel(threads: int) -> None:
     """With the defaults, words of a group are more alike than words of different groups, for every seed."""
-    corpus_text("frankenstein_raw.txt", 1)
+    novel = f"frankenstein={corpus_file('frankenstein_raw.txt')}"
     named = groups.lists("frankenstein")
     assert named is not None
-    tokenizer = tokenizer_for(NOVEL, VOCAB_SIZE, None, None)
-    text = read(NOVEL, tokenizer, None, None)
+    tokenizer = tokenizer_for(novel, VOCAB_SIZE, None, None)
+    text = read(novel, tokenizer, None, None)
     for seed in (1, 2, 3):
         made = train_on(text, tokenizer, embed.Settings(threads=threads, seed=seed))
         found = evaluation.separation(made, named.groups)

@@ -69,9 +69,16 @@ def test_real_gpt2_is_written_and_read(tmp_path: Path) -> None:
     tokenizer.export(tmp_path, format="gpt2")
     assert merganser.load(tmp_path, pattern="gpt2") == tokenizer
     vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
-    assert vocab["Ġthe"] == 262
-    assert vocab["<|endoftext|>"] == 50256
-    assert (tmp_path / "merges.txt").read_text("utf-8").startswith("#version: 0.2\nĠ t\nĠ a\nh e\n")
+    assert vocab["<|endoftext|>"] == len(vocab) - 1 == len(tokenizer.mergeable_ranks)
+    ids = vocabs.theirs("gpt2").encode_ordinary(" the cat")
+    assert [vocab[token] for token in theirs(tmp_path).encode(" the cat").tokens] == ids
+    version, *merges = (tmp_path / "merges.txt").read_text("utf-8").splitlines()
+    assert version == "#version: 0.2"
+    assert [vocab[merge.replace(" ", "")] for merge in merges] == list(range(256, len(vocab) - 1))
+    if vocabs.is_real("gpt2"):
+        assert vocab["Ġthe"] == 262
+        assert vocab["<|endoftext|>"] == 50256
+        assert merges[:3] == ["Ġ t", "Ġ a", "h e"]
 
 
 # ── what cannot be written ────────────────────────────────────────────────────

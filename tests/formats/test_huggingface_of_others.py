@@ -74,7 +74,7 @@ def test_gpt2() -> None:
     tokenizer = vocabs.ours("gpt2")
     whole = file(
         tokenizer,
-        added_tokens=[added(50256, "<|endoftext|>", normalized=True)],
+        added_tokens=[added(tokenizer.special_tokens["<|endoftext|>"], "<|endoftext|>", normalized=True)],
         pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
         post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False},
         decoder={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True},
@@ -96,8 +96,10 @@ def test_gpt2() -> None:
 def test_llama3() -> None:
     """Every way in which two tokens make a third is a merge; a post-processor that adds the begin of text."""
     # The first 20,000 tokens: the others would take time, and nothing that differs.
-    ranks = {token: id for token, id in vocabs.ours("llama3").mergeable_ranks.items() if id < 20_000}
-    specials = {name: id - 108_000 for name, id in vocabs.special_tokens("llama3").items()}
+    every = vocabs.ours("llama3").mergeable_ranks
+    size = min(20_000, len(every))
+    ranks = {token: id for token, id in every.items() if id < size}
+    specials = {name: id - len(every) + size for name, id in vocabs.special_tokens("llama3").items()}
     tokenizer = Tokenizer(ranks, pattern="llama3", special_tokens=specials)
     merges = [
         f"{gpt2.printable(token[:cut])} {gpt2.printable(token[cut:])}"
@@ -111,7 +113,7 @@ def test_llama3() -> None:
         pre_tokenizer=splitting(LLAMA3),
         post_processor={
             "type": "Sequence",
-            "processors": [POST_BYTE_LEVEL, adding("<|begin_of_text|>", 20_000)],
+            "processors": [POST_BYTE_LEVEL, adding("<|begin_of_text|>", size)],
         },
         model={"ignore_merges": True, "merges": merges},
     )

@@ -5,7 +5,7 @@
 
 import merganser
 import pytest
-from corpora import CORPORA, corpus_text
+from corpora import NAMES, corpus_file, corpus_text
 from cuts import tiktoken_pieces
 from peers import huggingface_merges, rustbpe_merges
 from strategies import PRESETS
@@ -13,28 +13,27 @@ from strategies import PRESETS
 #: The small ones run out of pairs before 32,000; the peers are then asked for as many as there were.
 pytestmark = pytest.mark.filterwarnings("ignore::merganser.MerganserWarning")
 
-FILES = sorted(str(file.relative_to(CORPORA)) for file in CORPORA.rglob("*.txt"))
 _SLICE = 4_000_000
 
 
-@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
 def test_merges_are_those_of_rustbpe(corpus: str, pattern: str) -> None:
     documents = corpus_text(corpus).split("<|endoftext|>")
-    tokenizer = merganser.train(CORPORA / corpus, 32_000, pattern=pattern)
+    tokenizer = merganser.train(corpus_file(corpus), 32_000, pattern=pattern)
     ours = tokenizer.mergeable_ranks
     assert ours == rustbpe_merges(documents, tokenizer.vocab_size, tokenizer.pattern)
 
 
-@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
 def test_merges_are_those_of_hugging_face(corpus: str, pattern: str) -> None:
-    counts = merganser.count(CORPORA / corpus, pattern=pattern)
+    counts = merganser.count(corpus_file(corpus), pattern=pattern)
     tokenizer = merganser.train(counts, 32_000, tie_break="huggingface")
     assert tokenizer.merges == huggingface_merges(counts, tokenizer.vocab_size)
 
 
-@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", PRESETS)
 def test_cuts_are_those_of_tiktoken(corpus: str, pattern: str) -> None:
     text = corpus_text(corpus)

@@ -8,21 +8,20 @@ from pathlib import Path
 
 import merganser
 import pytest
-from corpora import CORPORA, corpus_text
+from corpora import NAMES, corpus_file, corpus_text
 from everywhere import PATTERNS, SPECIAL_TOKENS, Everywhere
 
-FILES = sorted(str(file.relative_to(CORPORA)) for file in CORPORA.rglob("*.txt"))
 _SAMPLE = 100_000
 
 
 @cache
 def trained(pattern: str) -> merganser.Tokenizer:
-    files = [CORPORA / file for file in FILES]
+    files = [corpus_file(name) for name in NAMES]
     return merganser.train(files, 8000, pattern=pattern, special_tokens=SPECIAL_TOKENS)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("corpus", FILES)
+@pytest.mark.parametrize("corpus", NAMES)
 def test_ids_are_the_same_everywhere(tmp_path: Path, pattern: str, corpus: str) -> None:
     text = corpus_text(corpus)
     exports = Everywhere.of(trained(pattern), tmp_path)

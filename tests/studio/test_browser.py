@@ -448,6 +448,21 @@ def test_chat_shows_what_is_trained(studio: Opening, small: merganser.Tokenizer)
         assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Text 4"
 
 
+def test_a_view_that_is_left_while_it_loads_changes_nothing_any_more(studio: Opening) -> None:
+    with studio("ladder") as page:
+        held: list[Any] = []
+        page.route("**/api/playground/encode", lambda route: held.append(route))  # noqa: PLW0108
+        page.get_by_role("link", name="Playground").click()
+        wait_until(lambda: page.evaluate("true") and held)
+        page.get_by_role("link", name="Train").click()
+        page.wait_for_selector(".asked")
+        with page.expect_response("**/api/playground/encode"):
+            held[0].continue_()
+        # It would write what it shows to the address after 250 ms; timers go off in their order.
+        page.evaluate("() => new Promise((done) => setTimeout(done, 400))")
+        assert address_of(page).endswith("#/train")
+
+
 def test_when_the_server_is_gone_the_page_says_so(studio: Opening) -> None:
     with studio("playground") as page:
         page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")

@@ -17,6 +17,7 @@ const menu = document.getElementById("menu");
 let about = null;
 let leave = null;
 let shown = "";
+let visits = 0; // how many views were shown: one that was left has another number
 
 function read() {
   const [, name = "", query = ""] = /^#\/([a-z]*)\??(.*)$/s.exec(location.hash) || [];
@@ -30,10 +31,12 @@ function address(name, parameters) {
 }
 
 function stateOf(parameters) {
+  const mine = visits;
   return {
     get about() { return about; },
     get: (key) => parameters.get(key) ?? undefined,
     set(changes) {
+      if (mine !== visits) return; // the address is that of another view
       for (const [key, value] of Object.entries(changes)) {
         if (value === undefined || value === "") parameters.delete(key);
         else parameters.set(key, value);
@@ -54,6 +57,8 @@ async function show() {
   const view = views[name];
   if (leave) leave();
   leave = () => {};
+  visits += 1;
+  const mine = visits;
   shown = location.hash;
   document.title = `${view.title} · merganser studio`;
   for (const link of menu.querySelectorAll("a")) {
@@ -66,7 +71,9 @@ async function show() {
   fill(place, make("h1", { class: "unseen" }, view.title), element);
   document.documentElement.dataset.view = name;
   const left = await view.mount(element, stateOf(parameters), api);
-  if (typeof left === "function") leave = left;
+  if (typeof left !== "function") return;
+  if (mine === visits) leave = left;
+  else left(); // it was left before all of it was there
 }
 
 const SCHEMES = { auto: "light dark", light: "light", dark: "dark" };

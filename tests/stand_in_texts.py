@@ -8,7 +8,7 @@ and of this repository. A text takes a tenth of a second or two to generate.
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -78,7 +78,7 @@ class _Writer:
     def __init__(self, seed: str) -> None:
         self._chance = random.Random(seed)
 
-    def one(self, choices: list[str] | tuple[str, ...]) -> str:
+    def one(self, choices: Sequence[str]) -> str:
         return choices[int(self._chance.random() * len(choices))]
 
     def maybe(self, probability: float) -> bool:
@@ -335,7 +335,9 @@ def _scene(write: _Writer) -> str:
     glue = _GLUE.split()
     words: list[str] = []
     for _ in range(write.number(3, 7)):
-        words += [write.one(glue), write.one(list(lists.groups[group]))]
+        # Not only of that group: real texts do not keep to one subject either.
+        about = group if write.maybe(0.75) else write.one(list(lists.groups))
+        words += [write.one(glue), write.one(lists.groups[about])]
         words += [write.one(glue), write.one(_AROUND[group].split())]
     named = lists.groups["characters"]
     return write.sentence([word.title() if word in named and word != "creature" else word for word in words])

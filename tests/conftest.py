@@ -1,7 +1,9 @@
-"""How long hypothesis may take, which files run first, and one browser for all tests of a module that look at
-pages.
+"""How long hypothesis may take, which files run first, a cache folder for all processes, and one browser for
+all tests of a module that look at pages.
 """
 
+import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +31,15 @@ LONGEST = (
     "tests/formats/test_oniguruma.py",
     "tests/test_memory.py",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # One folder for all workers and their children, so that the JavaScript of charts is bundled once; and not
+    # the user's own, which tests should neither read nor fill.
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="merganser-cache-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["MERGANSER_CACHE"] = folder.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

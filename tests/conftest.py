@@ -1,6 +1,8 @@
-"""How long hypothesis may take, which files run first, what SIGINT does, and one browser for each module."""
+"""Set-up for all tests: hypothesis profiles, file order, one cache folder, SIGINT, a browser per module."""
 
+import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +30,15 @@ LONGEST = (
     "tests/formats/test_oniguruma.py",
     "tests/test_memory.py",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # One folder for all workers and their children, so that the JavaScript of charts is bundled once; and not
+    # the user's own, which tests should neither read nor fill.
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="merganser-cache-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["MERGANSER_CACHE"] = folder.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,16 +1,19 @@
 """Charts: pictures and pages from a specification, without a network."""
 
 import html
+import importlib.metadata
 import json
 import re
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import processes
 import pytest
 from merganser import SettingsError, WriteError, charts
+from merganser.charts.drawing import VERSION, vega
 from merganser.charts.lettering import DRAWABLE
 
 SPEC: dict[str, Any] = {
@@ -52,6 +55,36 @@ def test_scale_is_dots_for_every_unit() -> None:
 def test_drawn_the_same_every_time() -> None:
     assert charts.svg(SPEC) == charts.svg(SPEC)
     assert charts.png(SPEC) == charts.png(SPEC)
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """Vega is not in memory, neither at the beginning nor at the end."""
+    vega.cache_clear()
+    yield
+    vega.cache_clear()
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_vega_is_kept_for_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = importlib.metadata.version("vl-convert-python")
+    kept = tmp_path / f"vega-lite-{VERSION}-vl-convert-{version}.js"
+    kept.write_bytes(b"\xff")  # damaged: bundled anew
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path))
+    bundle = vega()
+    assert len(bundle) > 500_000
+    assert list(tmp_path.iterdir()) == [kept]
+    assert kept.read_bytes() == bundle.encode()
+    kept.write_bytes(b"// kept\r\n")
+    vega.cache_clear()
+    assert vega() == "// kept\r\n"
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_vega_does_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "file" / "cache"))
+    assert len(vega()) > 500_000
 
 
 def test_the_page_fetches_nothing() -> None:

@@ -7,14 +7,16 @@ depends on what is elsewhere, and never tells anybody that it is being looked at
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from merganser.charts.look import CONFIG
-from merganser.errors import SettingsError
+from merganser.errors import SettingsError, WriteError
 from merganser.extras import imported
-from merganser.files import written_whole
+from merganser.files import make_folder, written_whole
+from merganser.named import cache_folder
 
 Specification = Mapping[str, Any]
 
@@ -126,8 +128,23 @@ def _drawn(kind: str, spec: Specification, config: Mapping[str, Any] = CONFIG, *
 
 @cache
 def vega() -> str:
-    """Vega, Vega-Lite and what puts them on a page: 0.9 MB of JavaScript, made once for it takes a second."""
-    return str(imported("vl_convert", "plot", "drawing charts").javascript_bundle(vl_version=VERSION))
+    """Vega, Vega-Lite and the code that embeds them in a page: 0.9 MB of JavaScript.
+
+    Bundling them takes two seconds, so the bundle is kept in the cache folder, one for each version of the
+    converter. A cache that cannot be read or written only costs these seconds.
+    """
+    from importlib.metadata import version
+
+    converter = imported("vl_convert", "plot", "drawing charts")
+    file = cache_folder() / f"vega-lite-{VERSION}-vl-convert-{version('vl-convert-python')}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        return file.read_bytes().decode()
+    bundle = str(converter.javascript_bundle(vl_version=VERSION))
+    with suppress(WriteError):
+        make_folder(file.parent)
+        with written_whole(file) as out:
+            out.write(bundle.encode())
+    return bundle
 
 
 def literal(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @click.argument("corpus", required=False)
 @click.option("--dataset", metavar="CORPUS", help="The same as CORPUS.")
 @click.option(
     "--tokenizer",
-    metavar="DIR",
+    type=naming.TOKENIZER,
     help="The tokenizer whose tokens get vectors; if not given, one of up to 32,768 tokens is trained on the "
     "corpus, which makes most words one token.",
 )
@@ -140,7 +140,7 @@ def command(
     /,
     corpus: str | None,
     dataset: str | None,
-    tokenizer: str | None,
+    tokenizer: naming.Named | None,
     preset: str | None,
     device: Any,
     backend: Any,
@@ -178,7 +178,7 @@ def command(
     name = corpus or dataset or default()
     told: list[Interval] = []
     with progress.drawn() as draw:
-        known = options.load_tokenizer(tokenizer) if tokenizer else None
+        known = tokenizer.load() if tokenizer else None
         known = known or tokenizer_for(name, VOCAB_SIZE, threads, draw)
         text = read(name, known, threads, draw)
         prepared = time.perf_counter()

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.addresses import Address
+from merganser.cli.naming import TOKENIZER
 
 if TYPE_CHECKING:
-    from merganser import Local, Ray, Tokenizer
+    from merganser import Local, Ray
     from merganser.settings import Separator
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
-tokenizer = click.argument("tokenizer", type=click.Path(path_type=Path))
+tokenizer = click.argument("tokenizer", type=TOKENIZER)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="How many threads; all cores if not given.")
 out_folder = click.option(
@@ -41,16 +42,6 @@ class Spreading(click.Command):
                 spread.append("--on")
             spread.append(argument)
         return super().parse_args(ctx, spread)
-
-
-def load_tokenizer(name: str) -> "Tokenizer":
-    """A tokenizer by its path; a file of ranks with its pattern, `cl100k_base.tiktoken@gpt4`."""
-    from merganser import load
-
-    path, at, pattern = name.rpartition("@")
-    if at and not Path(name).exists():
-        return load(path, pattern=pattern)
-    return load(name)
 
 
 def working(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @options.corpus
 @click.option(
     "--vocab-size", type=int, required=True, help="How many tokens: bytes, merges and special tokens."
@@ -42,7 +42,7 @@ from merganser.cli import drawing, options, progress
     show_default=True,
     help="After dropping pieces, prove how many merges are those of all pieces.",
 )
-@click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
+@click.option("--base", type=naming.TOKENIZER, help="A tokenizer to extend; all its ids stay.")
 @options.working
 @options.cluster
 @options.out_folder
@@ -60,7 +60,7 @@ def command(
     checkpoint_every: float,
     ray: str | None,
     storage: str | None,
-    base: Path | None,
+    base: naming.Named | None,
     out: Path,
     as_json: bool,
     **rules: Any,
@@ -73,14 +73,14 @@ def command(
 
     Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
     """
-    from merganser import Local, load, train
+    from merganser import Local, train
     from merganser.cli import Terminated
     from merganser.files import make_folder
     from merganser.formats.native import FILE_NAME
 
     stages: dict[str, float] = {}
     start = time.perf_counter()
-    going_on = load(base) if base else None
+    going_on = base.load() if base else None
     # Kept until the tokenizer is on disk.
     work_dir = work_dir or out / "work"
     local = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)

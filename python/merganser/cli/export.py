@@ -71,6 +71,7 @@ def command(
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
     from merganser import CountsFile, SettingsError
+    from merganser.files import check_file
     from merganser.formats import parquet, tsv
 
     if form in _FOR_TOKENIZERS:
@@ -89,6 +90,7 @@ def command(
     if named.path is None or named.path.suffix != ".counts":
         raise SettingsError(f"{named.written} is not a .counts file, and only counts are written as {form}")
     counts = CountsFile.open(named.path)
+    check_file(out, "choose another --out")
     if form == "tsv":
         tsv.write(chain.from_iterable(counts.batches()), out)
     else:

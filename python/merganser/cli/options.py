@@ -27,6 +27,15 @@ out_folder = click.option(
     show_default=True,
     help="The folder for the tokenizer.",
 )
+force = click.option("--force", is_flag=True, help="Replace the result of an earlier run.")
+
+
+def keep_unless_forced(result: Path, force: bool) -> None:
+    """Refuse, before the work starts, to replace what may have taken long."""
+    from merganser.errors import WriteError
+
+    if result.exists() and not force:
+        raise WriteError(f"{result} already exists; pass --force to replace it, or choose another --out")
 
 
 class Spreading(click.Command):

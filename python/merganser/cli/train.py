@@ -46,6 +46,7 @@ from merganser.cli import drawing, naming, options, progress
 @options.working
 @options.cluster
 @options.out_folder
+@options.force
 @options.as_json
 def command(
     corpus: tuple[Address, ...],
@@ -62,6 +63,7 @@ def command(
     storage: str | None,
     base: naming.Named | None,
     out: Path,
+    force: bool,
     as_json: bool,
     **rules: Any,
 ) -> None:
@@ -75,9 +77,11 @@ def command(
     """
     from merganser import Local, train
     from merganser.cli import Terminated
-    from merganser.files import make_folder
+    from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
 
+    options.keep_unless_forced(out / FILE_NAME, force)
+    check_folder(out, "choose another --out")
     stages: dict[str, float] = {}
     start = time.perf_counter()
     going_on = base.load() if base else None
@@ -104,7 +108,7 @@ def command(
             )
         except (KeyboardInterrupt, Terminated):
             if work_dir.is_dir():
-                click.echo(f"what was done is in {work_dir}; the same command again goes on there", err=True)
+                click.echo(f"progress is saved in {work_dir}; run the same command again to resume", err=True)
             raise
     merged = time.perf_counter()
     make_folder(out, "choose another --out")

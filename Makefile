@@ -49,7 +49,7 @@ bench:
 	$(PYTHON) benchmarks/run.py
 
 clean:
-	rm -rf .venv target python/merganser/_core*.so merganser-out
+	rm -rf .venv target python/merganser/_core*.so merganser-out merganser-demo
 
 .venv/maturin:
 	$(PYTHON) -m venv .venv

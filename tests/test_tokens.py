@@ -421,7 +421,7 @@ def test_a_corpus_that_became_shorter_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_write_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(merganser.WriteError, match="cannot make the folder"):
+    with pytest.raises(merganser.WriteError, match="is a file, not a folder"):
         SMALL.encode_corpus(["the cat"], out=tmp_path / "file")
 
 

@@ -196,7 +196,7 @@ def _without(buffers: Iterable[list[Document]], documents: int) -> Iterator[list
     if documents:
         raise TokensError(
             f"the corpus has {documents:,} documents less than were encoded when it was interrupted; "
-            "give the same corpus again, or start afresh with overwrite"
+            "give the same corpus again, or start afresh with overwrite=True"
         )
 
 

@@ -19,6 +19,7 @@ from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
 from merganser.engines.ray import Ray
 from merganser.errors import CountsError, SettingsError
+from merganser.files import check_file
 from merganser.formats import tsv
 from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.remote import RemoteFile
@@ -234,11 +235,14 @@ def count(
     2
     """
     engine = engine or Local()
+    target = None if out is None else Path(out)
+    if target is not None:
+        if target.suffix != ".counts":
+            raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
+        check_file(target, "choose another out=")
+    engine.check()
     with _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings):
-        if out is not None:
-            target = Path(out)
-            if target.suffix != ".counts":
-                raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
+        if target is not None:
             file = engine.count_to(found, settings, target, progress)
             found.skips.skipped.warn()
             return replace(file, skipped=found.skips.skipped)

@@ -18,7 +18,7 @@ from merganser import _core
 from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
-from merganser.files import make_folder, written_whole
+from merganser.files import check_folder, make_folder, written_whole
 from merganser.reading import Reading, ReadingOptions, Skipped
 from merganser.settings import Separator, Settings
 from merganser.tokens import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
@@ -96,6 +96,7 @@ def encode_corpus(
     )
     if shard_tokens < 1:
         raise SettingsError(f"shard_tokens must be at least 1, not {shard_tokens}")
+    check_folder(Path(out), "choose another out=")
     corpus = resolve(source, buffer_size, Reading(**reading))
     if corpus.counts:
         raise CorpusError(f"{corpus.counts[0]} holds counts and no text that could be encoded")
@@ -156,7 +157,7 @@ def _begin(folder: Path, facts: dict[str, Any], overwrite: bool) -> Start | None
         if any(not file.name.startswith(".") for file in shard_files(folder)):
             raise TokensError(
                 f"{folder} has shards but no {FILE_NAME}, so nothing is known about them; "
-                "choose another folder, or start afresh with overwrite"
+                "choose another out=, or start afresh with overwrite=True"
             )
         _write_facts(folder, {**facts, "complete": False})
         return Start()
@@ -165,7 +166,7 @@ def _begin(folder: Path, facts: dict[str, Any], overwrite: bool) -> Start | None
         if there.get(name) != value:
             raise TokensError(
                 f"{folder} was made with another {name}{_shown(there.get(name), value)}; "
-                "choose another folder, or start afresh with overwrite"
+                "choose another out=, or start afresh with overwrite=True"
             )
     if there["complete"]:
         Tokens.open(folder)

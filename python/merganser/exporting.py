@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from merganser.errors import ExportError, MerganserWarning, SettingsError
-from merganser.files import make_folder, written_whole
+from merganser.files import check_folder, make_folder, written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
 
@@ -63,9 +63,11 @@ def export(
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
     if chat is not None and format != "huggingface":
-        raise SettingsError(f"{format} has no chat templates; leave chat out, or export to huggingface")
+        raise SettingsError(f"{format} has no chat templates; leave out chat=, or export to huggingface")
     contents, same, suffixes, caution = _TABLE[format]
     target = Path(path)
+    folder = target.parent if target.suffix in suffixes else target
+    check_folder(folder, "choose another place")
     if chat is not None:
         files = huggingface.contents(tokenizer, chat)
     else:
@@ -76,7 +78,7 @@ def export(
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
     verify_export(tokenizer, readers(tokenizer, format, files), on)
-    written = _write(target.parent if target.suffix in suffixes else target, files)
+    written = _write(folder, files)
     if caution:
         warnings.warn(caution, MerganserWarning, stacklevel=3)
     return written

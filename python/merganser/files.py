@@ -1,10 +1,13 @@
 """Files: those below a folder; and new ones, which are there whole or not at all, and their folders.
 
-New files are written to a temporary name, flushed, then renamed.
+New files are written to a temporary name, flushed, then renamed. Work that takes long asks first whether its
+result can be written at all: `check_folder` and `check_file` leave nothing behind.
 """
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,7 +35,58 @@ def make_folder(folder: Path, instead: str = "choose another") -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"cannot make the folder {folder}: {error.strerror}; {instead}") from error
+        raise WriteError(
+            f"cannot create the folder {folder}: {error.strerror}; {_remedy(error, instead)}"
+        ) from error
+
+
+def check_folder(folder: Path, instead: str = "choose another") -> None:
+    """Raise a `WriteError` unless files can be written to a folder, which need not exist yet."""
+    for existing in (folder, *folder.parents):
+        try:
+            mode = existing.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            if not existing.is_symlink():
+                continue
+            raise WriteError(f"cannot write to {folder}: {existing} is a broken link; {instead}") from None
+        except OSError as error:
+            raise _unwritable(folder, error, instead) from error
+        if not stat.S_ISDIR(mode):
+            raise WriteError(f"cannot write to {folder}: {existing} is a file, not a folder; {instead}")
+        _probe(existing, folder, instead)
+        return
+
+
+def check_file(path: Path, instead: str = "choose another") -> None:
+    """Raise a `WriteError` unless a file can be written here; its folder must exist."""
+    if path.is_dir():
+        raise WriteError(f"cannot write {path}: it is a folder, not a file; {instead}")
+    if not path.parent.exists():
+        raise WriteError(f"cannot write {path}: there is no folder {path.parent}; create it, or {instead}")
+    check_folder(path.parent, instead)
+
+
+def _probe(existing: Path, folder: Path, instead: str) -> None:
+    """Creates a file and removes it: only the system knows all that may forbid it."""
+    file = existing / f".{secrets.token_hex(8)}.tmp"
+    try:
+        file.touch(exist_ok=False)
+        file.unlink()
+    except OSError as error:
+        raise _unwritable(folder, error, instead) from error
+
+
+def _unwritable(folder: Path, error: OSError, instead: str) -> WriteError:
+    return WriteError(f"cannot write to {folder}: {error.strerror}; {_remedy(error, instead)}")
+
+
+def _remedy(error: OSError, instead: str) -> str:
+    """What to do about a failed write; `error.rs` of the core says the same."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"get write permission, or {instead}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"free some space, or {instead}"
+    return instead
 
 
 @contextmanager
@@ -50,8 +104,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         _sync_folder(target.parent)
     except OSError as error:
         raise WriteError(
-            f"cannot write {target}: {error.strerror or error}; nothing was left half-written, "
-            "free some space or choose another place"
+            f"cannot write {target}: {error.strerror or error}; nothing was left half-written; "
+            f"{_remedy(error, 'choose another place')}"
         ) from error
     finally:
         with suppress(OSError):

@@ -31,6 +31,14 @@ _IN_FOLDERS = (
 _PART = 1 << 20
 
 
+class NeedsPattern(SettingsError):
+    """The file does not say how to split text."""
+
+
+class HasPattern(SettingsError):
+    """The source says itself how to split text."""
+
+
 def load(
     source: "str | os.PathLike[str] | tiktoken.Encoding | tokenizers.Tokenizer",
     *,
@@ -195,7 +203,7 @@ def _from_ranks(
     file: Path, mergeable_ranks: dict[bytes, int], pattern: str | None, specials: Mapping[str, int] | None
 ) -> Tokenizer:
     if pattern is None:
-        raise SettingsError(
+        raise NeedsPattern(
             f"{file} holds tokens but not how to split text; pass pattern=, a regular expression or one of "
             f"{', '.join(preset_names())} (GPT-2 has gpt2, cl100k_base has gpt4, o200k_base has o200k, "
             "Qwen has qwen2)"
@@ -208,7 +216,7 @@ def _from_ranks(
 
 def _refuse(source: str, pattern: str | None, special_tokens: Mapping[str, int] | None) -> None:
     if pattern is not None or special_tokens is not None:
-        raise SettingsError(
+        raise HasPattern(
             f"{source} says itself what its pattern and special tokens are; load it without them, then make "
             "another with Tokenizer(loaded.mergeable_ranks, pattern=…, special_tokens=…)"
         )

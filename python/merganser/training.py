@@ -75,6 +75,7 @@ def train(
     """
     _check_rules(tie_break, min_frequency, max_token_bytes, min_piece_count)
     engine = engine or Local()
+    engine.check()
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
     # Found out now rather than after an hour of counting.
     _room_for_merges(vocab_size, base, special_tokens or ())

@@ -147,7 +147,7 @@ def test_what_cannot_be_reported(tmp_path: Path) -> None:
         analyse.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
     assert not (tmp_path / "out").exists(), "and nothing is written"
     (tmp_path / "file").write_text("")
-    with pytest.raises(WriteError, match="cannot make the folder"):
+    with pytest.raises(WriteError, match="is a file, not a folder"):
         analyse.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
 
 

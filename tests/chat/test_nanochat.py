@@ -41,7 +41,7 @@ def test_the_folder_is_tokenizer_unless_named(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(merganser.FormatError):
         get_tokenizer("nowhere")
     Path("file").touch()
-    with pytest.raises(merganser.WriteError, match="cannot make the folder file"):
+    with pytest.raises(merganser.WriteError, match="cannot create the folder file"):
         TRAINED.save("file")
 
 

@@ -142,7 +142,7 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
     assert again.stdout == f"nothing to do: {3 * size:,} tokens are in tokens already\n"
     other = run("encode", "merganser-out", "b.txt", "--out", "tokens")
     assert (other.returncode, other.stdout) == (1, "")
-    assert "start afresh with overwrite" in other.stderr
+    assert "choose another --out, or start afresh with --overwrite" in other.stderr
 
     both = f"{TEXT}<|endoftext|>{TEXT}<|endoftext|>{TEXT}"
     assert run("decode", "merganser-out", "tokens").stdout == both
@@ -230,10 +230,10 @@ def test_demo_ends_well(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "the same text comes back" in done.stdout
     assert "Try next" in done.stdout
-    assert done.stdout.endswith("  merganser-out/report/index.html\n")
-    assert Path("merganser-out/report/index.html").stat().st_size > 500_000
+    assert done.stdout.endswith("  merganser-demo/report/index.html\n")
+    assert Path("merganser-demo/report/index.html").stat().st_size > 500_000
     again = json.loads(run("demo", "--vocab-size", "300", "--json").stdout)
-    assert (again["round_trip"], again["report"]) == (True, "merganser-out/report/index.html")
+    assert (again["round_trip"], again["report"]) == (True, "merganser-demo/report/index.html")
 
 
 def test_demo_does_without_charts(folder: Path) -> None:
@@ -390,7 +390,7 @@ def test_a_folder_that_cannot_be_made(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--out", "a.txt/below"]) == 1
-    said = "error: cannot make the folder a.txt/below: Not a directory; choose another --out"
+    said = "error: cannot write to a.txt/below: a.txt is a file, not a folder; choose another --out"
     assert capsys.readouterr().err.splitlines()[-1] == said
 
 

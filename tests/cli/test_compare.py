@@ -75,7 +75,7 @@ def test_a_file_of_ranks_is_named_with_its_pattern(capsys: pytest.CaptureFixture
     assert main(["compare", "bytes.tiktoken@gpt2", "--on", "news.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"][0]["tokens"] == len(TEXT)
     assert main(["compare", "bytes.tiktoken", "--on", "news.txt"]) == 1
-    assert "pass pattern=" in capsys.readouterr().err
+    assert "write bytes.tiktoken@PATTERN" in capsys.readouterr().err
 
 
 def test_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:

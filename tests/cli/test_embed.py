@@ -54,7 +54,7 @@ def test_defaults_and_presets(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "best"], (100, 512, 20, 7, 15, 0.025)),
         (["--preset", "best", "--window-size", "4", "--epochs", "2"], (100, 512, 20, 4, 2, 0.025)),
     ):
-        told(capsys, "--dataset", "a.txt", "--out", "made", *given)
+        told(capsys, "--dataset", "a.txt", "--out", "made", "--force", *given)
         settings = embed.load("made").training["settings"]
         assert tuple(settings[name] for name in names) == expected
 
@@ -97,8 +97,8 @@ def test_without_a_network_python_itself_is_the_corpus(
         (["a.txt", "--dataset", "a.txt"], "name the corpus once"),
         (["empty.txt"], "no text"),
         (["none.txt"], "none.txt"),
-        (["a.txt", "--learning-rate", "nan"], "learning_rate is a number"),
-        (["a.txt", "--window-size", "0"], "window_size"),
+        (["a.txt", "--learning-rate", "nan"], "--learning-rate is a number"),
+        (["a.txt", "--window-size", "0"], "--window-size"),
         (["a.txt", "--evaluate", "none.tsv"], "cannot read none.tsv"),
         (["-"], "standard input can be read only once"),
     ],

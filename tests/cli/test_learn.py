@@ -79,7 +79,7 @@ def test_a_step_that_differs_is_named(
     [
         (["--steps", "0-3"], "'0-3' is no step"),
         (["--steps", "three"], "'three' is no step"),
-        (["--vocab-size", "7"], "vocab_size is between 256"),
+        (["--vocab-size", "7"], "--vocab-size is between 256"),
         (["nowhere.txt"], "there is no file or folder nowhere.txt"),
         (["x.jsonl"], "learning reads plain text; unpack or convert"),
         (["empty.txt"], "the corpus holds no text"),

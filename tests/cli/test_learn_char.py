@@ -154,7 +154,10 @@ def test_a_text_is_cut_between_characters() -> None:
 
 def test_a_folder_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "char", "a.txt", "--out", "a.txt/below"]) == 1
-    assert "cannot make the folder a.txt/below" in capsys.readouterr().err
+    assert (
+        "cannot write to a.txt/below: a.txt is a file, not a folder; choose another --out"
+        in capsys.readouterr().err
+    )
 
 
 def test_without_the_extra_there_are_figures_but_no_charts(

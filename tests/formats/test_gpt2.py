@@ -111,7 +111,7 @@ def test_no_such_format(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(merganser.WriteError, match="cannot make the folder"):
+    with pytest.raises(merganser.WriteError, match="is a file, not a folder"):
         GPT2.export(tmp_path / "file", format="gpt2")
 
 

@@ -1,6 +1,7 @@
 //! Everything that can go wrong, one variant per failure. Each message says what to do about it.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -214,8 +215,9 @@ impl fmt::Display for Error {
             ),
             Error::Write { path, source } => write!(
                 f,
-                "cannot write {}: {source}; nothing was left half-written, free some space or choose another place",
-                path.display()
+                "cannot write {}: {source}; nothing was left half-written; {}",
+                path.display(),
+                remedy(source)
             ),
             Error::EmptyCorpus => {
                 write!(f, "the corpus holds no text; check the path, the glob and the separator")
@@ -223,7 +225,7 @@ impl fmt::Display for Error {
             Error::CorpusEndsEarly => write!(
                 f,
                 "the corpus ends before the place where the last run was interrupted; \
-                 give the same corpus again, or start afresh with overwrite"
+                 give the same corpus again, or start afresh with overwrite=True"
             ),
             Error::TooLong { what, bytes } => write!(
                 f,
@@ -281,12 +283,12 @@ impl fmt::Display for Error {
             ),
             Error::OtherCheckpoint { path, reason } => write!(
                 f,
-                "{} cannot be gone on with: {reason}; choose another work folder, or start afresh without resume",
+                "{} cannot be resumed: {reason}; choose another work_dir, or start afresh with resume=False",
                 path.display()
             ),
             Error::BusyCheckpoint { path } => write!(
                 f,
-                "somebody else is training with {}; wait until they have finished, or choose another work folder",
+                "{} is locked by another training process; wait for it to finish, or choose another work_dir",
                 path.display()
             ),
             Error::TooManyTokens { what, tokens } => write!(
@@ -313,7 +315,35 @@ impl std::error::Error for Error {
     }
 }
 
+/// What to do about a failed write; `merganser/files.py` says the same in Python.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "get write permission, or choose another place",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or choose another place"
+        }
+        _ => "choose another place",
+    }
+}
+
 /// The message about an id, which may be too large for any token to have it.
 pub fn unknown_id(id: impl fmt::Display, at: usize) -> String {
     format!("this tokenizer has no token with id {id} (position {at}); use the tokenizer that made the ids")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_says_what_helps() {
+        for (kind, helps) in [
+            (io::ErrorKind::PermissionDenied, "get write permission, or choose another place"),
+            (io::ErrorKind::StorageFull, "free some space, or choose another place"),
+            (io::ErrorKind::ReadOnlyFilesystem, "half-written; choose another place"),
+        ] {
+            let message = Error::Write { path: "out".into(), source: kind.into() }.to_string();
+            assert!(message.ends_with(helps), "{message}");
+        }
+    }
 }

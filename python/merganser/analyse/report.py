@@ -20,6 +20,7 @@ from merganser.counts import count
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import MerganserWarning, SettingsError
 from merganser.extras import imported
+from merganser.files import check_folder
 from merganser.tokenizer import Tokenizer
 from merganser.training import train
 
@@ -63,6 +64,7 @@ def report(
     if empty := next((language for language, texts in parallel.items() if not any(texts)), None):
         raise SettingsError(f"the sentences in {empty} are empty; write the same ones in every language")
     imported("vl_convert", "plot", "drawing charts")  # what is missing is told before the training
+    check_folder(Path(out), "choose another out=")
     about: list[str] = []
     if corpus is not None:
         training = corpus

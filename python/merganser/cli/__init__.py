@@ -18,13 +18,36 @@ COMMANDS = (
     *("embed", "learn", "studio", "demo"),
 )
 
+#: Where a context keeps the command that runs.
+_COMMAND = "merganser.command"
+
 
 class Terminated(BaseException):
     """SIGTERM came: work ends as it does for Ctrl-C."""
 
 
-class _Commands(click.Group):
+class Commands(click.Group):
+    """Remembers which command runs, so that errors name its options."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        found = super().resolve_command(ctx, args)
+        ctx.meta[_COMMAND] = found[1]
+        return found
+
+
+class _Commands(Commands):
     """Finds a command in the module of its name."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        from merganser.errors import MerganserError
+
+        try:
+            return super().invoke(ctx)
+        except MerganserError as error:
+            error.args = (_translated(str(error), ctx),)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -34,6 +57,18 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"merganser.cli.{name}").command
         return command
+
+
+def _translated(message: str, ctx: click.Context | None) -> str:
+    from merganser.cli.translation import translated
+
+    command = ctx and ctx.meta.get(_COMMAND)
+    return translated(message, command) if command else message
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    text = _translated(str(message), click.get_current_context(silent=True))
+    click.echo(f"warning: {text}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", MerganserWarning)
-        warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
+        warnings.showwarning = _show_warning
         try:
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
             return code if isinstance(code, int) else 0

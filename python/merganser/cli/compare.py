@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from merganser.comparison import Row
@@ -20,8 +20,8 @@ _HEADINGS = ("corpus", "tokenizer", "vocabulary", "tokens", "bytes/token", "toke
 _NAMES = 2
 
 
-@click.command(cls=options.Spreading)
-@click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZER...")
+@click.command(cls=options.Spreading, epilog=naming.HELP)
+@click.argument("tokenizers", nargs=-1, required=True, type=naming.TOKENIZER, metavar="TOKENIZER...")
 @click.option(
     "--on",
     multiple=True,
@@ -34,7 +34,7 @@ _NAMES = 2
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @options.as_json
 def command(
-    tokenizers: tuple[str, ...],
+    tokenizers: tuple[naming.Named, ...],
     on: tuple[str, ...],
     threads: int | None,
     markdown: bool,
@@ -43,8 +43,7 @@ def command(
 ) -> None:
     """Compare how many tokens each TOKENIZER makes of the same text; the first is the measure.
 
-    For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4. Special tokens in the text are
-    encoded as ordinary text.
+    Special tokens in the text are encoded as ordinary text.
 
     Kinds of text are named with the corpus, and what has the same name is added up.
 
@@ -53,7 +52,7 @@ def command(
     from merganser import Local
     from merganser.comparison import compare
 
-    loaded = {name: options.load_tokenizer(name) for name in tokenizers}
+    loaded = naming.loaded(tokenizers)
     with progress.drawn() as draw:
         rows = compare(
             loaded,

@@ -19,6 +19,7 @@ from merganser.cli import drawing, options, progress
 @options.files
 @options.working
 @options.cluster
+@options.force
 @options.as_json
 def command(
     corpus: tuple[Address, ...],
@@ -29,6 +30,7 @@ def command(
     work_dir: Path | None,
     ray: str | None,
     storage: str | None,
+    force: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -48,6 +50,7 @@ def command(
         raise click.UsageError(
             "name the file .counts, so that it is known for what it is: --out texts.counts"
         )
+    options.keep_unless_forced(out, force)
     start = time.perf_counter()
     files = {name: given.pop(name) for name in options.FILE_OPTIONS}
     with progress.drawn() as draw:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import drawing, naming, options
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @options.tokenizer
 @click.argument("ids", nargs=-1)
 @click.option("--separator", help="What to put between documents, or 'none'; what stood there if not given.")
 @options.as_json
-def command(tokenizer: Path, ids: tuple[str, ...], separator: str | None, as_json: bool) -> None:
+def command(tokenizer: naming.Named, ids: tuple[str, ...], separator: str | None, as_json: bool) -> None:
     """Turn IDS back into text, or those on standard input if none are given or '-' is.
 
     IDS can also be a folder or file of ids that `merganser encode --out` wrote. What it prepended and
@@ -29,9 +29,7 @@ def command(tokenizer: Path, ids: tuple[str, ...], separator: str | None, as_jso
 
     Example: merganser decode merganser-out tokens > text
     """
-    from merganser import load
-
-    loaded = load(tokenizer)
+    loaded = tokenizer.load()
     if len(ids) == 1 and _is_path(ids[0]):
         parts = _stored(loaded, Path(ids[0]), separator)
     elif separator is not None:

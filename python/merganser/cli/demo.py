@@ -24,10 +24,20 @@ def greet(name: str = "world") -> str:
 
 @click.command()
 @click.option("--vocab-size", type=int, default=8192, show_default=True, help="How many tokens to learn.")
-@options.out_folder
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="merganser-demo",
+    show_default=True,
+    help="The folder for the tokenizer and the report.",
+)
+@options.force
 @options.threads
 @options.as_json
-def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, /, vocab_size: int, out: Path, force: bool, threads: int | None, as_json: bool
+) -> None:
     """Train on Python's own library, which every machine has, show what comes of it, and write a report.
 
     Example: merganser demo
@@ -35,10 +45,14 @@ def command(vocab_size: int, out: Path, threads: int | None, as_json: bool) -> N
     from rich.console import Console
 
     from merganser import Local, count, train
-    from merganser.files import make_folder
+    from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
     from merganser.named import python_stdlib
 
+    # The default folder is the demo's alone: nothing but an earlier demo is lost there.
+    is_ours = ctx.get_parameter_source("out") is click.core.ParameterSource.DEFAULT
+    options.keep_unless_forced(out / FILE_NAME, force or is_ours)
+    check_folder(out, "choose another --out")
     engine = Local(threads=threads)
     files = python_stdlib()
     size = sum(file.stat().st_size for file in files)

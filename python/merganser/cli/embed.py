@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from merganser.embed import Embeddings, Interval
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @click.argument("corpus", required=False)
 @click.option("--dataset", metavar="CORPUS", help="The same as CORPUS.")
 @click.option(
     "--tokenizer",
-    metavar="DIR",
+    type=naming.TOKENIZER,
     help="The tokenizer whose tokens get vectors; if not given, one of up to 32,768 tokens is trained on the "
     "corpus, which makes most words one token.",
 )
@@ -107,6 +107,7 @@ _SHOWN = 5
     show_default=True,
     help="The folder for the embeddings.",
 )
+@options.force
 @click.option(
     "--export",
     "exports",
@@ -140,12 +141,13 @@ def command(
     /,
     corpus: str | None,
     dataset: str | None,
-    tokenizer: str | None,
+    tokenizer: naming.Named | None,
     preset: str | None,
     device: Any,
     backend: Any,
     threads: int | None,
     out: Path,
+    force: bool,
     exports: tuple[Any, ...],
     lists: tuple[str, ...],
     resume: bool,
@@ -167,6 +169,8 @@ def command(
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
     from merganser.embed.training import Work, train_on
+    from merganser.files import check_folder
+    from merganser.formats.native import FILE_NAME
 
     if corpus and dataset:
         raise click.UsageError("name the corpus once: as CORPUS or as --dataset")
@@ -174,11 +178,15 @@ def command(
         if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
             given[name] = value
     settings = Settings(**given, threads=threads)
+    options.keep_unless_forced(out / folder.FACTS, force)
+    if not (out / checkpoint.FILE_NAME).exists() and not (tokenizer and tokenizer.path == out):
+        options.keep_unless_forced(out / FILE_NAME, force)
+    check_folder(out, "choose another --out")
     start = time.perf_counter()
     name = corpus or dataset or default()
     told: list[Interval] = []
     with progress.drawn() as draw:
-        known = options.load_tokenizer(tokenizer) if tokenizer else None
+        known = tokenizer.load() if tokenizer else None
         known = known or tokenizer_for(name, VOCAB_SIZE, threads, draw)
         text = read(name, known, threads, draw)
         prepared = time.perf_counter()
@@ -201,7 +209,7 @@ def command(
             )
         except (KeyboardInterrupt, Terminated):
             if (out / checkpoint.FILE_NAME).is_file():
-                click.echo(f"what was done is in {out}; the same command again goes on there", err=True)
+                click.echo(f"progress is saved in {out}; run the same command again to resume", err=True)
             raise
     made.training["corpus"] = name  # type: ignore[index]  # the dictionary was made for this
     files = folder.save(made, out, text)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = (
@@ -17,7 +17,7 @@ _ON_DISK = (
 )
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @options.tokenizer
 @click.argument("text", nargs=-1)
 @click.option(
@@ -59,7 +59,7 @@ _ON_DISK = (
 @click.option("--overwrite", is_flag=True, help="Empty the folder of tokens first.")
 @options.as_json
 def command(
-    tokenizer: Path,
+    tokenizer: naming.Named,
     text: tuple[str, ...],
     allow_special: tuple[str, ...],
     ordinary: bool,
@@ -94,10 +94,10 @@ def command(
     _text(tokenizer, text[0] if text else "-", allow_special, ordinary, as_json)
 
 
-def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool, as_json: bool) -> None:
-    from merganser import load
-
-    tokenizer = load(path)
+def _text(
+    named: naming.Named, text: str, allow_special: tuple[str, ...], ordinary: bool, as_json: bool
+) -> None:
+    tokenizer = named.load()
     content = _content(text)
     if ordinary:
         ids = tokenizer.encode_ordinary(content)
@@ -112,17 +112,17 @@ def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool,
 
 
 def _corpus(
-    path: Path,
+    named: naming.Named,
     corpus: list[Address],
     allow_special: tuple[str, ...],
     out: Path,
     as_json: bool,
     on_disk: dict[str, Any],
 ) -> None:
-    from merganser import Local, load
+    from merganser import Local
     from merganser.encoding import encode_corpus
 
-    tokenizer = load(path)
+    tokenizer = named.load()
     start = time.perf_counter()
     for name in ("prepend", "append"):
         token = on_disk[name]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options
+from merganser.cli import drawing, naming, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
@@ -24,8 +24,8 @@ _FOR_COUNTS = ["tsv", "parquet"]
 _BATCH = 1 << 17
 
 
-@click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.command(epilog=naming.HELP)
+@click.argument("named", type=naming.TOKENIZER, metavar="TOKENIZER|COUNTS")
 @click.option(
     "--to",
     "form",
@@ -53,9 +53,9 @@ _BATCH = 1 << 17
 )
 @options.as_json
 def command(
-    path: Path, form: str, out: Path, on: tuple[Address, ...], chat: Path | None, as_json: bool
+    named: naming.Named, form: str, out: Path, on: tuple[Address, ...], chat: Path | None, as_json: bool
 ) -> None:
-    """Write the tokenizer or the counts in PATH for other programs.
+    """Write a tokenizer or counts for other programs.
 
     A tokenizer becomes a plug-in for tiktoken, or its file of ranks if --out ends in .tiktoken; a folder for
     AutoTokenizer (huggingface), or one with vocab.json and merges.txt (gpt2); minbpe's .model and .vocab; a
@@ -70,12 +70,13 @@ def command(
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
-    from merganser import CountsFile, SettingsError, load
+    from merganser import CountsFile, SettingsError
+    from merganser.files import check_file
     from merganser.formats import parquet, tsv
 
     if form in _FOR_TOKENIZERS:
-        tokenizer = load(path)
-        pieces = on or _training_beside(path, tokenizer)
+        tokenizer = named.load()
+        pieces = on or (named.path and _training_beside(named.path, tokenizer))
         format = cast("ExportFormat", form)
         template = None if chat is None else _template(chat)
         files = [str(file) for file in tokenizer.export(out, format=format, on=pieces, chat=template)]
@@ -86,9 +87,10 @@ def command(
         return
     if on or chat:
         raise click.UsageError("--on and --chat are for tokenizers")
-    if path.suffix != ".counts":
-        raise SettingsError(f"{path} is not a .counts file, and only counts are written as {form}")
-    counts = CountsFile.open(path)
+    if named.path is None or named.path.suffix != ".counts":
+        raise SettingsError(f"{named.written} is not a .counts file, and only counts are written as {form}")
+    counts = CountsFile.open(named.path)
+    check_file(out, "choose another --out")
     if form == "tsv":
         tsv.write(chain.from_iterable(counts.batches()), out)
     else:

@@ -1,33 +1,32 @@
 """merganser inspect"""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import drawing, naming, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
 
 
-@click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.command(epilog=naming.HELP)
+@click.argument("named", type=naming.TOKENIZER, metavar="TOKENIZER|COUNTS")
 @click.option(
     "--top", type=click.IntRange(1), default=10, show_default=True, help="How many of each to show."
 )
 @options.as_json
-def command(path: Path, top: int, as_json: bool) -> None:
-    """Show what is in PATH: a tokenizer, or a .counts file.
+def command(named: naming.Named, top: int, as_json: bool) -> None:
+    """Show what is in a tokenizer, or in a .counts file.
 
     Example: merganser inspect merganser-out
     """
-    from merganser import CountsFile, load
+    from merganser import CountsFile
 
-    if path.suffix == ".counts":
-        _counts(CountsFile.open(path), top, as_json)
+    if named.path is not None and named.path.suffix == ".counts":
+        _counts(CountsFile.open(named.path), top, as_json)
     else:
-        _tokenizer(load(path), top, as_json)
+        _tokenizer(named.load(), top, as_json)
 
 
 def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:

@@ -36,6 +36,7 @@ def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: boo
     """
     from merganser.learn import char_bpe, char_bpe_fast, char_pictures
 
+    learn_options.check(out)
     name, text = learn_options.read(corpus, max_mb)
     words = char_bpe.split(text)
     wanted = max(merges, *TRIED)

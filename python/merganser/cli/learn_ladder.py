@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import drawing, learn_options, options
 
 if TYPE_CHECKING:
     from merganser.learn.ladder.running import Run
@@ -58,6 +58,7 @@ def ladder(
 
     chosen = parse_steps(steps)
     settings = Settings(vocab_size, debug_logging=debug_logging)
+    learn_options.check(out)
     listen = (lambda run: None) if as_json else _rows()
     result: dict[str, Any] = {"corpus": corpus, "vocab_size": vocab_size, "max_mb": max_mb, "sweep": []}
     with text_file(plain_lines(corpus), max_mb) as path:

@@ -24,6 +24,13 @@ out = click.option(
 )
 
 
+def check(folder: Path) -> None:
+    """Notice before the work that the folder cannot be written to."""
+    from merganser.files import check_folder
+
+    check_folder(folder, "choose another --out")
+
+
 def read(name: str | None, size: float) -> tuple[str, str]:
     """The name of a corpus and its text."""
     from merganser.corpus import default

@@ -42,6 +42,7 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
     from merganser.learn import char_bpe, char_bpe_fast, char_speed, speed_pictures
 
     lengths = _sizes(sizes)
+    learn_options.check(out)
     name, text = _book(corpus)
     words = char_bpe.split(text)
     learnt = [merge.pair for merge in islice(char_bpe_fast.learn(words), merges)]

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.addresses import Address
+from merganser.cli.naming import TOKENIZER
 
 if TYPE_CHECKING:
-    from merganser import Local, Ray, Tokenizer
+    from merganser import Local, Ray
     from merganser.settings import Separator
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
-tokenizer = click.argument("tokenizer", type=click.Path(path_type=Path))
+tokenizer = click.argument("tokenizer", type=TOKENIZER)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="How many threads; all cores if not given.")
 out_folder = click.option(
@@ -26,6 +27,15 @@ out_folder = click.option(
     show_default=True,
     help="The folder for the tokenizer.",
 )
+force = click.option("--force", is_flag=True, help="Replace the result of an earlier run.")
+
+
+def keep_unless_forced(result: Path, force: bool) -> None:
+    """Refuse, before the work starts, to replace what may have taken long."""
+    from merganser.errors import WriteError
+
+    if result.exists() and not force:
+        raise WriteError(f"{result} already exists; pass --force to replace it, or choose another --out")
 
 
 class Spreading(click.Command):
@@ -41,16 +51,6 @@ class Spreading(click.Command):
                 spread.append("--on")
             spread.append(argument)
         return super().parse_args(ctx, spread)
-
-
-def load_tokenizer(name: str) -> "Tokenizer":
-    """A tokenizer by its path; a file of ranks with its pattern, `cl100k_base.tiktoken@gpt4`."""
-    from merganser import load
-
-    path, at, pattern = name.rpartition("@")
-    if at and not Path(name).exists():
-        return load(path, pattern=pattern)
-    return load(name)
 
 
 def working(function: Callable[..., Any]) -> Callable[..., Any]:

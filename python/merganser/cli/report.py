@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @click.argument("names", nargs=-1, required=True, metavar="CORPUS|TOKENIZER|EMBEDDINGS...")
 @click.option(
     "--out",
@@ -63,7 +63,7 @@ def command(
     """Write a report: a page of experiments, and every chart and table beside it as a file.
 
     On a CORPUS a tokenizer is trained, and measured on a part that was held out. Each TOKENIZER is measured
-    beside it, or by itself. For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4.
+    beside it, or by itself.
 
     A folder of EMBEDDINGS, which 'merganser embed' wrote, has a report of its own; name it alone.
 
@@ -78,7 +78,7 @@ def command(
     if any(map(is_embeddings, names)):
         _tell(_of_embeddings(names, out), start, as_json)
         return
-    found = {name: tokenizer for name in names if (tokenizer := _tokenizer(name)) is not None}
+    found = {name: tokenizer for name in names if (tokenizer := _tokenizer(name))}
     corpus = [Address(name) for name in names if name not in found]
     if not corpus and vocab_size is not None:
         raise click.UsageError("--vocab-size goes with a corpus to train on")
@@ -87,7 +87,7 @@ def command(
         page = report(
             out,
             corpus=corpus or None,
-            tokenizers=_shortened(found),
+            tokenizers=_loaded(list(found.values())),
             held_out=held_out or None,
             vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
             pattern=pattern,
@@ -116,20 +116,20 @@ def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
     return write(names[0], out)
 
 
-def _tokenizer(name: str) -> "Tokenizer | None":
+def _tokenizer(name: str) -> naming.Named | None:
     """The tokenizer of that name, or None where it is a corpus."""
     from merganser.loading import is_tokenizer
 
-    path, at, _ = name.rpartition("@")
-    if is_tokenizer(name) or (at and is_tokenizer(path)):
-        return options.load_tokenizer(name)
-    return None
+    named = naming.named(name)
+    return named if named.path is None or is_tokenizer(named.path) else None
 
 
-def _shortened(tokenizers: "dict[str, Tokenizer]") -> "dict[str, Tokenizer]":
+def _loaded(tokenizers: list[naming.Named]) -> "dict[str, Tokenizer]":
     """Under the names of the files alone, where that is enough to tell them apart."""
-    short = {Path(name).name or name: tokenizer for name, tokenizer in tokenizers.items()}
-    return short if len(short) == len(tokenizers) else tokenizers
+    short = {tokenizer.short_title: tokenizer for tokenizer in tokenizers}
+    if len(short) < len(tokenizers):
+        return naming.loaded(tokenizers)
+    return {title: tokenizer.load() for title, tokenizer in short.items()}
 
 
 def _domains(given: tuple[str, ...]) -> dict[str, Address]:

@@ -5,16 +5,16 @@ from dataclasses import asdict
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import drawing, naming, options
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @click.argument("text")
 @click.option(
     "--tokenizer",
     "tokenizers",
     multiple=True,
-    metavar="PATH",
+    type=naming.TOKENIZER,
     default=("merganser-out",),
     show_default=True,
     help="Whose tokens; may be given several times, to see them side by side.",
@@ -26,11 +26,13 @@ from merganser.cli import drawing, options
     help="A special token to show as such, or 'all'; may be given several times.",
 )
 @options.as_json
-def command(text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ...], as_json: bool) -> None:
+def command(
+    text: str, tokenizers: tuple[naming.Named, ...], allow_special: tuple[str, ...], as_json: bool
+) -> None:
     """Show TEXT cut into its tokens, the id of each below it; '-' is standard input.
 
     White space is drawn as glyphs, and control characters do not act. ⟨…⟩ is a character that several
-    tokens share. For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4.
+    tokens share.
 
     Example: merganser show 'playing with tokens' --tokenizer merganser-out
     """
@@ -44,15 +46,16 @@ def command(text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ..
                 f"standard input is not UTF-8 at byte {error.start}; convert it first"
             ) from None
     allowed = "all" if "all" in allow_special else allow_special
-    shown = [options.load_tokenizer(name).show(text, allowed_special=allowed) for name in tokenizers]
+    shown = [tokenizer.load().show(text, allowed_special=allowed) for tokenizer in tokenizers]
+    names = [tokenizer.title for tokenizer in tokenizers]
     if as_json:
         rows = [
             {"tokenizer": name, **one.figures, "segments": [asdict(part) for part in one.segments]}
-            for name, one in zip(tokenizers, shown, strict=True)
+            for name, one in zip(names, shown, strict=True)
         ]
         drawing.as_json({"text": text, "shown": rows})
         return
-    for nth, (name, one) in enumerate(zip(tokenizers, shown, strict=True)):
+    for nth, (name, one) in enumerate(zip(names, shown, strict=True)):
         if len(shown) > 1:
             click.echo(f"{chr(10) if nth else ''}{name}")
         click.echo(str(one))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import drawing, naming, options
 
 if TYPE_CHECKING:
     import socket
@@ -28,8 +28,8 @@ _QUIETLY: dict[str, Any] = {
 _BACKLOG = 2048
 
 
-@click.command()
-@click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
+@click.command(epilog=naming.HELP)
+@click.argument("tokenizers", nargs=-1, type=naming.TOKENIZER, metavar="[TOKENIZER]...")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"{PORT} if not given and free; 0 for any.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
@@ -47,7 +47,7 @@ _BACKLOG = 2048
 )
 @options.as_json
 def command(
-    tokenizers: tuple[str, ...],
+    tokenizers: tuple[naming.Named, ...],
     port: int | None,
     no_browser: bool,
     folders: tuple[Path, ...],
@@ -56,8 +56,8 @@ def command(
 ) -> None:
     """Open a page on this machine to try tokenizers, compare them and see how they came about.
 
-    TOKENIZER is what `show` takes, also NAME=PATH; if none is given, merganser-out if it is there, else a
-    small one that is trained at once. Nothing leaves this machine; Ctrl-C ends it.
+    Without a TOKENIZER, it opens merganser-out if it exists, else a small one that is trained at once.
+    Nothing leaves this machine; Ctrl-C ends it.
 
     Example: merganser studio merganser-out
     """
@@ -84,25 +84,18 @@ def command(
         server.run(sockets=[listening])
 
 
-def _found(names: tuple[str, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
+def _found(named: tuple[naming.Named, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
     """Tokenizers by their names, and the Python that loads each."""
     found: dict[str, Tokenizer] = {}
     sources: dict[str, str] = {}
-    if not names and not Path("merganser-out").exists():
+    if not named and not Path("merganser-out").exists():
         return {"sample": sample()}, sources
-    for name in names or ("merganser-out",):
-        label, equals, path = name.partition("=")
-        if not equals or Path(name).exists():
-            label, path = Path(name.rpartition("@")[0] or name).name or name, name
+    for tokenizer in named or (naming.named("merganser-out"),):
+        label = tokenizer.short_title
         while label in found:
             label += "'"
-        found[label] = options.load_tokenizer(path)
-        file, at, pattern = path.rpartition("@")
-        sources[label] = (
-            f"merganser.load({file!r}, pattern={pattern!r})"
-            if at and not Path(path).exists()
-            else f"merganser.load({path!r})"
-        )
+        found[label] = tokenizer.load()
+        sources[label] = tokenizer.expression
     return found, sources
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import drawing, naming, options, progress
 
 
-@click.command()
+@click.command(epilog=naming.HELP)
 @options.corpus
 @click.option(
     "--vocab-size", type=int, required=True, help="How many tokens: bytes, merges and special tokens."
@@ -42,10 +42,11 @@ from merganser.cli import drawing, options, progress
     show_default=True,
     help="After dropping pieces, prove how many merges are those of all pieces.",
 )
-@click.option("--base", type=click.Path(path_type=Path), help="A tokenizer to go on from; all its ids stay.")
+@click.option("--base", type=naming.TOKENIZER, help="A tokenizer to extend; all its ids stay.")
 @options.working
 @options.cluster
 @options.out_folder
+@options.force
 @options.as_json
 def command(
     corpus: tuple[Address, ...],
@@ -60,8 +61,9 @@ def command(
     checkpoint_every: float,
     ray: str | None,
     storage: str | None,
-    base: Path | None,
+    base: naming.Named | None,
     out: Path,
+    force: bool,
     as_json: bool,
     **rules: Any,
 ) -> None:
@@ -73,14 +75,16 @@ def command(
 
     Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
     """
-    from merganser import Local, load, train
+    from merganser import Local, train
     from merganser.cli import Terminated
-    from merganser.files import make_folder
+    from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
 
+    options.keep_unless_forced(out / FILE_NAME, force)
+    check_folder(out, "choose another --out")
     stages: dict[str, float] = {}
     start = time.perf_counter()
-    going_on = load(base) if base else None
+    going_on = base.load() if base else None
     # Kept until the tokenizer is on disk.
     work_dir = work_dir or out / "work"
     local = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
@@ -104,7 +108,7 @@ def command(
             )
         except (KeyboardInterrupt, Terminated):
             if work_dir.is_dir():
-                click.echo(f"what was done is in {work_dir}; the same command again goes on there", err=True)
+                click.echo(f"progress is saved in {work_dir}; run the same command again to resume", err=True)
             raise
     merged = time.perf_counter()
     make_folder(out, "choose another --out")

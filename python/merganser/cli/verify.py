@@ -1,13 +1,11 @@
 """merganser verify"""
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.addresses import Address, reason
-from merganser.cli import drawing, options, progress
+from merganser.addresses import Address
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,11 +16,6 @@ if TYPE_CHECKING:
 DIFFERENT = 3
 #: How many tokens, merges or pieces of a side are shown.
 _SHOWN = 40
-_LIBRARIES: dict[str, Callable[[Any, str], Any]] = {
-    "tiktoken": lambda tiktoken, name: tiktoken.get_encoding(name),
-    "tokenizers": lambda tokenizers, file: tokenizers.Tokenizer.from_file(file),
-    "transformers": lambda transformers, folder: transformers.AutoTokenizer.from_pretrained(folder),
-}
 _REASONS = {
     "split": "the text is split into other pieces",
     "merges": "the same piece is merged in another way",
@@ -32,24 +25,28 @@ _REASONS = {
 }
 
 
-@click.command(cls=options.Spreading)
-@click.argument("a")
-@click.argument("b")
+@click.command(cls=options.Spreading, epilog=naming.HELP)
+@click.argument("a", type=naming.TOKENIZER)
+@click.argument("b", type=naming.TOKENIZER)
 @click.option("--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="What to encode.")
 @click.option("--separator", help="What stands between documents, or 'none'; <|endoftext|> if not given.")
 @options.files
 @options.as_json
 def command(
-    a: str, b: str, on: tuple[Address, ...], separator: str | None, as_json: bool, **reading: Any
+    a: naming.Named,
+    b: naming.Named,
+    on: tuple[Address, ...],
+    separator: str | None,
+    as_json: bool,
+    **reading: Any,
 ) -> int:
     """Verify that the tokenizers A and B give the same ids to every document.
 
     The first difference is shown: the piece, what each makes of it, and the merge at which they part. The
     exit code is 0 if all ids are the same, and 3 if not.
 
-    A file is read by merganser. To ask another library itself, name it: tiktoken:cl100k_base,
-    tokenizers:dir/tokenizer.json, transformers:dir. For a file of ranks, name its pattern as well:
-    cl100k_base.tiktoken@gpt4.
+    merganser reads a file itself; tiktoken:NAME, transformers:NAME and tokenizers:FILE (a tokenizer.json)
+    ask that library.
 
     Special tokens in the text are encoded as ordinary text; with tokenizers: and transformers:, where that
     cannot be, they are special for both.
@@ -60,8 +57,8 @@ def command(
 
     with progress.drawn() as draw:
         found = verify(
-            _opened(a),
-            _opened(b),
+            a.live(),
+            b.live(),
             on=on,
             separator=options.separator_setting(separator),
             progress=draw,
@@ -70,25 +67,8 @@ def command(
     if as_json:
         drawing.as_json(_facts(found))
     else:
-        _show(found, a, b)
+        _show(found, a.title, b.title)
     return 0 if found else DIFFERENT
-
-
-def _opened(name: str) -> Any:
-    """A tokenizer of ours, or a live one of the library that is named."""
-    from merganser import TokenizerError
-
-    library, _, what = name.partition(":")
-    if library not in _LIBRARIES:
-        return options.load_tokenizer(name)
-    try:
-        module = import_module(library)
-    except ImportError:
-        raise ImportError(f"{name} needs {library}: pip install {library}") from None
-    try:
-        return _LIBRARIES[library](module, what)
-    except Exception as error:
-        raise TokenizerError(f"{library} cannot open {what}: {reason(error)}; check the name") from error
 
 
 def _facts(found: "Verification") -> dict[str, Any]:

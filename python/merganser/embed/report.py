@@ -24,6 +24,7 @@ from merganser.embed.settings import Settings
 from merganser.embed.spread import unit
 from merganser.embed.text import Text
 from merganser.errors import EmbeddingsError
+from merganser.files import check_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +40,7 @@ def write(embeddings_dir: str | os.PathLike[str], out: str | os.PathLike[str]) -
     """Writes a report about a folder of embeddings to the folder `out`, and gives the path of its page."""
     embeddings = load(embeddings_dir)
     text = load_text(embeddings_dir)
+    check_folder(Path(out), "choose another out=")
     return page.write(Path(out), "What the embeddings know", _about(embeddings), sections(embeddings, text))
 
 

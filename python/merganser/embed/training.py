@@ -23,6 +23,7 @@ from merganser.embed.settings import Settings
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
 from merganser.engines.local import ProgressCallback
 from merganser.errors import MerganserError, SettingsError
+from merganser.files import check_folder
 from merganser.tokenizer import Tokenizer
 from merganser.tokens import Tokens
 
@@ -127,6 +128,8 @@ def train(
     100
     """
     settings = settings or Settings()
+    if work_dir is not None:
+        check_folder(Path(work_dir), "choose another work_dir")
     if tokenizer is None:
         if isinstance(source, Tokens):
             raise SettingsError("ids alone do not say what the tokens are: give the tokenizer that made them")

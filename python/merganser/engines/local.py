@@ -18,6 +18,7 @@ from merganser import _core, memory, work
 from merganser.corpus import STDIN, Corpus
 from merganser.counts_file import CountsFile
 from merganser.errors import CorpusError, SettingsError
+from merganser.files import check_folder
 from merganser.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class Local:
         """Removes the work folder, if there is one."""
         if self.work_dir is not None:
             work.clean(Path(self.work_dir))
+
+    def check(self) -> None:
+        """Raise a `WriteError` if the work folder cannot be written to."""
+        if self.work_dir is not None:
+            check_folder(Path(self.work_dir), "choose another work_dir")
 
     def merging(self) -> Merging:
         """What the merge loop may use, and where it keeps what it has learned."""

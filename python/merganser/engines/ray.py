@@ -97,8 +97,8 @@ class Ray:
         self._shard_size  # noqa: B018  # is checked
         if self.storage is None and self.address != "local":
             raise SettingsError(
-                f"the cluster {self.address} needs a storage that all its nodes share: "
-                "storage=a folder, or an address such as s3://bucket/folder"
+                f"the cluster {self.address} needs a storage that all its nodes share; pass storage=, "
+                "a folder or an address such as s3://bucket/folder"
             )
 
     @property
@@ -128,6 +128,10 @@ class Ray:
             place = storage_at(self._storage)
             if there := place.read(_JOB):
                 _remove(place, there)
+
+    def check(self) -> None:
+        """Raise a `WriteError` if the work folder of this machine cannot be written to."""
+        self.local.check()
 
     def merging(self) -> Merging:
         """The merge loop runs here."""

@@ -213,8 +213,10 @@ const specialIds = ({ special_tokens: tokens }) => new Set(Object.values(tokens)
 /** A program that makes the same ids. */
 function python({ name, source }, encoded, specials) {
   const how = specials ? 'allowed_special="all"' : "disallowed_special=()";
+  // A tokenizer of another library is loaded from its live object.
+  const library = /^merganser\.load\((tiktoken|tokenizers|transformers)\./.exec(source || "");
   return [
-    "import merganser", "",
+    "import merganser", ...(library ? [`import ${library[1]}`] : []), "",
     `tokenizer = ${source || `merganser.load(${JSON.stringify(name)})`}`,
     `text = ${JSON.stringify(encoded.text)}`,
     `ids = [${encoded.ids.join(", ")}]`,

@@ -1,0 +1,143 @@
+"""Errors of the library name options where they reach the command line, never arguments of Python."""
+
+import re
+from pathlib import Path
+
+import click
+import merganser
+import pytest
+from merganser.cli import main
+from merganser.cli.translation import translated
+
+TEXT = "the cat sat on the mat with the other cat\n" * 20
+
+#: An error or a warning for each, from Python and from the core, and what it must say.
+CASES = {
+    ("encode", "t.merganser", "the<s>"): "pass --allow-special to encode it as that token, or --ordinary to",
+    ("encode", "t.merganser", "a.txt", "--out", "tokens", "--prepend", "<x>"): "--prepend names '<x>'",
+    ("encode", "t.merganser", "a.txt", "--out", "tokens", "--append", "9999"): "--append is 9999",
+    ("encode", "t.merganser", "a.jsonl", "--out", "tokens"): "with --text-key",
+    ("encode", "t.merganser", "a.txt", "--out", "made"): "another --out, or start afresh with --overwrite",
+    ("train", "a.txt", "--vocab-size", "300", "--min-frequency", "0"): "--min-frequency must be at least 1",
+    (
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "300",
+        "--max-token-bytes",
+        "0",
+    ): "--max-token-bytes must be at least 1, not",
+    (
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "300",
+        "--min-piece-count",
+        "0",
+    ): "--min-piece-count must be at least 1",
+    ("train", "a.txt", "--vocab-size", "300", "--memory", "1MB"): "--memory must be at least 16MB",
+    ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory is a number of bytes",
+    (
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "300",
+        "--work-dir",
+        "work",
+    ): "choose another --work-dir, or start afresh with --no-resume",
+    (
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "999",
+        "--min-frequency",
+        "2",
+    ): "that --min-frequency 2 would let merge",
+    ("train", "a.jsonl", "--vocab-size", "300"): "with --text-key; .* --on-error skip$",
+    ("train", "bad.parquet", "--vocab-size", "300"): "name one as --text-key",
+    ("count", "a.jsonl", "--out", "x.counts"): "with --text-key; .* --on-error skip$",
+    ("count", "a.txt", "--out", "x.counts", "--max-size", "much"): "--max-size is a number of bytes",
+    (
+        "count",
+        "a.txt",
+        "--out",
+        "x.counts",
+        "--max-window",
+        "0",
+    ): "--max-ratio, --max-size and --max-window must",
+    ("count", "a.txt", "--out", "a.txt/x.counts"): "choose another --out$",
+    ("compare", "t.merganser", "--on", "a.jsonl"): "with --text-key; .* --on-error skip$",
+    ("verify", "t.merganser", "t.merganser", "--on", "a.jsonl"): "with --text-key; .* --on-error skip$",
+    ("export", "t.merganser", "--to", "gpt2", "--chat", "chat.json", "--out", "x"): "leave out --chat",
+    ("report", "a.txt", "--out", "a.txt/x"): "choose another --out$",
+    ("embed", "a.txt", "--embedding-dim", "0"): "--embedding-dim is from 1",
+    ("embed", "a.txt", "--epochs", "0"): "--epochs and --batch-size are at least 1",
+    ("embed", "a.txt", "--learning-rate", "99"): "--learning-rate is above 0",
+    ("embed", "a.txt", "--min-count", "99999"): "a smaller --min-count",
+    ("learn", "ladder", "a.txt", "--vocab-size", "100"): "--vocab-size is between 256",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    import pyarrow
+    import pyarrow.parquet
+
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TEXT)
+    Path("a.jsonl").write_text('{"body": "x"}\n')
+    Path("chat.json").write_text("{}")
+    pyarrow.parquet.write_table(pyarrow.table({"body": ["x"]}), "bad.parquet")
+    tokenizer = merganser.train([TEXT], 260, special_tokens=["<s>"])
+    tokenizer.save("t.merganser")
+    tokenizer.encode_corpus(["another"], out="made")
+    kept = merganser.Local(work_dir="work", checkpoint_every=1e-6, keep_work=True)
+    merganser.train([TEXT * 2], 261, engine=kept)
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments", CASES, ids=" ".join)
+def test_messages_name_options(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    main(arguments)
+    said = capsys.readouterr().err.strip()
+    assert re.search(CASES[arguments], said), said
+    # Names with an underscore are Python's; these are ours or those of the test.
+    assert not re.search(r"(?<!/)\b[a-z]+_[a-z_]+\b", said), said
+    assert not re.search(r"(--[\w-]+(?: \w+)?) \(", said), said
+
+
+COMMAND = click.Command(
+    "x",
+    params=[
+        click.Option(["--vocab-size"]),
+        click.Option(["--pattern"]),
+        click.Option(["--memory"]),
+        click.Option(["--special"]),
+        click.Option(["--on-error"]),
+        click.Option(["--overwrite"], is_flag=True),
+        click.Option(["--resume/--no-resume"]),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("library", "command_line"),
+    [
+        ("vocab_size must be at least 256, got 7", "--vocab-size must be at least 256, got 7"),
+        ("`vocab_size` and `memory`", "--vocab-size and --memory"),
+        ("special_tokens, vocab_size.", "--special, --vocab-size."),
+        ("pass pattern=, or pattern='gpt4'", "pass --pattern, or --pattern gpt4"),
+        ('on_error="skip" (--on-error skip)', "--on-error skip"),
+        ("--no-resume (resume=False)", "--no-resume"),
+        ("resume=True, overwrite=True", "--resume, --overwrite"),
+        ("memory must be at least 16MB", "--memory must be at least 16MB"),
+        # Plain English, a file of the user's, an argument without an option.
+        ("less memory for another pattern", "less memory for another pattern"),
+        ("cannot read out/vocab_size/x_vocab_size.txt", "cannot read out/vocab_size/x_vocab_size.txt"),
+        ("there is no key 'vocab_size'", "there is no key 'vocab_size'"),
+        ("cannot read vocab_size.txt", "cannot read vocab_size.txt"),
+        ("buffer_size must be at least 1", "buffer_size must be at least 1"),
+    ],
+)
+def test_only_arguments_become_options(library: str, command_line: str) -> None:
+    assert translated(library, COMMAND) == command_line

@@ -18,11 +18,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def furnish(folder: Path) -> None:
-    """What the examples name: a few texts, the beginnings of corpora, and vocabularies if they are there."""
+    """What the examples name and do not make: the beginnings of corpora, vocabularies if they are there."""
     sources = "".join(file.read_text("utf-8") for file in sorted((ROOT / "python").rglob("*.py")))
-    for name in ("texts/one.txt", "texts/two.txt"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(sources, "utf-8")
     (folder / "corpora").mkdir()
     for name in ("english.txt", "code.txt", "multilingual.txt"):
         beginning = sources
@@ -32,6 +29,12 @@ def furnish(folder: Path) -> None:
         (folder / "corpora" / name).write_text(beginning, "utf-8")
     if (SHARED / "vocabs").exists():
         (folder / "vocabs").symlink_to(SHARED / "vocabs")
+
+
+def make_texts(folder: Path) -> None:
+    """The folder `texts`, as the README tells to make it."""
+    made = next(code for _, code in blocks("README.md") if "mkdir -p texts" in code)
+    run(folder, "sh", made)
 
 
 def run(folder: Path, language: str, code: str) -> None:

@@ -292,7 +292,7 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
             _, stderr = process.communicate()
         assert "Traceback" not in stderr
         if send is not signal.SIGKILL:
-            assert "the same command again goes on there" in stderr
+            assert "stopped; run the same command again to resume" in stderr
         state = checkpoint.read(file.parent, _identity(file.parent))
         assert state is not None
         done.append(state.batches_done)

@@ -32,7 +32,7 @@ _REASONS = {
 }
 
 
-@click.command(cls=options.Spreading)
+@click.command(cls=options.Spreading, epilog=options.CORPUS)
 @click.argument("a")
 @click.argument("b")
 @click.option("--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="What to encode.")
@@ -134,7 +134,7 @@ def _show(found: "Verification", a: str, b: str) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name, side in ((a, parted.a), (b, parted.b)):
         console.print()
-        console.print(name, style="bold", markup=False)
+        console.print(drawing.short_path(name, drawing.WIDTH), style="bold", markup=False)
         console.print(_parts(parted, side, console.is_terminal), markup=False)
         if parted.reason != "split":
             console.print("ids", *side.ids[:_SHOWN], "…" if len(side.ids) > _SHOWN else "")

@@ -1,14 +1,15 @@
-# Everything happens in .venv; a fresh machine needs only python3, pip and cargo.
+# Everything happens in .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
 # `make` remembers what is built: .venv/core is the package with its charts and studio, .venv/dev adds the tools of the tests.
 
 PYTHON ?= python3
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: browser demo test test-long lint format bench clean
+.PHONY: browser demo test test-long lint format bench clean toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -51,15 +52,31 @@ bench:
 clean:
 	rm -rf .venv target python/merganser/_core*.so merganser-out merganser-demo
 
-.venv/maturin:
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install 'maturin>=1.9,<2'
+# Without it, a cargo that is missing or too old would fail in the middle of the build, with an error of the compiler.
+toolchain:
+	@if ! command -v cargo >/dev/null; then \
+		echo "merganser needs Rust $(RUST_VERSION) or newer, and there is no cargo: install it from https://rustup.rs" >&2; \
+		exit 1; \
+	fi; \
+	found=$$(cargo --version | cut -d ' ' -f 2); \
+	if [ "$$(printf '%s\n' $(RUST_VERSION) "$$found" | sort -V | head -n 1)" != "$(RUST_VERSION)" ]; then \
+		echo "merganser needs Rust $(RUST_VERSION) or newer, and cargo is $$found: run 'rustup update'" >&2; \
+		exit 1; \
+	fi
+
+.venv/maturin: | toolchain
+	@echo "Creating the virtual environment .venv…"
+	@$(PYTHON) -m venv .venv
+	@echo "Installing maturin, which builds the package…"
+	@$(BIN)/pip install 'maturin>=1.9,<2'
 	@touch $@
 
-.venv/core: .venv/maturin pyproject.toml $(RUST)
-	$(BIN)/maturin develop --release --quiet --extras plot,studio
+.venv/core: .venv/maturin pyproject.toml $(RUST) | toolchain
+	@echo "Building the Rust core (about a minute) and installing what merganser needs…"
+	@$(BIN)/maturin develop --release --quiet --extras plot,studio
 	@touch $@
 
 .venv/dev: .venv/core
-	$(BIN)/maturin develop --release --quiet --extras dev
+	@echo "Installing what the tests need (some minutes)…"
+	@$(BIN)/maturin develop --release --quiet --extras dev
 	@touch $@

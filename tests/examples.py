@@ -18,11 +18,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def furnish(folder: Path) -> None:
-    """What the examples name: a few texts, the beginnings of corpora, and vocabularies."""
-    sources = "".join(file.read_text("utf-8") for file in sorted((ROOT / "python").rglob("*.py")))
-    for name in ("texts/one.txt", "texts/two.txt"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(sources, "utf-8")
+    """What the examples name and do not make: the beginnings of corpora, and vocabularies."""
     (folder / "corpora").mkdir()
     for name in ("english.txt", "code.txt", "multilingual.txt"):
         (folder / "corpora" / name).write_text(corpus_text(name, 200_000), "utf-8")
@@ -30,6 +26,12 @@ def furnish(folder: Path) -> None:
     for encoding in vocabs.OPENAI:
         file = vocabs.rank_file(encoding)
         (folder / "vocabs" / file.name).symlink_to(file)
+
+
+def make_texts(folder: Path) -> None:
+    """The folder `texts`, as the README tells to make it."""
+    made = next(code for _, code in blocks("README.md") if "mkdir -p texts" in code)
+    run(folder, "sh", made)
 
 
 def run(folder: Path, language: str, code: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import merganser
 import processes
 import pytest
-from merganser import _core, errors
+from merganser import _core, cli, errors
 
 
 def test_public_names_change_only_on_purpose() -> None:
@@ -42,6 +42,8 @@ def test_public_names_change_only_on_purpose() -> None:
         "TokensError",
         "Verification",
         "WriteError",
+        "__version__",
+        "compare",
         "count",
         "load",
         "preset_names",
@@ -51,6 +53,19 @@ def test_public_names_change_only_on_purpose() -> None:
     ]
     for name in merganser.__all__:
         assert getattr(merganser, name).__doc__
+
+
+def test_the_version_is_that_of_the_crate(capsys: pytest.CaptureFixture[str]) -> None:
+    cargo = (Path(__file__).parents[1] / "Cargo.toml").read_text("utf-8")
+    assert f'version = "{merganser.__version__}"' in cargo
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"merganser, version {merganser.__version__}\n"
+
+
+def test_compare_is_at_hand() -> None:
+    tokenizers = {str(size): merganser.train(["low lower lowest"] * 9, size) for size in (256, 260)}
+    rows = merganser.compare(tokenizers, {"low": ["low lower lowest"]})
+    assert [(row.tokenizer, row.tokens) for row in rows] == [("256", 16), ("260", 6)]
 
 
 def test_error_tree_is_drawn_as_it_is() -> None:

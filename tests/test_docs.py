@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from examples import blocks, furnish, run
+from examples import ROOT, blocks, furnish, make_texts, run
 
 EXAMPLES = [
     (page, language, code)
@@ -18,6 +18,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folders = {page: tmp_path_factory.mktemp("docs") for page, _, _ in EXAMPLES}
     for folder in folders.values():
         furnish(folder)
+        make_texts(folder)
     return folders
 
 
@@ -28,3 +29,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 )
 def test_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
     run(folders[page], language, code)
+
+
+@pytest.mark.parametrize("page", sorted({page for page, _, _ in EXAMPLES}))
+def test_a_page_that_reads_texts_says_where_they_come_from(page: str) -> None:
+    if any("texts" in code for _, code in blocks(page)):
+        assert "README.md#quick-start" in (ROOT / page).read_text("utf-8").partition("texts/")[0]

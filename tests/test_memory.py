@@ -377,7 +377,7 @@ def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
         processes.wait_until(log.exists, process)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()
-    assert (process.returncode, stderr.strip()) == (130, "stopped")
+    assert (process.returncode, stderr.strip()) == (130, "stopped; run the same command again to resume")
     assert log.exists()
 
 

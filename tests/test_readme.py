@@ -24,6 +24,20 @@ def test_example_runs(folder: Path, language: str, code: str) -> None:
     run(folder, language, code)
 
 
+def test_texts_are_made_before_they_are_read() -> None:
+    assert next(code for _, code in BLOCKS if "texts" in code).startswith("mkdir -p texts\n")
+
+
+def test_the_versions_that_are_needed_are_named() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    rust = re.search(r'^rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"), re.MULTILINE)
+    python = re.search(
+        r'^requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE
+    )
+    assert rust and f"Rust {rust[1]} or newer" in readme
+    assert python and f"Python {python[1]} or newer" in readme
+
+
 def test_tree_names_only_what_is_there() -> None:
     tree = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert tree

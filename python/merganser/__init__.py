@@ -8,7 +8,8 @@
 'lowest slow'
 """
 
-from merganser._core import preset_names, split
+from merganser._core import __version__, preset_names, split
+from merganser.comparison import compare
 from merganser.counts import Counts, count
 from merganser.counts_file import CountsFile
 from merganser.decoding import StreamDecoder
@@ -71,6 +72,8 @@ __all__ = [
     "TokensError",
     "Verification",
     "WriteError",
+    "__version__",
+    "compare",
     "count",
     "load",
     "preset_names",

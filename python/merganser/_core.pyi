@@ -18,6 +18,7 @@ __all__ = [
     "StreamDecoder",
     "TokenWriter",
     "Tokenizer",
+    "__version__",
     "_panic_for_test",
     "fingerprint",
     "merge_counts",
@@ -28,6 +29,8 @@ __all__ = [
     "top_counts",
     "train",
 ]
+
+__version__: str
 
 @final
 class Counts:

@@ -62,6 +62,8 @@ def compare(
 
     tokenizers, on: by the names that they have in the rows. The first tokenizer is what the others are
         measured by.
+    progress: called with the stage ("compare" for the corpora, "count" within one), what is done and the
+        total.
 
     >>> import merganser
     >>> texts = ["low lower lowest"] * 9
@@ -77,7 +79,9 @@ def compare(
         for name, source in on.items():
             _refuse_what_is_read_once(name, source)
     totals: dict[str, list[tuple[int, int]]] = {}
-    for corpus, source in on.items():
+    for nth, (corpus, source) in enumerate(on.items()):
+        if progress and len(on) > 1:
+            progress("compare", nth, len(on))
         made: dict[str, tuple[int, int]] = {}
         for pattern, preset in patterns.items():
             alike = {name: each for name, each in tokenizers.items() if each.pattern == pattern}

@@ -31,7 +31,7 @@ from pathlib import Path
 from merganser.addresses import address
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
 from merganser.extras import imported
-from merganser.files import files_below
+from merganser.files import files_below, stored_size
 from merganser.named import Texts, named
 from merganser.reading import Reading, Skips
 from merganser.remote import RemoteFile, find
@@ -85,6 +85,14 @@ class Corpus:
         tables = self.documents.tables if isinstance(self.documents, Tables) else ()
         return [part.origin for part in (*self.streams, *tables)]
 
+    @property
+    def size(self) -> int | None:
+        """How many bytes the files and streams have, as they are stored; None if one does not say."""
+        sizes = [stream.size for stream in self.streams]
+        if self.stdin or None in sizes:
+            return None
+        return sum(map(stored_size, self.files)) + sum(size or 0 for size in sizes)
+
     def after(self, parts: int) -> "Corpus":
         """The same without its first parts: files, standard input, streams, documents.
 
@@ -100,15 +108,38 @@ class Corpus:
         return replace(self, files=files, stdin=stdin, streams=streams, documents=documents)
 
 
+@dataclass
+class Position:
+    """How many bytes of tables were read, as they are stored; None before the first."""
+
+    reached: int | None = None
+
+
 @dataclass(frozen=True)
 class Tables:
     """The documents of several tables, one after the other."""
 
     tables: tuple[Table, ...]
     skips: Skips
+    position: Position = field(default_factory=Position, compare=False)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the tables have, as they are stored; 0 if one does not say."""
+        sizes = [table.size for table in self.tables]
+        return sum(sizes) if all(sizes) else 0
 
     def __iter__(self) -> Iterator[list[Document]]:
-        return chain.from_iterable(table.buffers(self.skips) for table in self.tables)
+        """The buffers in order; while one is worked on, `position` is where it begins."""
+        before = 0
+        for table in self.tables:
+            rows = 0
+            for buffer in table.buffers(self.skips):
+                self.position.reached = before + table.size * min(rows, table.length) // max(table.length, 1)
+                rows += len(buffer)
+                yield buffer
+            before += table.size
+        self.position.reached = before
 
 
 def resolve(source: Source, buffer_size: int, reading: Reading | None = None) -> Corpus:

@@ -25,10 +25,14 @@ BATCH, SHARD = 1 << 20, 1 << 24
 _CHUNK = 1 << 18
 
 Take = Callable[[list[str]], object]
+Reached = Callable[[int | None], object]
 
 
-def hand_over(corpus: Corpus, separator: str | None, take: Take) -> None:
+def hand_over(corpus: Corpus, separator: str | None, take: Take, reached: Reached | None = None) -> None:
     """Calls `take` with the documents in order, about `BATCH` bytes at a time; an exception in it ends it.
+
+    reached: called after each `take` with how many bytes of files and streams were handed over, as they are
+        stored, or None past these.
 
     >>> from merganser.corpus import resolve
     >>> hand_over(resolve(["one<|endoftext|>two", "three"], 8192), "<|endoftext|>", print)
@@ -38,13 +42,21 @@ def hand_over(corpus: Corpus, separator: str | None, take: Take) -> None:
         raise CorpusError(f"{corpus.counts[0]} holds counts and no text; name the text itself")
     if corpus.files or corpus.stdin or corpus.streams:
         with tempfile.TemporaryDirectory(prefix="merganser-") as folder:
-            _hand_over_files(corpus, separator, Path(folder), take)
+            _hand_over_files(corpus, separator, Path(folder), take, reached)
+
+    def take_document(texts: list[str]) -> None:
+        take(texts)
+        if reached:
+            reached(None)
+
     for buffer in corpus.documents or ():
-        _in_batches((text for document in buffer for text in _texts(document, separator)), take)
+        _in_batches((text for document in buffer for text in _texts(document, separator)), take_document)
 
 
-def _hand_over_files(corpus: Corpus, separator: str | None, folder: Path, take: Take) -> None:
-    shards = _Shards(folder, take)
+def _hand_over_files(
+    corpus: Corpus, separator: str | None, folder: Path, take: Take, reached: Reached | None
+) -> None:
+    shards = _Shards(folder, take, reached)
     writer = _core.TokenWriter(
         _core.Tokenizer(_core.Model.from_ranks({bytes([byte]): byte for byte in range(256)}, "gpt2", {})),
         folder,
@@ -86,15 +98,19 @@ def _hand_over_files(corpus: Corpus, separator: str | None, folder: Path, take: 
 class _Shards:
     """Reads the shards as they are finished, and removes them."""
 
-    def __init__(self, folder: Path, take: Take) -> None:
+    def __init__(self, folder: Path, take: Take, reached: Reached | None) -> None:
         self._folder = folder
         self._take = take
+        self._reached = reached
         self._number = 0
+        #: Bytes that were fed, as they are stored, and how many of them were handed over.
+        self._fed = self._done = 0
 
     def between(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The same chunks; before each of them, all that is finished is handed over."""
         for chunk in chunks:
             self.drain()
+            self._fed += len(chunk)
             yield chunk
 
     def drain(self) -> None:
@@ -102,11 +118,26 @@ class _Shards:
             (shard,) = Tokens.open(sidecar.with_suffix(".bin")).shards
             _in_batches(
                 (ids.astype("uint8").tobytes().decode("utf-8", "replace") for ids in shard.each_document()),
-                self._take,
+                self._reporting(shard.tokens),
             )
+            self._done = self._fed
             for file in self._folder.glob(f"shard-{self._number:05}.*"):
                 file.unlink()
             self._number += 1
+
+    def _reporting(self, size: int) -> Take:
+        """Takes the texts of a shard of so many bytes, which all bytes since the last shard became."""
+        taken = 0
+
+        def take(texts: list[str]) -> None:
+            nonlocal taken
+            self._take(texts)
+            if self._reached:
+                taken += sum(len(text.encode()) for text in texts)
+                share = min(taken / max(size, 1), 1)
+                self._reached(self._done + int((self._fed - self._done) * share))
+
+        return take
 
 
 def _texts(document: Document, separator: str | None) -> list[str]:

@@ -18,6 +18,7 @@ from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from merganser.chat.template import Template
+    from merganser.engines.local import ProgressCallback
     from merganser.verification import Pieces
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
@@ -55,6 +56,7 @@ def export(
     format: ExportFormat,
     on: "Pieces | None" = None,
     chat: "Template | None" = None,
+    progress: "ProgressCallback | None" = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
     from merganser.verification import verify_export
@@ -77,7 +79,7 @@ def export(
             raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
-    verify_export(tokenizer, readers(tokenizer, format, files), on)
+    verify_export(tokenizer, readers(tokenizer, format, files), on, progress)
     written = _write(folder, files)
     if caution:
         warnings.warn(caution, MerganserWarning, stacklevel=3)

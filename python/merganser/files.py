@@ -16,6 +16,14 @@ from typing import BinaryIO
 from merganser.errors import CorpusError, WriteError
 
 
+def stored_size(file: Path) -> int:
+    """How many bytes a file has on disk; 0 if that cannot be read."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
 def files_below(folder: Path, without: Collection[str] = ()) -> Iterator[Path]:
     """Every file below a folder, hidden ones skipped; folders named in `without` are not entered."""
 

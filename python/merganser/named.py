@@ -55,6 +55,14 @@ class Texts:
     origin: str
     documents: tuple[Document, ...]
 
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.documents))
+
+    @property
+    def length(self) -> int:
+        return len(self.documents)
+
     def buffers(self, skips: Skips) -> Iterator[list[Document]]:
         yield list(self.documents)
 

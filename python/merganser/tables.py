@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from merganser.addresses import reason
 from merganser.errors import CorpusError, WriteError
 from merganser.extras import imported
+from merganser.files import stored_size
 from merganser.reading import Reading, Skips
 from merganser.remote import CHUNK, Lost, RemoteFile
 
@@ -43,6 +45,22 @@ class Parquet:
         except OSError as error:
             raise CorpusError(f"cannot read {self.file}: {error.strerror}") from error
         return f"{self.file.absolute()} {status.st_size} {status.st_mtime_ns} {self.reading.text_key}"
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has; 0 if unknown."""
+        return self.file.size or 0 if isinstance(self.file, RemoteFile) else stored_size(self.file)
+
+    @cached_property
+    def length(self) -> int:
+        """How many rows it has; 0 if that is not known without reading more than a file on this machine."""
+        if isinstance(self.file, RemoteFile):
+            return 0
+        parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
+        try:
+            return int(parquet.read_metadata(self.file).num_rows)
+        except Exception:  # reading it says why
+            return 0
 
     def buffers(self, skips: Skips) -> Iterator[list[Document]]:
         report = _Report(str(self.file), self.reading, skips)
@@ -103,6 +121,15 @@ class Dataset:
     def origin(self) -> str:
         """What tells this dataset from others, as far as it says."""
         return f"datasets {getattr(self.dataset, '_fingerprint', '')} {self.reading.text_key}"
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has in memory or on disk; 0 if it is a stream."""
+        return int(self.dataset.data.nbytes) if _is_mapped(self.dataset) else 0
+
+    @property
+    def length(self) -> int:
+        return len(self.dataset) if _is_mapped(self.dataset) else 0
 
     def buffers(self, skips: Skips) -> Iterator[list[Document]]:
         report = _Report(self.name, self.reading, skips)

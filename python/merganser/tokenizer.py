@@ -205,6 +205,7 @@ class Tokenizer(_core.Tokenizer):
         format: "ExportFormat",
         on: "Pieces | None" = None,
         chat: "Template | None" = None,
+        progress: "ProgressCallback | None" = None,
     ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
@@ -218,6 +219,7 @@ class Tokenizer(_core.Tokenizer):
         chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
             nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
             eos are its `bos` and `assistant_end`.
+        progress: called with the stage ("count", "verify"), what is done and the total.
 
         Before anything is written, tiktoken or Hugging Face is asked for the ids of a set of adversarial
         texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; for the other formats,
@@ -228,7 +230,7 @@ class Tokenizer(_core.Tokenizer):
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format, on, chat)
+        return exporting.export(self, path, format, on, chat, progress)
 
     def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "Shown":
         """The text cut into its tokens, to be looked at: printed, or as the last line of a notebook's cell.

@@ -47,7 +47,7 @@ def test_every_format(form: str, tokenizer: merganser.Tokenizer, capsys: pytest.
 
 def test_what_was_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "t.merganser", "--to", "minbpe", "--out", "m.model"]) == 0
-    assert "wrote m.model and m.vocab" in capsys.readouterr().out
+    assert "wrote m.model\nwrote m.vocab\n" in capsys.readouterr().out
 
 
 def test_refusals_and_missing_packages_are_one_line(

@@ -289,7 +289,7 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
             _, stderr = process.communicate()
         assert "Traceback" not in stderr
         if send is not signal.SIGKILL:
-            assert "run the same command again to resume" in stderr
+            assert "stopped; run the same command again to resume" in stderr
         state = checkpoint.read(file.parent, _identity(file.parent))
         assert state is not None
         done.append(state.batches_done)

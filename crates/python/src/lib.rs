@@ -46,8 +46,8 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::interrupt::keep_panic_messages();
-        Ok(())
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

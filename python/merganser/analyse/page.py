@@ -14,16 +14,25 @@ from merganser.analyse.pictures import WIDTH, Spec, sized
 from merganser.analyse.section import Cuts, Section
 from merganser.charts.drawing import POLICY, compiled, literal, vega
 from merganser.charts.look import lit, schemes
+from merganser.engines.local import ProgressCallback
 from merganser.files import make_folder, written_whole
 from merganser.glyphs import inert
 
 PAGE = "index.html"
 
 
-def write(folder: Path, title: str, about: Sequence[str], sections: Sequence[Section]) -> Path:
+def write(
+    folder: Path,
+    title: str,
+    about: Sequence[str],
+    sections: Sequence[Section],
+    progress: ProgressCallback | None = None,
+) -> Path:
     """Writes all files, the page last, and gives its path. All is drawn before the first is written."""
     made: dict[Path, bytes] = {}
-    for section in sections:
+    for nth, section in enumerate(sections):
+        if progress:
+            progress("draw", nth, len(sections))
         base = folder / "tables" / section.name
         made[base.with_suffix(".json")] = section.table.json().encode()
         made[base.with_suffix(".md")] = (

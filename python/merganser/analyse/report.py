@@ -54,6 +54,7 @@ def report(
     domains: more kinds of text for the comparison across domains, by name.
     sentences: to be shown token by token. parallel: the same sentences in several languages.
     token: the token whose family is drawn.
+    progress: called with the stage ("count", "merge", "measure", "draw"), what is done and the total.
 
     Needs the extra `[plot]`.
     """
@@ -89,14 +90,14 @@ def report(
             "No text was named to measure on, so a few paragraphs of prose, code, numbers and several "
             "languages serve for it: enough to look at, too little to judge by."
         )
-    sample = Sample.of(held_out, name="the held-out text", engine=engine)
+    sample = Sample.of(held_out, name="the held-out text", engine=engine, progress=progress)
     about += [
         f"Measured on bytes: {sample.bytes:,}; characters: {sample.characters:,}; words: {sample.words:,}; "
         f"sentences: {sample.sentences:,}; documents: {sample.documents:,}.",
         "All figures are diagnostics: they say how text is cut, not how well a model will learn from it.",
     ]
     more = {
-        name: Sample.of(source, name=f"the domain {name}", engine=engine)
+        name: Sample.of(source, name=f"the domain {name}", engine=engine, progress=progress)
         for name, source in (domains or {}).items()
     }
     about[:0] = [_described(name, tokenizer) for name, tokenizer in known.items()]
@@ -105,7 +106,8 @@ def report(
         Path(out),
         "What the tokenizer does" if len(known) == 1 else "What the tokenizers do",
         about,
-        sections(found),
+        sections(found, progress),
+        progress,
     )
 
 

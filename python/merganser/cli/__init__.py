@@ -8,22 +8,68 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
-COMMANDS = (
-    *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
-    *("embed", "learn", "studio", "demo"),
-)
+from merganser import __version__
+
+#: The commands by what they are for, each with its line in `merganser --help`, of at most 60 characters.
+GROUPS = {
+    "Train": {
+        "train": "Train a tokenizer on a corpus.",
+        "count": "Count the pre-tokens of a corpus, to train from later.",
+    },
+    "Use": {
+        "encode": "Encode a text, or a corpus as files of ids.",
+        "decode": "Decode ids, or files of ids, to text.",
+        "export": "Write a tokenizer or counts for other libraries.",
+        "embed": "Learn a vector for every token.",
+    },
+    "Understand": {
+        "show": "Show how a text is tokenized.",
+        "inspect": "Show the contents of a tokenizer or a .counts file.",
+        "compare": "Compare how many tokens tokenizers need for a text.",
+        "verify": "Verify that two tokenizers give the same ids.",
+        "report": "Write a page of experiments, charts and tables.",
+        "studio": "Explore tokenizers in the browser.",
+    },
+    "Learn": {
+        "learn": "Learn how BPE works: small programs, measured and drawn.",
+        "demo": "Train on Python's standard library and show the result.",
+    },
+}
+COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 
 #: Where a context keeps the command that runs.
 _COMMAND = "merganser.command"
 
 
-class Terminated(BaseException):
+class Stopped(BaseException):
+    """A signal stopped the work; the message says what that means for the user."""
+
+    def __init__(self, message: str = "stopped", code: int = 130) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Terminated(Stopped):
     """SIGTERM came: work ends as it does for Ctrl-C."""
+
+    def __init__(self) -> None:
+        super().__init__(code=143)
+
+
+@contextmanager
+def resumable(is_kept: Callable[[], bool], otherwise: str = "stopped") -> Iterator[None]:
+    """Says that the same command resumes, if the block is stopped by a signal and has left its work."""
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        message = "stopped; run the same command again to resume" if is_kept() else otherwise
+        raise Stopped(message, getattr(stop, "code", 130)) from stop
 
 
 class Commands(click.Group):
@@ -58,6 +104,12 @@ class _Commands(Commands):
         command: click.Command = import_module(f"merganser.cli.{name}").command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])
+
 
 def _translated(message: str, ctx: click.Context | None) -> str:
     from merganser.cli.translation import translated
@@ -72,7 +124,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="merganser")
+@click.version_option(__version__)
 def merganser() -> None:
     """Train exact byte-level BPE tokenizers, fast.
 
@@ -96,9 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (click.Abort, KeyboardInterrupt):
             click.echo("stopped", err=True)
             return 130
-        except Terminated:
-            click.echo("stopped", err=True)
-            return 143
+        except Stopped as stop:
+            click.echo(str(stop), err=True)
+            return stop.code
         except BrokenPipeError:
             # Whoever read our output has had enough; the interpreter must not complain when it closes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

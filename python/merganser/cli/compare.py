@@ -20,7 +20,7 @@ _HEADINGS = ("corpus", "tokenizer", "vocabulary", "tokens", "bytes/token", "toke
 _NAMES = 2
 
 
-@click.command(cls=options.Spreading, epilog=naming.HELP)
+@click.command(cls=options.Spreading, epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @click.argument("tokenizers", nargs=-1, required=True, type=naming.TOKENIZER, metavar="TOKENIZER...")
 @click.option(
     "--on",
@@ -97,10 +97,14 @@ def _cells(row: "Row") -> tuple[str, ...]:
 def _table(rows: "list[Row]") -> None:
     lines = [_HEADINGS, *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    above = rows[0].corpus
+    room = (drawing.WIDTH - sum(widths[_NAMES:]) - len("  ") * (len(widths) - 1)) // _NAMES
+    if sum(widths[:_NAMES]) > room * _NAMES:
+        lines = [
+            (*(drawing.short_path(name, room) for name in line[:_NAMES]), *line[_NAMES:]) for line in lines
+        ]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for nth, line in enumerate(lines):
-        if nth and line[0] != above:
-            above = line[0]
+        if nth > 1 and rows[nth - 1].corpus != rows[nth - 2].corpus:
             click.echo()
         cells = [
             cell.ljust(width) if place < _NAMES else cell.rjust(width)

@@ -10,7 +10,7 @@ from merganser.addresses import Address
 from merganser.cli import drawing, options, progress
 
 
-@click.command()
+@click.command(epilog=options.CORPUS)
 @options.corpus
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="The file for the counts: name it .counts."
@@ -36,15 +36,12 @@ def command(
 ) -> None:
     """Count the pieces of CORPUS, to train from later; counts among it are added up.
 
-    CORPUS is files, folders, globs, '-' for standard input, or addresses (s3://…, hf://…, https://…): of
-    text, of .parquet with a column 'text', or of counts (.counts, .counts.tsv). Or it is a data set by its
-    name: 'frankenstein', 'wikitext2' or 'python-stdlib'.
-
     The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
 
     Example: merganser count 'texts/*.txt' --out texts.counts --memory 2GB
     """
     from merganser import Local, count
+    from merganser.cli import resumable
 
     if out.suffix != ".counts":
         raise click.UsageError(
@@ -55,9 +52,10 @@ def command(
     files = {name: given.pop(name) for name in options.FILE_OPTIONS}
     with progress.drawn() as draw:
         settings = options.reading_settings(pattern, special, separator)
-        local = Local(**given, work_dir=work_dir or out.with_name(f"{out.name}.work"))
-        engine = options.engine(local, ray, storage)
-        counts = count(corpus, **settings, **files, out=out, engine=engine, progress=draw)
+        work_dir = work_dir or out.with_name(f"{out.name}.work")
+        engine = options.engine(Local(**given, work_dir=work_dir), ray, storage)
+        with resumable(work_dir.is_dir):
+            counts = count(corpus, **settings, **files, out=out, engine=engine, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
         drawing.as_json(
@@ -72,7 +70,8 @@ def command(
             }
         )
         return
-    click.echo(f"{len(counts):,} different pieces, {counts.total:,} in all, in {out} ({seconds:.2f} s)")
+    made = f"{len(counts):,} different pieces, {counts.total:,} in all, in "
+    click.echo(drawing.with_path(made, out, f" ({seconds:.2f} s)"))
     if counts.invalid_bytes:
         click.echo(
             f"note: {counts.invalid_bytes:,} bytes were not UTF-8; each was a piece of its own", err=True

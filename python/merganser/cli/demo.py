@@ -109,7 +109,7 @@ def command(
         )
     else:
         console.print("\nWhat it does with text that it was not trained on, to be opened in a browser:")
-        console.print(f"  {page}", markup=False, soft_wrap=True)
+        console.print(drawing.with_path("  ", page), markup=False, soft_wrap=True)
     if not round_trip:
         raise SystemExit(1)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-@click.command(epilog=naming.HELP)
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @click.argument("corpus", required=False)
 @click.option("--dataset", metavar="CORPUS", help="The same as CORPUS.")
 @click.option(
@@ -157,14 +157,13 @@ def command(
 ) -> None:
     """Learn a vector for every token of CORPUS, from the tokens around it.
 
-    CORPUS is a file, a folder, a glob, an address, or a data set by its name: 'frankenstein' if not given
-    (and 'python-stdlib' where that cannot be fetched), 'wikitext2' or 'python-stdlib'. 'merganser report OUT'
-    then draws what was learned.
+    Without a CORPUS, frankenstein is used, or python-stdlib where that cannot be fetched. 'merganser report
+    OUT' then draws what was learned.
 
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
     from merganser import memory
-    from merganser.cli import Terminated
+    from merganser.cli import resumable
     from merganser.corpus import default
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
@@ -196,7 +195,7 @@ def command(
             if not as_json and interval.mean_similarity is not None:
                 _tell_epoch(told, settings.epochs, left)
 
-        try:
+        with resumable((out / checkpoint.FILE_NAME).is_file):
             made = train_on(
                 text,
                 known,
@@ -207,10 +206,6 @@ def command(
                 on_interval=tell,
                 progress=draw,
             )
-        except (KeyboardInterrupt, Terminated):
-            if (out / checkpoint.FILE_NAME).is_file():
-                click.echo(f"progress is saved in {out}; run the same command again to resume", err=True)
-            raise
     made.training["corpus"] = name  # type: ignore[index]  # the dictionary was made for this
     files = folder.save(made, out, text)
     checkpoint.remove(out)
@@ -288,4 +283,6 @@ def _tell(facts: dict[str, Any], made: "Embeddings") -> None:
     for word in [word for word in lists_for(made).shown if word in made][:_SHOWN]:
         near = ", ".join(neighbour.word for neighbour in made.most_similar(word, 6))
         click.echo(f"{word:>12}: {near}")
-    click.echo(f"\n{', '.join(facts['files'])}")
+    click.echo()
+    for file in facts["files"]:
+        click.echo(drawing.with_path("wrote ", file))

@@ -17,7 +17,7 @@ _ON_DISK = (
 )
 
 
-@click.command(epilog=naming.HELP)
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @options.tokenizer
 @click.argument("text", nargs=-1)
 @click.option(
@@ -69,10 +69,8 @@ def command(
 ) -> None:
     """Turn TEXT into ids: a file if there is one of that name, '-' for standard input, else the text itself.
 
-    With --out, TEXT is a corpus and the ids go to a folder: files, folders, globs, '-' for standard input,
-    or addresses (s3://…, hf://…, https://…), of text or of .parquet with a column 'text'; or a data set by
-    its name: 'frankenstein', 'wikitext2' or 'python-stdlib'. A run that was interrupted goes on where it was
-    when it is started again.
+    With --out, TEXT is a CORPUS and the ids go to a folder. If a run is interrupted, the same command resumes
+    it.
 
     Example: merganser encode merganser-out 'the cat sat'
 
@@ -120,7 +118,9 @@ def _corpus(
     on_disk: dict[str, Any],
 ) -> None:
     from merganser import Local
+    from merganser.cli import resumable
     from merganser.encoding import encode_corpus
+    from merganser.tokens import FILE_NAME
 
     tokenizer = named.load()
     start = time.perf_counter()
@@ -130,7 +130,8 @@ def _corpus(
             on_disk[name] = int(token)
     separator = on_disk.pop("separator")
     engine = Local(threads=on_disk.pop("threads"))
-    with progress.drawn() as draw:
+    unfinished = "stopped before the first shard was finished; the same command starts over"
+    with progress.drawn() as draw, resumable((out / FILE_NAME).is_file, unfinished):
         outcome = encode_corpus(
             tokenizer,
             corpus,
@@ -157,12 +158,12 @@ def _corpus(
         )
         return
     if outcome.found == len(tokens.shards):
-        click.echo(f"nothing to do: {facts['tokens']:,} tokens are in {out} already")
+        click.echo(drawing.with_path(f"nothing to do: {facts['tokens']:,} tokens are in ", out, " already"))
         return
     click.echo(
-        f"{facts['tokens']:,} tokens of {facts['documents']:,} documents, {facts['bytes'] / 1e6:,.1f} MB, "
-        f"in {facts['shards']:,} shards in {out} ({seconds:.2f} s)"
+        f"{facts['tokens']:,} tokens of {facts['documents']:,} documents, {facts['bytes'] / 1e6:,.1f} MB"
     )
+    click.echo(drawing.with_path(f"in {facts['shards']:,} shards in ", out, f" ({seconds:.2f} s)"))
     if outcome.found:
         click.echo(f"{outcome.found:,} of the shards were there from an interrupted run")
     if facts["invalid_bytes"]:

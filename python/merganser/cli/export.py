@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from merganser.addresses import Address
-from merganser.cli import drawing, naming, options
+from merganser.cli import drawing, naming, options, progress
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
@@ -79,11 +79,14 @@ def command(
         pieces = on or (named.path and _training_beside(named.path, tokenizer))
         format = cast("ExportFormat", form)
         template = None if chat is None else _template(chat)
-        files = [str(file) for file in tokenizer.export(out, format=format, on=pieces, chat=template)]
+        with progress.drawn() as draw:
+            written = tokenizer.export(out, format=format, on=pieces, chat=template, progress=draw)
+        files = [str(file) for file in written]
         if as_json:
             drawing.as_json({"out": str(out), "format": form, "files": files})
         else:
-            click.echo(f"wrote {' and '.join(files)}")
+            for file in files:
+                click.echo(drawing.with_path("wrote ", file))
         return
     if on or chat:
         raise click.UsageError("--on and --chat are for tokenizers")
@@ -107,7 +110,7 @@ def command(
             {"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total}
         )
         return
-    click.echo(f"{len(counts):,} different pieces, {counts.total:,} in all, in {out}")
+    click.echo(drawing.with_path(f"{len(counts):,} different pieces, {counts.total:,} in all, in ", out))
 
 
 def _template(file: Path) -> "Template":

@@ -9,6 +9,10 @@ from merganser.cli import drawing, naming, options
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
 
+#: Columns for a token beside its id, and for a piece beside its count.
+_ROOM = drawing.WIDTH - len("   123456  ")
+_ROOM_BESIDE_COUNT = drawing.WIDTH - len("  123,456,789,012  ")
+
 
 @click.command(epilog=naming.HELP)
 @click.argument("named", type=naming.TOKENIZER, metavar="TOKENIZER|COUNTS")
@@ -63,15 +67,18 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
         click.echo(f"special  {id}  {special}")
     click.echo("\nlongest tokens")
     for token in longest:
-        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {drawing.token(token)}")
+        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {drawing.short_token(token, _ROOM)}")
     click.echo("\nlast merges")
-    for merge in merges:
+    for merge, pair in zip(merges, pairs, strict=True):
         seen = f"  seen {merge['seen']:,} times" if merge["seen"] is not None else ""
-        click.echo(f"  {merge['id']:>7}  {merge['left']} + {merge['right']}{seen}")
+        room = (_ROOM - len(seen) - len(" + ")) // 2
+        left, right = (drawing.short_token(token, room) for token in pair)
+        click.echo(f"  {merge['id']:>7}  {left} + {right}{seen}")
 
 
 def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
-    pieces = [{"piece": drawing.token(piece), "count": count} for piece, count in counts.top(top)]
+    found = counts.top(top)
+    pieces = [{"piece": drawing.token(piece), "count": count} for piece, count in found]
     if as_json:
         drawing.as_json(
             {
@@ -95,5 +102,5 @@ def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
     click.echo(f"special    {' '.join(counts.special_tokens) or 'none'}")
     click.echo(f"not UTF-8  {counts.invalid_bytes:,} bytes")
     click.echo("\ntop pieces")
-    for entry in pieces:
-        click.echo(f"  {entry['count']:>12,}  {entry['piece']}")
+    for piece, count in found:
+        click.echo(f"  {count:>12,}  {drawing.short_token(piece, _ROOM_BESIDE_COUNT)}")

@@ -16,6 +16,13 @@ _COMMANDS = {
     "char": "merganser.cli.learn_char:char",
     "speed": "merganser.cli.learn_speed:speed",
 }
+#: Their lines in `merganser learn --help`, of at most 60 characters.
+LINES = {
+    "ladder": "Run fourteen trainers, and compare their time and memory.",
+    "trace": "Show every merge of a small text, step by step.",
+    "char": "Train a character-level tokenizer and draw the result.",
+    "speed": "Measure what makes the character-level tokenizer fast.",
+}
 
 
 class _Lessons(Commands):
@@ -30,6 +37,10 @@ class _Lessons(Commands):
         module, _, attribute = _COMMANDS[name].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, LINES[name]) for name in _COMMANDS])
 
 
 @click.group(cls=_Lessons)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, learn_options, options
+from merganser.cli import drawing, learn_options, options, progress
 
 if TYPE_CHECKING:
     from merganser.learn.ladder.running import Run
+    from merganser.learn.ladder.settings import Settings
 
 
 @click.command()
@@ -52,29 +53,27 @@ def ladder(
     Example: merganser learn ladder --steps 5-14
     """
     from merganser.errors import InternalError
-    from merganser.learn.ladder.running import APPROXIMATE, parse_steps, run_steps, text_file
+    from merganser.learn.ladder.running import APPROXIMATE, parse_steps, text_file
     from merganser.learn.ladder.settings import Settings
     from merganser.learn.text import plain_lines
 
     chosen = parse_steps(steps)
     settings = Settings(vocab_size, debug_logging=debug_logging)
     learn_options.check(out)
-    listen = (lambda run: None) if as_json else _rows()
     result: dict[str, Any] = {"corpus": corpus, "vocab_size": vocab_size, "max_mb": max_mb, "sweep": []}
     with text_file(plain_lines(corpus), max_mb) as path:
         size = result["bytes"] = path.stat().st_size
         if not as_json:
             click.echo(f"{corpus}: {size / 1e6:.2f} MB, {vocab_size:,} tokens\n")
             click.echo(f"{'':32}{'seconds':>9}{'processor':>11}{'memory':>10}{'merges':>9}{'speed-up':>10}")
-        runs = run_steps(chosen, path, settings, time_limit, listen)
+        runs = _run(chosen, path, settings, time_limit, as_json)
     checked = list(runs)
     for part in (1 / 8, 1 / 4, 1 / 2) if sweep else ():
         for bytes_, vocab in ((int(size * part), vocab_size), (size, 256 + int(settings.merges * part))):
             with text_file(plain_lines(corpus), bytes_ / 1e6) as path:
                 if not as_json:
                     click.echo(f"\n{bytes_ / 1e6:.2f} MB, {vocab:,} tokens")
-                again = (lambda run: None) if as_json else _rows()
-                smaller = run_steps(chosen, path, Settings(vocab), time_limit, again)
+                smaller = _run(chosen, path, Settings(vocab), time_limit, as_json)
             point = {"bytes": bytes_, "vocab_size": vocab}
             result["sweep"] += [point | run.as_dict() for run in smaller]
             checked += smaller
@@ -84,11 +83,34 @@ def ladder(
     if as_json:
         drawing.as_json(result)
     else:
-        click.echo(f"\nin {out}: {', '.join(path.name for path in written)}")
+        click.echo()
+        for path in written:
+            click.echo(drawing.with_path("wrote ", path))
     wrong = [run for run in checked if run.differs_at is not None and run.step != APPROXIMATE]
     if wrong:
         names = ", ".join(f"{run.name} (merge {run.differs_at})" for run in wrong)
         raise InternalError(f"the merges differ from the core's: {names}")
+
+
+def _run(steps: list[str], path: Path, settings: "Settings", limit: float, quiet: bool) -> "list[Run]":
+    """Runs the core and then the steps, with a row for each as it ends, and the progress below the rows."""
+    from merganser.learn.ladder.running import run_steps
+
+    row = _rows()
+    with progress.drawn() as draw:
+        ended = 0
+
+        def listen(run: "Run") -> None:
+            nonlocal ended
+            ended += 1
+            if not quiet:
+                row(run)
+            if draw:
+                draw("run", ended, len(steps) + 1)
+
+        if draw:
+            draw("run", 0, len(steps) + 1)
+        return run_steps(steps, path, settings, limit, listen)
 
 
 def _rows() -> "Callable[[Run], None]":

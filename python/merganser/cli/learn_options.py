@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from merganser.cli import drawing
+
 corpus = click.argument("corpus", required=False)
 max_mb = click.option(
     "--max-mb",
@@ -65,4 +67,6 @@ def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[
 
 
 def tell_files(files: list[str]) -> None:
-    click.echo(f"\nFigures and charts: {', '.join(files)}")
+    click.echo("\nFigures and charts:")
+    for file in files:
+        click.echo(drawing.with_path("  ", file))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from merganser import preset_names
 from merganser.addresses import Address
 from merganser.cli.naming import TOKENIZER
 
@@ -36,6 +37,28 @@ def keep_unless_forced(result: Path, force: bool) -> None:
 
     if result.exists() and not force:
         raise WriteError(f"{result} already exists; pass --force to replace it, or choose another --out")
+
+
+pattern = click.option(
+    "--pattern",
+    metavar="PRESET|REGEX",
+    help=f"How text is split: {', '.join(preset_names())}, or a regular expression; gpt4 if not given.",
+)
+
+#: What a corpus can be, below the options of the commands that read one.
+CORPUS = """\
+CORPUS is one or more of: files, folders, globs, '-' for standard input, addresses (s3://…, gs://…, hf://…,
+https://…), or data sets by name: frankenstein, wikitext2, python-stdlib. The name of a file decides how it is
+read:
+
+\b
+  .jsonl, .ndjson, .json    JSON: objects with the key 'text', or strings
+  .csv, .tsv, .parquet      tables: the column 'text'
+  .counts, .counts.tsv      counts, for train and count
+  all others                text; <|endoftext|> separates documents
+
+All but .parquet and counts may be compressed: .gz, .zst, .xz, .bz2.
+"""
 
 
 class Spreading(click.Command):
@@ -175,9 +198,7 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--special", multiple=True, metavar="TOKEN", help="A special token; may be given several times."
         ),
-        click.option(
-            "--pattern", help="How text is split: a preset or a regular expression; gpt4 if not given."
-        ),
+        pattern,
     ):
         function = option(function)
     return function

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from merganser import Tokenizer
 
 
-@click.command(epilog=naming.HELP)
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @click.argument("names", nargs=-1, required=True, metavar="CORPUS|TOKENIZER|EMBEDDINGS...")
 @click.option(
     "--out",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     help="What to measure on; a part of the corpus if not given. May be given several times.",
 )
 @click.option("--vocab-size", type=int, help="How many tokens to train; 50,256 if not given.")
-@click.option("--pattern", help="How text is split: a preset or a regular expression; gpt4 if not given.")
+@options.pattern
 @click.option(
     "--domain",
     "domains",
@@ -105,7 +105,7 @@ def _tell(page: Path, start: float, as_json: bool) -> None:
     if as_json:
         drawing.as_json({"report": str(page), "seconds": seconds})
     else:
-        click.echo(f"{page} ({seconds:.1f} s)")
+        click.echo(drawing.with_path("", page, f" ({seconds:.1f} s)"))
 
 
 def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:

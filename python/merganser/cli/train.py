@@ -11,7 +11,7 @@ from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
 
 
-@click.command(epilog=naming.HELP)
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @options.corpus
 @click.option(
     "--vocab-size", type=int, required=True, help="How many tokens: bytes, merges and special tokens."
@@ -69,14 +69,10 @@ def command(
 ) -> None:
     """Train a tokenizer on CORPUS.
 
-    CORPUS is files, folders, globs, '-' for standard input, or addresses (s3://…, hf://…, https://…): of
-    text, of .parquet with a column 'text', or of counts (.counts, .counts.tsv). Or it is a data set by its
-    name: 'frankenstein', 'wikitext2' or 'python-stdlib'.
-
     Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
     """
     from merganser import Local, train
-    from merganser.cli import Terminated
+    from merganser.cli import resumable
     from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
 
@@ -96,7 +92,7 @@ def command(
             if draw:
                 draw(stage, done, total)
 
-        try:
+        with resumable(work_dir.is_dir):
             tokenizer = train(
                 corpus,
                 vocab_size,
@@ -106,10 +102,6 @@ def command(
                 progress=watch,
                 **rules,
             )
-        except (KeyboardInterrupt, Terminated):
-            if work_dir.is_dir():
-                click.echo(f"progress is saved in {work_dir}; run the same command again to resume", err=True)
-            raise
     merged = time.perf_counter()
     make_folder(out, "choose another --out")
     path = out / FILE_NAME
@@ -136,7 +128,8 @@ def command(
         )
         return
     facts = tokenizer.training
-    click.echo(f"{tokenizer.vocab_size:,} tokens from {facts['documents']:,} documents, in {path}")
+    made = f"{tokenizer.vocab_size:,} tokens from {facts['documents']:,} documents, in "
+    click.echo(drawing.with_path(made, path))
     click.echo("  ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items()))
     if facts["min_piece_count"] > 1:
         _show_pruning(facts, len(tokenizer.merges) - len(going_on.merges if going_on else ()))

@@ -25,7 +25,7 @@ _REASONS = {
 }
 
 
-@click.command(cls=options.Spreading, epilog=naming.HELP)
+@click.command(cls=options.Spreading, epilog=f"{naming.HELP}\n\n{options.CORPUS}")
 @click.argument("a", type=naming.TOKENIZER)
 @click.argument("b", type=naming.TOKENIZER)
 @click.option("--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="What to encode.")
@@ -114,7 +114,7 @@ def _show(found: "Verification", a: str, b: str) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name, side in ((a, parted.a), (b, parted.b)):
         console.print()
-        console.print(name, style="bold", markup=False)
+        console.print(drawing.short_path(name, drawing.WIDTH), style="bold", markup=False)
         console.print(_parts(parted, side, console.is_terminal), markup=False)
         if parted.reason != "split":
             console.print("ids", *side.ids[:_SHOWN], "…" if len(side.ids) > _SHOWN else "")

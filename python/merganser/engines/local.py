@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from merganser import _core, memory, work
-from merganser.corpus import STDIN, Corpus
+from merganser.corpus import STDIN, Corpus, Tables
 from merganser.counts_file import CountsFile
 from merganser.errors import CorpusError, SettingsError
 from merganser.files import check_folder
@@ -24,8 +24,8 @@ from merganser.settings import Settings
 if TYPE_CHECKING:
     from merganser.encoding import Start, TokenSettings
 
-#: Told the stage ("count", "merge", "certify" or "encode"), how much is done, and the total, 0 where it is
-#: not known.
+#: Called with the stage ("count", "merge", "certify", "encode" and others), how much is done, and the total,
+#: or 0 if that is not known.
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20
@@ -141,8 +141,9 @@ class Local:
         self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
     ) -> Iterator[tuple[_core.Counter | None, Path]]:
         """A counter that has counted all text, and the work folder; no counter where the sum is there."""
+        watch = _Watch(progress)
         counter = _core.Counter(
-            settings.pattern, list(settings.special_tokens), settings.separator, self._threads, progress
+            settings.pattern, list(settings.special_tokens), settings.separator, self._threads, watch.callback
         )
         tables = memory.for_tables(memory.budget(self.memory))
         if self.work_dir is None:
@@ -160,7 +161,9 @@ class Local:
             else:
                 if done:
                     counter.resume(**asdict(done))
-                _feed(counter, corpus.after(done.part if done else 0))
+                rest = corpus.after(done.part if done else 0)
+                watch.expect(rest, corpus)
+                _feed(counter, rest)
                 yield counter, folder
             if not self.keep_work:
                 self.clean()
@@ -182,21 +185,57 @@ class Local:
 
         `begin` is asked where to start when all settings are found good and nobody else writes there.
         """
+        watch = _Watch(progress)
         writer = _core.TokenWriter(
             tokenizer,
             folder,
             **asdict(settings),
             threads=self._threads,
-            progress=progress,
+            progress=watch.callback,
         )
         try:
             start = begin()
             if start is not None:
                 writer.start_at(start.shard, start.part, start.offset, start.within)
-                _feed(writer, corpus.after(start.part))
+                rest = corpus.after(start.part)
+                watch.expect(rest, corpus)
+                _feed(writer, rest)
                 writer.finish()
         finally:
             writer.abandon()
+
+
+class _Watch:
+    """Adds to what the core reports how much there is in all: the core knows only the files.
+
+    What is stored compressed, or as a table, is reported in the bytes that are stored.
+    """
+
+    def __init__(self, progress: ProgressCallback | None) -> None:
+        self.callback = progress and self._report
+        self._progress = progress
+        self._before = 0
+        self._tables: Tables | None = None
+        self._total = 0
+
+    def expect(self, rest: Corpus, corpus: Corpus) -> None:
+        """`rest` is what is left of `corpus` to be read."""
+        if self._progress is None:
+            return
+        tables = corpus.documents
+        if rest.size is None:
+            return
+        if tables is None:
+            self._total = rest.size
+        elif isinstance(tables, Tables) and tables.size:
+            self._tables, self._before = tables, rest.size
+            self._total = rest.size + tables.size
+
+    def _report(self, stage: str, done: int, _total: int) -> None:
+        assert self._progress
+        if self._tables and self._tables.position.reached is not None:
+            done = self._before + self._tables.position.reached
+        self._progress(stage, done, self._total)
 
 
 def _counts(corpus: Corpus) -> list[Path]:

@@ -9,6 +9,7 @@ from typing import Any
 from merganser.corpus import Source
 from merganser.counts import Counts, count
 from merganser.counts_file import CountsFile
+from merganser.engines.local import ProgressCallback
 from merganser.errors import ExportError, MerganserError
 from merganser.tokenizer import Tokenizer
 from merganser.verification.adversarial import texts_for
@@ -22,22 +23,32 @@ MOST = 20_000
 Pieces = Counts | CountsFile | Source
 
 
-def verify_export(tokenizer: Tokenizer, others: Mapping[str, Any], on: Pieces | None = None) -> None:
+def verify_export(
+    tokenizer: Tokenizer,
+    others: Mapping[str, Any],
+    on: Pieces | None = None,
+    progress: ProgressCallback | None = None,
+) -> None:
     """Refuses an export with an `ExportError` if anybody who reads it would give other ids.
 
     others: what reads the export, by the names they have in the error: live objects where their library is
         installed, our own reading of the files otherwise.
     on: the training: counts of it, or the corpus itself, which is then counted.
+    progress: called with the stage ("count", "verify"), what is done and the total.
 
     The texts are the adversarial set, the special tokens in all positions, at most 20,000 of the tokens,
     evenly spread, and the 20,000 most frequent pieces of the training.
     """
-    texts = [*texts_for(tokenizer, MOST), *_pieces(tokenizer, on)]
+    texts = [*texts_for(tokenizer, MOST), *_pieces(tokenizer, on, progress)]
+    done, total = 0, len(others) * sum(len(text.encode()) for text in texts)
     for name, other in others.items():
         run = Run(peer(tokenizer), peer(other))
         try:
             for start in range(0, len(texts), 4096):
                 run.compare(texts[start : start + 4096])
+                if progress:
+                    progress("verify", done + run.bytes, total)
+            done += run.bytes
         except Parted:
             assert run.difference
             raise ExportError(
@@ -47,12 +58,12 @@ def verify_export(tokenizer: Tokenizer, others: Mapping[str, Any], on: Pieces | 
             raise ExportError(f"{name} cannot encode what we do: {error}; nothing was written") from error
 
 
-def _pieces(tokenizer: Tokenizer, on: Pieces | None) -> Iterable[str]:
+def _pieces(tokenizer: Tokenizer, on: Pieces | None, progress: ProgressCallback | None) -> Iterable[str]:
     if on is None:
         return
     if not isinstance(on, Counts | CountsFile):
         pattern = tokenizer.pattern_name or tokenizer.pattern
-        on = count(on, pattern=pattern, special_tokens=tokenizer.special_tokens)
+        on = count(on, pattern=pattern, special_tokens=tokenizer.special_tokens, progress=progress)
     for piece, _ in on.most_common(MOST) if isinstance(on, Counts) else on.top(MOST):
         try:
             yield piece.decode()

@@ -6,8 +6,8 @@ A batch of about 1 MB is held at a time.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from merganser.corpus import Source, resolve
-from merganser.documents import hand_over
+from merganser.corpus import Corpus, Source, Tables, resolve
+from merganser.documents import Reached, hand_over
 from merganser.engines.local import ProgressCallback
 from merganser.errors import CorpusError
 from merganser.reading import Reading, ReadingOptions
@@ -68,13 +68,10 @@ def verify(
     (' lower', (b' low', b'e'), None)
     """
     corpus = resolve(on, buffer_size, Reading(**reading))
-    total = 0
-    if not corpus.stdin and not corpus.streams and corpus.documents is None:
-        total = sum(file.stat().st_size for file in corpus.files if file.exists())
-    run = Run(peer(a), peer(b), progress, total)
+    run = Run(peer(a), peer(b))
     between = Settings().replaced_by(None, None, separator).separator
     try:
-        hand_over(corpus, between, run.compare)
+        hand_over(corpus, between, run.compare, progress and _reported(corpus, run, progress))
     except Parted:
         pass
     else:
@@ -84,6 +81,21 @@ def verify(
     return Verification(run.documents, run.tokens, run.bytes, run.difference)
 
 
+def _reported(corpus: Corpus, run: "Run", progress: ProgressCallback) -> Reached:
+    """Reports how far the corpus was verified, in bytes as they are stored; in bytes of text if unknown."""
+    files, tables = corpus.size, corpus.documents
+    if files is None or (tables is not None and not (isinstance(tables, Tables) and tables.size)):
+        return lambda _: progress("verify", run.bytes, 0)
+    if not isinstance(tables, Tables):
+        return lambda done: progress("verify", done or 0, files)
+    position, total = tables.position, files + tables.size
+
+    def reached(done: int | None) -> None:
+        progress("verify", files + (position.reached or 0) if done is None else done, total)
+
+    return reached
+
+
 class Parted(Exception):
     """The first difference was found."""
 
@@ -91,11 +103,9 @@ class Parted(Exception):
 class Run:
     """Two peers, and how far they were found to be the same; `Parted` is raised where they are not."""
 
-    def __init__(self, a: Peer, b: Peer, progress: ProgressCallback | None = None, total: int = 0) -> None:
+    def __init__(self, a: Peer, b: Peer) -> None:
         self._sides = (a, b)
         self._allowed = {name for side in self._sides if side.always_special for name in side.specials}
-        self._progress = progress
-        self._total = total
         self.documents = self.tokens = self.bytes = 0
         self.difference: Difference | None = None
 
@@ -108,5 +118,3 @@ class Run:
             self.documents += 1
             self.tokens += len(of_a)
             self.bytes += len(text.encode())
-        if self._progress:
-            self._progress("verify", self.bytes, max(self._total, self.bytes) if self._total else 0)

@@ -69,11 +69,14 @@ fn certify_within(
     if source.rarer_than(settings.min_piece_count, progress)?.0 == 0 {
         return Ok(Certificate { proven: all, checked: all });
     }
-    let mut weight_of_all = 0u64;
+    let (mut weight_of_all, mut bytes) = (0u64, 0u64);
     source.for_each(progress, |piece, count| {
         weight_of_all = add_weight(weight_of_all, piece, count)?;
+        bytes += piece.len() as u64;
         Ok(())
     })?;
+    // One pass for the pairs of the beginning and one per round; a difference ends it sooner.
+    progress.begin(Stage::Certify, bytes.saturating_mul(1 + rounds(all)));
 
     let team = Team::new(thread_count(settings.threads));
     let replay = Replay { source, settings, team: &team, progress, most_notes };
@@ -91,6 +94,12 @@ fn certify_within(
         }
         round *= GROWTH;
     }
+}
+
+/// How many rounds it takes to look at all of `merges` merges.
+fn rounds(merges: usize) -> u64 {
+    let sizes = std::iter::successors(Some(FIRST_ROUND), |size| size.checked_mul(GROWTH));
+    1 + sizes.take_while(|&size| size < merges).count() as u64
 }
 
 /// By left and right.
@@ -135,7 +144,6 @@ impl Replay<'_> {
                 !only.is_empty() && base.id_of(piece).is_some_and(|id| only.binary_search(&id).is_ok())
             })
         };
-        self.progress.begin(Stage::Certify, 0);
         let shares = Mutex::new(self.source.shares()?);
         let failure = Mutex::new(None);
         self.team.run(&|_| {

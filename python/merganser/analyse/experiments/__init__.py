@@ -5,6 +5,7 @@ from collections.abc import Callable
 from merganser.analyse.experiments import closeup, contrast, distribution, growth
 from merganser.analyse.section import Section
 from merganser.analyse.study import Study
+from merganser.engines.local import ProgressCallback
 
 _ALL: tuple[Callable[[Study], Section], ...] = (
     growth.progression,
@@ -22,6 +23,11 @@ _ALL: tuple[Callable[[Study], Section], ...] = (
 )
 
 
-def sections(study: Study) -> list[Section]:
+def sections(study: Study, progress: ProgressCallback | None = None) -> list[Section]:
     """All of them."""
-    return [experiment(study) for experiment in _ALL]
+    made = []
+    for nth, experiment in enumerate(_ALL, 1):
+        made.append(experiment(study))
+        if progress:
+            progress("measure", nth, len(_ALL))
+    return made

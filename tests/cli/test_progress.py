@@ -1,0 +1,214 @@
+"""Progress, as it is drawn on a real terminal: total, percent, rate and time left, in 80 columns."""
+
+import gzip
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import merganser
+import pytest
+from terminal import COLUMNS, on_terminal
+
+TEXT = "".join(f"the {nth} cats sat on the {nth * nth:x} mats\n" for nth in range(20_000))
+#: A slow clock: stages that report at known moments, at known rates.
+REPORTS = """
+import sys, time
+from merganser.cli.progress import drawn
+stage, unit, total = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with drawn() as draw:
+    for nth in range(8):
+        draw(stage, nth * unit, total)
+        print("result", nth)
+        time.sleep(0.15)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text(TEXT)
+    merganser.train([TEXT], 300).save(tmp_path / "tokenizer.merganser")
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return ["-m", "merganser", *arguments]
+
+
+@pytest.mark.parametrize(
+    ("stage", "unit", "total", "line"),
+    [
+        (
+            "count",
+            50_000_000,
+            1_234_000_000,
+            r"counting .*  \d+%  0\.\d of 1\.2 GB  [\d.]+ MB/s  \d+:\d\d left",
+        ),
+        ("encode", 5_000_000_000, 10**13, r"encoding .*  \d%  0\.0 of 10\.0 TB  [\d.]+ GB/s  \d+:\d\d left"),
+        ("verify", 10_000, 10**6, r"verifying .*  \d%  0\.0 of 1\.0 MB  [\d.]+ kB/s  \d+:\d\d left"),
+        ("embed", 123_456, 1_234_567, r"learning .*  \d+%  .*,.* of 1,234,567 batches  .*/s  \d+:\d\d left"),
+        ("merge", 10, 10**6, r"merging .*  0%  \d+ of 1,000,000 merges  \d+\.\d/s  \d+:\d\d:\d\d left"),
+        ("count", 5_000_000, 0, r"counting .*━ \d+\.0 MB  [\d.]+ MB/s  0:0\d$"),
+        ("count", 5_000_000, 1, r"counting .*━ \d+\.0 MB  [\d.]+ MB/s  0:0\d$"),
+    ],
+)
+def test_a_line_has_all_figures_and_fits(
+    stage: str, unit: int, total: int, line: str, tmp_path: Path
+) -> None:
+    code, output, lines = on_terminal(["-c", REPORTS, stage, str(unit), str(total)], tmp_path)
+    assert code == 0
+    assert max(map(len, lines)) <= COLUMNS
+    assert any(re.search(line, drawn.rstrip()) for drawn in lines), lines[-1]
+    assert not any("…" in drawn for drawn in lines)
+    # What is printed meanwhile and piped elsewhere gets there.
+    assert output.splitlines() == [f"result {nth}" for nth in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "drawn"),
+    [
+        (["train", "a.txt", "--vocab-size", "300"], r"counting .*100%  \d+ of \d+ kB"),
+        (["train", "a.txt", "--vocab-size", "300"], r"merging .*100%  44 of 44 merges"),
+        (["train", "a.txt", "--vocab-size", "300", "--min-piece-count", "2"], r"proving .* of \d+"),
+        (["count", "a.txt", "--out", "a.counts"], r"counting .*100%  \d+ of \d+ kB"),
+        (["encode", "tokenizer.merganser", "a.txt", "--out", "ids"], r"encoding .*100%  \d+ of \d+ kB"),
+        (["verify", *["tokenizer.merganser"] * 2, "--on", "a.txt"], r"verifying .*100%  \d+ of \d+ kB"),
+        (["compare", "tokenizer.merganser", "--on", "a.txt", "b=a.txt"], r"comparing .*50%  1 of 2 corpora"),
+        (["export", "tokenizer.merganser", "--to", "minbpe", "--out", "m"], r"verifying .*100%  .* of .*B"),
+        (["report", "a.txt", "--vocab-size", "300"], r"measuring .*100%  12 of 12 steps"),
+        (["report", "a.txt", "--vocab-size", "300"], r"drawing .*%  \d+ of 12 charts"),
+        (["embed", "a.txt", "--epochs", "1"], r"learning .*100%  [\d,]+ of [\d,]+ batches"),
+        (["learn", "ladder", "a.txt", "--steps", "9", "--max-mb", "0.01"], r"running .*100%  2 of 2 steps"),
+        (["learn", "char", "a.txt"], r"merging .*%  [\d,]+ of 10,000 merges"),
+    ],
+)
+def test_commands_say_how_much_there_is(arguments: list[str], drawn: str, folder: Path) -> None:
+    code, _, lines = on_terminal(command(*arguments), folder)
+    assert code == 0, lines
+    assert any(re.search(drawn, line) for line in lines), lines
+    assert max(len(line) for line in lines if "━" in line) <= COLUMNS
+
+
+def told(work: Callable[..., object], *arguments: object, **settings: object) -> dict[str, tuple[int, int]]:
+    """The last that was reported of each stage; within a stage, progress never goes back."""
+    reports: dict[str, tuple[int, int]] = {}
+
+    def watch(stage: str, done: int, total: int) -> None:
+        before = reports.get(stage, (0, total))
+        assert done >= before[0]
+        assert total == before[1]
+        reports[stage] = (done, total)
+
+    work(*arguments, progress=watch, **settings)
+    return reports
+
+
+def test_compressed_files_are_measured_as_they_are_stored(folder: Path) -> None:
+    packed = folder / "a.txt.gz"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    size = packed.stat().st_size
+    tokenizer = merganser.load(folder / "tokenizer.merganser")
+    assert told(merganser.count, packed)["count"] == (size, size)
+    assert told(tokenizer.encode_corpus, packed, out=folder / "ids")["encode"] == (size, size)
+    assert told(merganser.verify, tokenizer, tokenizer, on=packed)["verify"] == (size, size)
+
+
+def test_tables_are_measured_as_they_are_stored(folder: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    table = folder / "rows.parquet"
+    parquet.write_table(pyarrow.table({"text": TEXT.splitlines()}), table)
+    size = table.stat().st_size
+    tokenizer = merganser.load(folder / "tokenizer.merganser")
+    for work, stage, settings in (
+        (merganser.count, "count", {}),
+        (tokenizer.encode_corpus, "encode", {"out": folder / "ids"}),
+    ):
+        done, total = told(work, table, buffer_size=100, **settings)[stage]
+        assert total == size
+        assert 0.9 * size < done <= size
+    done, total = told(merganser.verify, tokenizer, tokenizer, on=table, buffer_size=100)["verify"]
+    assert total == size
+    assert 0.9 * size < done <= size
+    both = [folder / "a.txt", table]
+    assert told(merganser.count, both)["count"][1] == len(TEXT) + size
+
+
+def test_remote_files_say_how_large_they_are() -> None:
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/progress/a.txt", TEXT.encode())
+    assert told(merganser.count, "memory://progress/a.txt")["count"] == (len(TEXT), len(TEXT))
+
+
+def test_a_stream_has_no_total() -> None:
+    assert told(merganser.count, iter([TEXT]))["count"] == (len(TEXT), 0)
+
+
+def test_proving_says_how_much_there_is() -> None:
+    done, total = told(merganser.train, [TEXT], 1500, min_piece_count=2)["certify"]
+    assert 0 < done <= total
+
+
+def stopped(command: list[str], folder: Path, kept: str, stop: int = signal.SIGINT) -> tuple[int, str]:
+    """Stops a command as soon as it has written something; gives its exit code and what it said."""
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", *command],
+        cwd=folder,
+        stdin=subprocess.PIPE,  # which stays open: whoever reads it waits
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while process.poll() is None and not list(folder.glob(kept)):
+            time.sleep(0.001)
+        process.send_signal(stop)
+        _, said = process.communicate(timeout=20)
+    return process.returncode, said.strip()
+
+
+ENCODING = command("encode", "tokenizer.merganser", "a.txt", "--out", "out", "--shard-tokens", "1000")
+COUNTING = command("count", "a.txt", "--out", "a.counts", "--checkpoint-every", "0.001")
+EMBEDDING = command("embed", "a.txt", "--tokenizer", "tokenizer.merganser", "--out", "out", "--epochs", "50")
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("work", "kept"),
+    [
+        (ENCODING, "out/shard-00001.json"),
+        (COUNTING, "a.counts.work/*.counts"),
+        ([*EMBEDDING, "--checkpoint-every", "0.01"], "out/*"),
+    ],
+    ids=["encode", "count", "embed"],
+)
+def test_a_stopped_command_says_that_it_resumes(
+    work: list[str], kept: str, stop: int, code: int, tmp_path: Path
+) -> None:
+    # Many documents, so that a corpus has many shards: to write them takes seconds.
+    (tmp_path / "a.txt").write_text(TEXT.replace("\n", "<|endoftext|>") * 10)
+    merganser.train([TEXT], 300).save(tmp_path / "tokenizer.merganser")
+    said = stopped([*work, "--threads", "1"], tmp_path, kept, stop)
+    assert said == (code, "stopped; run the same command again to resume")
+
+
+def test_a_stopped_encoding_is_resumed_by_the_same_command(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT.replace("\n", "<|endoftext|>"))
+    merganser.train([TEXT], 300).save(tmp_path / "tokenizer.merganser")
+    stopped(ENCODING, tmp_path, "out/shard-00001.json")
+    again = subprocess.run(
+        [sys.executable, *ENCODING], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "from an interrupted run" in again.stdout, again.stderr
+
+
+def test_a_stop_before_the_first_shard_promises_nothing(tmp_path: Path) -> None:
+    merganser.train([TEXT], 300).save(tmp_path / "tokenizer.merganser")
+    waiting = command("encode", "tokenizer.merganser", "-", "--out", "out")
+    said = stopped(waiting, tmp_path, "out/tokens.json")
+    assert said == (130, "stopped before the first shard was finished; the same command starts over")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,45 @@
+"""A terminal for tests: what a program draws on standard error where that is a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+COLUMNS = 80
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_terminal(command: list[str], cwd: Path) -> tuple[int, str, list[str]]:
+    """Runs a Python command; gives its exit code, its standard output, and every line that it drew."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", *command],
+        cwd=cwd,
+        env={**environment, "TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        while part := _read(ours):
+            drawn += part
+        os.close(ours)
+        output, _ = process.communicate(timeout=60)
+    lines = re.split(r"[\r\n]+", _ESCAPES.sub("", drawn.decode()))
+    return process.returncode, output, [line for line in lines if line.strip()]
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # Linux's way to say that nobody has the other end open
+        return b""

@@ -1,0 +1,104 @@
+"""The Makefile on a fresh machine: what it says while it builds, and when Rust is missing or too old."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from examples import ROOT
+
+NEEDED = re.search(r'^rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"), re.MULTILINE)
+TOOLS = (
+    "sh",
+    "bash",
+    "find",
+    "sed",
+    "cut",
+    "sort",
+    "head",
+    "touch",
+    "mkdir",
+    "cp",
+    "cat",
+    "env",
+    "chmod",
+    "make",
+)
+#: Instead of Python, and of all that it would install: every program there does nothing.
+FAKE_PYTHON = """#!/bin/sh
+mkdir -p .venv/bin
+for name in pip maturin merganser; do printf '#!/bin/sh\\n' > .venv/bin/$name; chmod +x .venv/bin/$name; done
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What make looks at in a clone, and a `bin` with hardly more than a shell."""
+    for name in ("Makefile", "Cargo.toml", "Cargo.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "crates").mkdir()
+    (tmp_path / "bin").mkdir()
+    for tool in TOOLS:
+        if found := shutil.which(tool):
+            (tmp_path / "bin" / tool).symlink_to(found)
+    script(tmp_path / "bin" / "python3", FAKE_PYTHON)
+    return tmp_path
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def make(clone: Path, target: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": str(clone / "bin")}
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # of the make that runs the tests
+        environment.pop(name, None)
+    return subprocess.run(
+        ["make", target], cwd=clone, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("make") is None or sys.platform == "win32", reason="there is no make on this machine"
+)
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint"])
+def test_a_missing_cargo_is_one_clear_line(target: str, clone: Path) -> None:
+    assert NEEDED
+    done = make(clone, target)
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert said == [
+        f"merganser needs Rust {NEEDED[1]} or newer, and there is no cargo: install it from https://rustup.rs"
+    ]
+    assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize("version", ["1.9.0", "1.70.0", "1.90.1"])
+def test_an_old_cargo_is_one_clear_line(version: str, clone: Path) -> None:
+    assert NEEDED
+    script(clone / "bin" / "cargo", f"#!/bin/sh\necho 'cargo {version} (abc 2023-01-01)'\n")
+    done = make(clone, "demo")
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert said == [f"merganser needs Rust {NEEDED[1]} or newer, and cargo is {version}: run 'rustup update'"]
+    assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize("version", ["{}.0", "{}.0-nightly", "1.100.0", "2.0.0"])
+def test_demo_says_what_it_does_and_does_it_once(version: str, clone: Path) -> None:
+    assert NEEDED
+    script(clone / "bin" / "cargo", f"#!/bin/sh\necho 'cargo {version.format(NEEDED[1])} (abc 2026-01-01)'\n")
+    done = make(clone, "demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "Creating the virtual environment .venv…",
+        "Installing maturin, which builds the package…",
+        "Building the Rust core (about a minute) and installing what merganser needs…",
+    ]
+    assert make(clone, "demo").stdout == ""

@@ -88,7 +88,6 @@ def test_without_a_network_the_library_is_taken(
 def test_the_novel_by_name_when_there_is_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
     result = told(capsys, "char", f"frankenstein={corpus_file('frankenstein_raw.txt')}")
     assert [row["merges"] for row in result["tried"]] == [1000, 2000, 5000, 10000]
-    assert result["tried"][-1]["seconds"] < 60
     assert result["frequent_subwords"][0]["token"] == "the</w>"
     assert "frankenstein, 2,000 merges" in Path("merganser-out/learn/char_subwords.svg").read_text("utf-8")
 

@@ -272,6 +272,7 @@ def _code() -> str:
 
     def documents() -> Iterator[str]:
         yield DOMAINS["Python code"]
+        yield "\n".join(character * 64 for character in "=-#*" for _ in range(30))
         while True:
             text = Path(write.one(names)).read_bytes().decode("utf-8", "replace")
             # Special tokens in the sources of tokenizers are no text, and a minified file no sample.

@@ -39,7 +39,7 @@ def test_texts_depend_only_on_their_names() -> None:
         ("english.txt", [r"\bthe\b", r"n't\b", r"\d,\d{3}", r"\r\n", r"“", r"<\|endoftext\|>"]),
         (
             "code.txt",
-            [r"\n    def ", r"\n    (pub )?fn ", r'\n  "\w+": ', r"={80}", r"\r\n", r"[^\x00-\x7f]"],
+            [r"\n    def ", r"\n    (pub )?fn ", r'\n  "\w+": ', r"={64}", r"\r\n", r"[^\x00-\x7f]"],
         ),
         (
             "multilingual.txt",

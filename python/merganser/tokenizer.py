@@ -205,6 +205,7 @@ class Tokenizer(_core.Tokenizer):
         format: "ExportFormat",
         on: "Pieces | None" = None,
         chat: "Template | None" = None,
+        roles: Mapping[str, str] | None = None,
     ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
 
@@ -218,6 +219,9 @@ class Tokenizer(_core.Tokenizer):
         chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
             nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
             eos are its `bos` and `assistant_end`.
+        roles: for Hugging Face, the special tokens to use as "bos", "eos", "unk", "sep", "pad", "cls" and
+            "mask", such as `{"pad": "<|endoftext|>"}`. Roles that are not given go by well-known names
+            (`<|pad|>`, `[PAD]`, `<unk>`, `<mask>` and so on) or stay unset. Padding needs a pad token.
 
         Before anything is written, tiktoken or Hugging Face is asked for the ids of a set of adversarial
         texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; for the other formats,
@@ -228,7 +232,7 @@ class Tokenizer(_core.Tokenizer):
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format, on, chat)
+        return exporting.export(self, path, format, on, chat, roles)
 
     def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "Shown":
         """The text cut into its tokens, to be looked at: printed, or as the last line of a notebook's cell.

@@ -5,12 +5,13 @@ here is what nobody does a million times a second.
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from merganser import _core
 from merganser.errors import SettingsError, TokenizerError
+from merganser.frozen import FrozenDict, FrozenList
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from merganser.settings import Separator
     from merganser.tokens import Tokens
     from merganser.verification import Pieces
+
+T = TypeVar("T")
+
+#: Facts of a training that depend on how many merges it made.
+_OF_THE_SIZE = ("vocab_size", "proven_merges", "checked_merges")
 
 
 class Spans(NamedTuple):
@@ -74,7 +80,9 @@ class Tokenizer(_core.Tokenizer):
     [1, 2]
     """
 
-    __slots__ = ("_merge_counts", "_training")
+    __slots__ = ("_built", "_merge_counts", "_training")
+    #: What is built when it is first asked for, by name.
+    _built: dict[str, object]
     _merge_counts: Mapping[int, int]
     _training: Mapping[str, Any]
 
@@ -101,15 +109,60 @@ class Tokenizer(_core.Tokenizer):
         cls, model: _core.Model, merge_counts: Mapping[int, int], training: Mapping[str, Any]
     ) -> "Tokenizer":
         tokenizer = super().__new__(cls, model)
+        tokenizer._built = {}
         tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
         tokenizer._training = MappingProxyType(dict(training))
         return tokenizer
 
+    def _once(self, name: str, build: Callable[[], T]) -> T:
+        """What `build` returned when this name was first asked for.
+
+        Threads that ask at the same time may each build it, but all get the same object: `setdefault` keeps
+        the first. No lock, which another thread might hold when the process forks.
+        """
+        found = self._built.get(name)
+        if found is None:
+            found = self._built.setdefault(name, build())
+        return cast("T", found)
+
     @property
-    def vocab(self) -> dict[bytes, int]:
-        """Every token with its id, the lowest first; special tokens stand there as their UTF-8."""
-        specials = {token.encode(): id for token, id in self.special_tokens.items()}
-        return dict(sorted((self.mergeable_ranks | specials).items(), key=lambda entry: entry[1]))
+    def vocab(self) -> FrozenDict[bytes, int]:
+        """The id of every token by its bytes, lowest id first; special tokens are included as their UTF-8.
+
+        Like `mergeable_ranks`, `special_tokens`, `merges` and `merges_as_ids`, it is built on first access
+        and is the same object from then on. It refuses changes; `dict(tokenizer.vocab)` is a copy to change.
+        `token_id` and `token_bytes` look up a single token without building anything.
+
+        >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)})
+        >>> bytes_only.vocab[b"a"], bytes_only.vocab is bytes_only.vocab
+        (97, True)
+        """
+
+        def build() -> FrozenDict[bytes, int]:
+            specials = {token.encode(): id for token, id in self.special_tokens.items()}
+            return FrozenDict(sorted((self.mergeable_ranks | specials).items(), key=lambda entry: entry[1]))
+
+        return self._once("vocab", build)
+
+    @property
+    def mergeable_ranks(self) -> FrozenDict[bytes, int]:
+        """The id of every token that is not special, by its bytes, lowest id first. See `vocab`."""
+        return self._once("mergeable_ranks", lambda: FrozenDict(super(Tokenizer, self).mergeable_ranks))
+
+    @property
+    def special_tokens(self) -> FrozenDict[str, int]:
+        """The id of every special token, lowest id first. See `vocab`."""
+        return self._once("special_tokens", lambda: FrozenDict(super(Tokenizer, self).special_tokens))
+
+    @property
+    def merges(self) -> FrozenList[tuple[bytes, bytes]]:
+        """The two tokens that each merge joins, first merge first. A list that refuses changes."""
+        return self._once("merges", lambda: FrozenList(super(Tokenizer, self).merges))
+
+    @property
+    def merges_as_ids(self) -> FrozenDict[tuple[int, int], int]:
+        """The id that each merge makes of two ids, first merge first. See `vocab`."""
+        return self._once("merges_as_ids", lambda: FrozenDict(super(Tokenizer, self).merges_as_ids))
 
     @property
     def merge_counts(self) -> Mapping[int, int]:
@@ -288,7 +341,7 @@ class Tokenizer(_core.Tokenizer):
         return _unpickle, (
             self.packed_ranks(),
             self.pattern_name or self.pattern,
-            self.special_tokens,
+            dict(self.special_tokens),
             dict(self.merge_counts),
             dict(self.training),
         )

@@ -177,14 +177,39 @@ class Tokenizer(_core.Tokenizer):
     def truncated(self, vocab_size: int) -> "Tokenizer":
         """The tokenizer of this size from the same training: the same as training with that size.
 
-        Special tokens that follow the merges move down; everything else keeps its id.
+        Special tokens that follow the merges move down; everything else keeps its id. `training` then has the
+        facts of the smaller one, and in "truncated_from" the size that was trained.
+
+        >>> import merganser
+        >>> small = merganser.train(["low lower lowest"] * 9, 260).truncated(258)
+        >>> [small.training[name] for name in ("vocab_size", "merges", "truncated_from")]
+        [258, 2, 260]
         """
         if vocab_size < 0:
             raise SettingsError(f"a vocabulary of {vocab_size} tokens cannot be")
         model = self.truncated_model(vocab_size)
-        kept = set(_core.Tokenizer(model).merges_as_ids.values())
-        counts = {id: seen for id, seen in self.merge_counts.items() if id in kept}
-        return Tokenizer._of(model, counts, self.training)
+        small = _core.Tokenizer(model)
+        moved = set(small.special_tokens.values())
+        counts = {id: seen for id, seen in self.merge_counts.items() if id in small and id not in moved}
+        return Tokenizer._of(model, counts, self._facts_of_truncated(vocab_size))
+
+    def _facts_of_truncated(self, vocab_size: int) -> Mapping[str, Any]:
+        """The facts of a training that ended at this size, as far as this one knows them."""
+        if vocab_size == self.vocab_size:
+            return self.training
+        facts = dict(self.training)
+        if "merges" in facts:
+            # Only merges are dropped. Those of a base are not counted in the facts of the training.
+            merges = max(facts["merges"] - (self.vocab_size - vocab_size), 0)
+            for name in ("proven_merges", "checked_merges"):
+                if facts[name] is not None:
+                    facts[name] = min(facts[name], merges)
+            facts |= {"vocab_size": vocab_size, "merges": merges}
+        else:
+            # Written by a version that did not count them: what depends on the size is no longer known.
+            facts = {name: fact for name, fact in facts.items() if name not in _OF_THE_SIZE}
+        facts.setdefault("truncated_from", self.vocab_size)
+        return facts
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tokenizer to a file, whole or not at all; `merganser.load` reads it.

@@ -1,11 +1,15 @@
 """Tokenizer: exact, immutable, safe with text from strangers."""
 
 import copy
+import json
 import pickle
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import merganser
+import numpy as np
 import pytest
 from corpora import corpus_text
 from hypothesis import given
@@ -157,8 +161,78 @@ def test_it_cannot_be_changed() -> None:
             setattr(TRAINED, name, 1)
     with pytest.raises(TypeError):
         TRAINED.merge_counts[256] = 0  # type: ignore[index]
-    TRAINED.mergeable_ranks.clear()
+    for built in (TRAINED.mergeable_ranks, TRAINED.vocab, TRAINED.merges):
+        with pytest.raises(TypeError, match="make a copy"):
+            built.clear()
     assert len(TRAINED.mergeable_ranks) == 298
+
+
+@pytest.mark.parametrize("name", ["vocab", "mergeable_ranks", "special_tokens", "merges", "merges_as_ids"])
+def test_what_is_built_is_built_once(name: str) -> None:
+    tokenizer = pickle.loads(pickle.dumps(TRAINED))
+    assert tokenizer._built == {}, "nothing is built before it is asked for"
+    start = threading.Barrier(8)
+
+    def look_up(_: int) -> object:
+        start.wait()
+        return getattr(tokenizer, name)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(look_up, range(8)))
+    assert all(each is found[0] for each in found)
+    assert getattr(tokenizer, name) is found[0]
+
+
+def test_others_take_what_it_hands_out() -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    encoding = tiktoken.Encoding(
+        "ours",
+        pat_str=TRAINED.pattern,
+        mergeable_ranks=TRAINED.mergeable_ranks,
+        special_tokens=TRAINED.special_tokens,
+    )
+    assert encoding.encode_ordinary(TEXT) == TRAINED.encode_ordinary(TEXT)
+    assert json.loads(json.dumps(TRAINED.special_tokens)) == TRAINED.special_tokens
+
+
+def test_a_token_has_its_id_and_an_id_its_token() -> None:
+    gaps = Tokenizer(
+        {bytes([byte]): 300 * byte for byte in range(256)} | {b"ab": 7}, special_tokens={"<s>": 8, "é": 9}
+    )
+    for tokenizer in (TRAINED, gaps):
+        for token, id in tokenizer.vocab.items():
+            assert tokenizer.token_id(token) == id
+            assert tokenizer.token_bytes(id) == token
+            assert token in tokenizer
+            assert id in tokenizer
+        for name, id in tokenizer.special_tokens.items():
+            assert tokenizer.token_id(name) == id
+    assert gaps.token_id("ab") == 7
+    for id in (-1, 10, 299, 301, 2**32, 2**64):
+        assert id not in gaps
+    assert np.int64(300) in gaps
+    for token in (b"", b"abc", b"<s", b"\xc3", b"<|s|>"):
+        assert (token in gaps) == (token == b"\xc3")
+
+
+def test_looking_a_token_up_builds_nothing() -> None:
+    tokenizer = pickle.loads(pickle.dumps(TRAINED))
+    assert tokenizer.token_id(b"a") == 97
+    assert b"zzz" not in tokenizer
+    assert 97 in tokenizer
+    assert tokenizer._built == {}
+
+
+def test_what_is_not_one_token_is_an_error_that_says_what_to_do() -> None:
+    for token in (b"\xff\xfe", "the cat sat", "", b""):
+        with pytest.raises(EncodeError, match="not a token of this tokenizer; call encode"):
+            TRAINED.token_id(token)
+    for wrong in (97, None, bytearray(b"a"), ["a"]):
+        with pytest.raises(TypeError, match="a token is bytes or str, not"):
+            TRAINED.token_id(wrong)  # type: ignore[arg-type]
+    for wrong in ("a", None, 1.0, bytearray(b"a"), [1]):
+        with pytest.raises(TypeError, match=r"an id \(int\) or a token \(bytes\), not"):
+            wrong in TRAINED  # type: ignore[operator]  # noqa: B015
 
 
 def test_unlike_tokenizers_are_not_equal() -> None:

@@ -200,3 +200,44 @@ def test_special_tokens_keep_the_order_they_were_given_in() -> None:
     counts = Counts({b"abab": 3}, special_tokens=order)
     assert list(merganser.train(counts, 261).special_tokens) == order
     assert list(merganser.train(["abab"], 261, special_tokens=order).special_tokens) == order
+
+
+TRUNCATED = (
+    "the cat sat on the mat, and the dog sat on the cat's mat; a long, long tale of cats and dogs " * 2
+)
+
+
+@pytest.mark.parametrize("settings", [{}, {"min_piece_count": 2}, {"min_piece_count": 2, "certify": False}])
+def test_a_truncated_tokenizer_has_the_facts_of_its_size(settings: dict[str, Any]) -> None:
+    counts = merganser.count([TRUNCATED, "tales of the cat"], special_tokens=["<|a|>", "<|b|>"])
+    large = merganser.train(counts, 285, **settings)
+    for size in (258, 259, 265, 280, 284):
+        small, alone = large.truncated(size), merganser.train(counts, size, **settings)
+        assert small == alone
+        assert small.merge_counts == alone.merge_counts
+        assert small.training == {**alone.training, "truncated_from": 285}
+        assert small.training["vocab_size"] == size == small.vocab_size
+        assert small.training["merges"] == len(small.merges)
+        assert small.truncated(258).training["truncated_from"] == 285, "the size that was trained"
+    assert large.truncated(285).training == large.training
+
+
+def test_a_truncated_continuation_counts_its_own_merges() -> None:
+    base = merganser.train([TRUNCATED], 262, special_tokens=["<|a|>"])
+    large = merganser.train(["some other text, some other words"] * 3, 275, base=base)
+    assert (large.training["vocab_size"], large.training["merges"]) == (275, 13)
+    small = large.truncated(266)
+    alone = merganser.train(["some other text, some other words"] * 3, 266, base=base)
+    assert small.training == {**alone.training, "truncated_from": 275}
+    assert small.training["merges"] == small.training["proven_merges"] == 4
+
+
+def test_facts_of_old_files_are_dropped_where_the_size_decides_them() -> None:
+    large = merganser.train([TRUNCATED], 280)
+    old = {name: fact for name, fact in large.training.items() if name not in ("merges", "vocab_size")}
+    assert old["proven_merges"] == 24
+    small = merganser.Tokenizer(large.mergeable_ranks, training=old).truncated(270)
+    assert small.training["pieces"] == large.training["pieces"]
+    assert small.training["truncated_from"] == 280
+    assert not {"merges", "proven_merges", "checked_merges"} & small.training.keys()
+    assert merganser.Tokenizer(large.mergeable_ranks).truncated(270).training == {"truncated_from": 280}

@@ -7,7 +7,7 @@ all. A format that cannot hold the tokenizer exactly refuses it with an `ExportE
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
@@ -56,6 +56,7 @@ def export(
     format: ExportFormat,
     on: "Pieces | None" = None,
     chat: "Template | None" = None,
+    roles: Mapping[str, str] | None = None,
     progress: "ProgressCallback | None" = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
@@ -66,12 +67,14 @@ def export(
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
     if chat is not None and format != "huggingface":
         raise SettingsError(f"{format} has no chat templates; leave out chat=, or export to huggingface")
+    if roles and format != "huggingface":
+        raise SettingsError(f"{format} has no roles to set; leave out roles=, or export to huggingface")
     contents, same, suffixes, caution = _TABLE[format]
     target = Path(path)
     folder = target.parent if target.suffix in suffixes else target
     check_folder(folder, "choose another place")
-    if chat is not None:
-        files = huggingface.contents(tokenizer, chat)
+    if format == "huggingface":
+        files = huggingface.contents(tokenizer, chat, roles)
     else:
         files = contents(tokenizer, target.name or target.resolve().name)
     try:

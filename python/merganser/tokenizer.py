@@ -5,12 +5,13 @@ here is what nobody does a million times a second.
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from merganser import _core
 from merganser.errors import SettingsError, TokenizerError
+from merganser.frozen import FrozenDict, FrozenList
 from merganser.settings import PATTERN
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from merganser.settings import Separator
     from merganser.tokens import Tokens
     from merganser.verification import Pieces
+
+T = TypeVar("T")
+
+#: Facts of a training that depend on how many merges it made.
+_OF_THE_SIZE = ("vocab_size", "proven_merges", "checked_merges")
 
 
 class Spans(NamedTuple):
@@ -74,7 +80,9 @@ class Tokenizer(_core.Tokenizer):
     [1, 2]
     """
 
-    __slots__ = ("_merge_counts", "_training")
+    __slots__ = ("_built", "_merge_counts", "_training")
+    #: What is built when it is first asked for, by name.
+    _built: dict[str, object]
     _merge_counts: Mapping[int, int]
     _training: Mapping[str, Any]
 
@@ -101,15 +109,60 @@ class Tokenizer(_core.Tokenizer):
         cls, model: _core.Model, merge_counts: Mapping[int, int], training: Mapping[str, Any]
     ) -> "Tokenizer":
         tokenizer = super().__new__(cls, model)
+        tokenizer._built = {}
         tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
         tokenizer._training = MappingProxyType(dict(training))
         return tokenizer
 
+    def _once(self, name: str, build: Callable[[], T]) -> T:
+        """What `build` returned when this name was first asked for.
+
+        Threads that ask at the same time may each build it, but all get the same object: `setdefault` keeps
+        the first. No lock, which another thread might hold when the process forks.
+        """
+        found = self._built.get(name)
+        if found is None:
+            found = self._built.setdefault(name, build())
+        return cast("T", found)
+
     @property
-    def vocab(self) -> dict[bytes, int]:
-        """Every token with its id, the lowest first; special tokens stand there as their UTF-8."""
-        specials = {token.encode(): id for token, id in self.special_tokens.items()}
-        return dict(sorted((self.mergeable_ranks | specials).items(), key=lambda entry: entry[1]))
+    def vocab(self) -> FrozenDict[bytes, int]:
+        """The id of every token by its bytes, lowest id first; special tokens are included as their UTF-8.
+
+        Like `mergeable_ranks`, `special_tokens`, `merges` and `merges_as_ids`, it is built on first access
+        and is the same object from then on. It refuses changes; `dict(tokenizer.vocab)` is a copy to change.
+        `token_id` and `token_bytes` look up a single token without building anything.
+
+        >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)})
+        >>> bytes_only.vocab[b"a"], bytes_only.vocab is bytes_only.vocab
+        (97, True)
+        """
+
+        def build() -> FrozenDict[bytes, int]:
+            specials = {token.encode(): id for token, id in self.special_tokens.items()}
+            return FrozenDict(sorted((self.mergeable_ranks | specials).items(), key=lambda entry: entry[1]))
+
+        return self._once("vocab", build)
+
+    @property
+    def mergeable_ranks(self) -> FrozenDict[bytes, int]:
+        """The id of every token that is not special, by its bytes, lowest id first. See `vocab`."""
+        return self._once("mergeable_ranks", lambda: FrozenDict(super(Tokenizer, self).mergeable_ranks))
+
+    @property
+    def special_tokens(self) -> FrozenDict[str, int]:
+        """The id of every special token, lowest id first. See `vocab`."""
+        return self._once("special_tokens", lambda: FrozenDict(super(Tokenizer, self).special_tokens))
+
+    @property
+    def merges(self) -> FrozenList[tuple[bytes, bytes]]:
+        """The two tokens that each merge joins, first merge first. A list that refuses changes."""
+        return self._once("merges", lambda: FrozenList(super(Tokenizer, self).merges))
+
+    @property
+    def merges_as_ids(self) -> FrozenDict[tuple[int, int], int]:
+        """The id that each merge makes of two ids, first merge first. See `vocab`."""
+        return self._once("merges_as_ids", lambda: FrozenDict(super(Tokenizer, self).merges_as_ids))
 
     @property
     def merge_counts(self) -> Mapping[int, int]:
@@ -124,14 +177,39 @@ class Tokenizer(_core.Tokenizer):
     def truncated(self, vocab_size: int) -> "Tokenizer":
         """The tokenizer of this size from the same training: the same as training with that size.
 
-        Special tokens that follow the merges move down; everything else keeps its id.
+        Special tokens that follow the merges move down; everything else keeps its id. `training` then has the
+        facts of the smaller one, and in "truncated_from" the size that was trained.
+
+        >>> import merganser
+        >>> small = merganser.train(["low lower lowest"] * 9, 260).truncated(258)
+        >>> [small.training[name] for name in ("vocab_size", "merges", "truncated_from")]
+        [258, 2, 260]
         """
         if vocab_size < 0:
             raise SettingsError(f"a vocabulary of {vocab_size} tokens cannot be")
         model = self.truncated_model(vocab_size)
-        kept = set(_core.Tokenizer(model).merges_as_ids.values())
-        counts = {id: seen for id, seen in self.merge_counts.items() if id in kept}
-        return Tokenizer._of(model, counts, self.training)
+        small = _core.Tokenizer(model)
+        moved = set(small.special_tokens.values())
+        counts = {id: seen for id, seen in self.merge_counts.items() if id in small and id not in moved}
+        return Tokenizer._of(model, counts, self._facts_of_truncated(vocab_size))
+
+    def _facts_of_truncated(self, vocab_size: int) -> Mapping[str, Any]:
+        """The facts of a training that ended at this size, as far as this one knows them."""
+        if vocab_size == self.vocab_size:
+            return self.training
+        facts = dict(self.training)
+        if "merges" in facts:
+            # Only merges are dropped. Those of a base are not counted in the facts of the training.
+            merges = max(facts["merges"] - (self.vocab_size - vocab_size), 0)
+            for name in ("proven_merges", "checked_merges"):
+                if facts[name] is not None:
+                    facts[name] = min(facts[name], merges)
+            facts |= {"vocab_size": vocab_size, "merges": merges}
+        else:
+            # Written by a version that did not count them: what depends on the size is no longer known.
+            facts = {name: fact for name, fact in facts.items() if name not in _OF_THE_SIZE}
+        facts.setdefault("truncated_from", self.vocab_size)
+        return facts
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tokenizer to a file, whole or not at all; `merganser.load` reads it.
@@ -205,6 +283,7 @@ class Tokenizer(_core.Tokenizer):
         format: "ExportFormat",
         on: "Pieces | None" = None,
         chat: "Template | None" = None,
+        roles: Mapping[str, str] | None = None,
         progress: "ProgressCallback | None" = None,
     ) -> "list[Path]":
         """Writes the tokenizer as the files of another library, and gives their paths.
@@ -219,6 +298,9 @@ class Tokenizer(_core.Tokenizer):
         chat: the template of conversations, for Hugging Face's `chat_template.jinja`. Where the tokenizer has
             nanochat's nine special tokens, theirs is written even if none is given. With a template, bos and
             eos are its `bos` and `assistant_end`.
+        roles: for Hugging Face, the special tokens to use as "bos", "eos", "unk", "sep", "pad", "cls" and
+            "mask", such as `{"pad": "<|endoftext|>"}`. Roles that are not given go by well-known names
+            (`<|pad|>`, `[PAD]`, `<unk>`, `<mask>` and so on) or stay unset. Padding needs a pad token.
         progress: called with the stage ("count", "verify"), what is done and the total.
 
         Before anything is written, tiktoken or Hugging Face is asked for the ids of a set of adversarial
@@ -230,7 +312,7 @@ class Tokenizer(_core.Tokenizer):
         """
         from merganser import exporting
 
-        return exporting.export(self, path, format, on, chat, progress)
+        return exporting.export(self, path, format, on, chat, roles, progress)
 
     def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "Shown":
         """The text cut into its tokens, to be looked at: printed, or as the last line of a notebook's cell.
@@ -286,7 +368,7 @@ class Tokenizer(_core.Tokenizer):
         return _unpickle, (
             self.packed_ranks(),
             self.pattern_name or self.pattern,
-            self.special_tokens,
+            dict(self.special_tokens),
             dict(self.merge_counts),
             dict(self.training),
         )

@@ -107,12 +107,13 @@ def train(
         merges = _room_for_merges(vocab_size, base, counts.special_tokens)
         known = base.special_tokens if base else {}
         specials = counts.special_tokens if special_tokens is None else special_tokens
+        new_specials = [token for token in specials if token not in known]
         if progress:
             progress("merge", 0, merges)  # at once, so that a watcher's clock is right
         model, seen, dropped, certificate = _core.train(
             counts.path if isinstance(counts, CountsFile) else counts._native,
             merges,
-            [token for token in specials if token not in known],
+            new_specials,
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
@@ -128,6 +129,8 @@ def train(
     merge_counts = dict(base.merge_counts) if base else {}
     merge_counts |= {first_id + nth: times for nth, times in enumerate(seen)}
     training = {
+        "vocab_size": (base.vocab_size if base else 256) + len(seen) + len(new_specials),
+        "merges": len(seen),
         "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_bytes": max_token_bytes,

@@ -50,6 +50,43 @@ def test_what_was_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "wrote m.model\nwrote m.vocab\n" in capsys.readouterr().out
 
 
+def test_how_to_load_it_is_told_and_how_to_pad(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["export", "t.merganser", "--to", "huggingface", "--out", "out"]
+    assert main(command) == 0
+    load = 'AutoTokenizer.from_pretrained("out")'
+    wrote, told, hint = capsys.readouterr().out.splitlines()
+    assert (wrote.split()[0], told) == ("wrote", load)
+    assert hint == "no pad token, so padding=True will not work: set one with --role 'pad=<s>'"
+    assert main([*command, "--role", "pad=<s>"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [load]
+    assert main([*command, "--role", "pad=<s>", "--role", "mask=<s>", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["load"] == load
+    assert facts["roles"] == {"bos": "<s>", "pad": "<s>", "mask": "<s>"}
+    merganser.train(["the cat"], 256).save("none.merganser")
+    assert main(["export", "none.merganser", "--to", "huggingface", "--out", "out"]) == 0
+    assert "train with --special '<|pad|>'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("roles", "code", "message"),
+    [
+        (["pad"], 2, "--role takes ROLE=TOKEN"),
+        (["pad="], 2, "--role takes ROLE=TOKEN"),
+        (["pad=<s>", "pad=<s>"], 2, "names the pad token twice"),
+        (["pad=<e>"], 1, "'<e>' cannot be the pad token"),
+        (["end=<s>"], 1, "'end' is not a role"),
+    ],
+)
+def test_a_wrong_role_is_told(
+    roles: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [part for role in roles for part in ("--role", role)]
+    assert main(["export", "t.merganser", "--to", "huggingface", "--out", "out", *given]) == code
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
 def test_refusals_and_missing_packages_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

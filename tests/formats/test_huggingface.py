@@ -55,6 +55,80 @@ def test_auto_tokenizer_gives_the_same_ids(tmp_path: Path, corpus: str) -> None:
     assert auto.decode(ids) == text
 
 
+@pytest.mark.parametrize(
+    ("pad", "unk", "mask"),
+    [
+        ("<|pad|>", "<|unk|>", "<|mask|>"),
+        ("<pad>", "<unk>", "<mask>"),
+        ("[PAD]", "[UNK]", "[MASK]"),
+        ("<|padding|>", "<|unknown|>", "<mask>"),
+    ],
+)
+def test_special_tokens_have_the_roles_of_their_names_there(
+    tmp_path: Path, pad: str, unk: str, mask: str
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    names = ["<|endoftext|>", pad, unk, mask, "[SEP]", "[CLS]", "<|other|>"]
+    tokenizer = merganser.train([corpus_text("english.txt", 50_000)], 600, special_tokens=names)
+    tokenizer.export(tmp_path, format="huggingface")
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert (auto.eos_token, auto.pad_token, auto.unk_token, auto.mask_token) == (names[0], pad, unk, mask)
+    assert (auto.sep_token, auto.cls_token, auto.bos_token) == ("[SEP]", "[CLS]", None)
+    _check_same_when_padded(auto, tokenizer, tmp_path)
+
+
+def test_a_role_can_be_given(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    names = ["<|endoftext|>", "<|pad|>", "<|blank|>"]
+    tokenizer = merganser.train([corpus_text("english.txt", 50_000)], 600, special_tokens=names)
+    roles = {"pad": "<|endoftext|>", "mask": "<|blank|>"}
+    tokenizer.export(tmp_path, format="huggingface", roles=roles)
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert (auto.eos_token, auto.pad_token, auto.mask_token) == (names[0], names[0], names[2])
+    assert auto.unk_token is None
+    _check_same_when_padded(auto, tokenizer, tmp_path)
+
+
+def _check_same_when_padded(auto: Any, tokenizer: Tokenizer, folder: Path) -> None:
+    """A batch is padded, ids are ours, and what was written comes back the same."""
+    texts = ["one", "and one that is much longer", ""]
+    batch = auto(texts, padding=True, add_special_tokens=False)
+    pad = tokenizer.special_tokens[auto.pad_token]
+    assert auto.pad_token_id == pad
+    longest = max(map(len, tokenizer.encode_batch(texts)))
+    for text, ids, mask in zip(texts, batch["input_ids"], batch["attention_mask"], strict=True):
+        ours = tokenizer.encode(text)
+        assert ids == ours + [pad] * (longest - len(ours))
+        assert mask == [1] * len(ours) + [0] * (longest - len(ours))
+    for name in tokenizer.special_tokens:  # mask tokens of others take the space before them: not this one
+        text = f" a {name} \u0378\U0010ffff {name}{name}é"
+        assert auto.encode(text, add_special_tokens=False) == tokenizer.encode(text, allowed_special="all")
+    assert merganser.verify(tokenizer, auto, on=[corpus_text("english.txt", 50_000)])
+    assert merganser.load(folder) == tokenizer
+
+
+def test_without_a_pad_token_none_is_made_up(tmp_path: Path) -> None:
+    merganser.train(["the cat"], 257, special_tokens=["<|endoftext|>"]).export(tmp_path, format="huggingface")
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+    assert {name for name in config if name.endswith("_token")} == {"eos_token"}
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"pad": "<|pad|>"}, r"'<\|pad\|>' cannot be the pad token.*not a special token.*<s>, </s>"),
+        ({"pad": "a"}, "'a' cannot be the pad token"),
+        ({"padding": "<s>"}, "'padding' is not a role.*bos, eos, unk, sep, pad, cls, mask"),
+    ],
+)
+def test_roles_that_cannot_be_are_refused(tmp_path: Path, roles: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        TRAINED["gpt4"].export(tmp_path / "new", format="huggingface", roles=roles)
+    with pytest.raises(SettingsError, match="tiktoken has no roles to set"):
+        TRAINED["gpt4"].export(tmp_path / "new", format="tiktoken", roles={"pad": "<s>"})
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("pattern", TRAINED)
 def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
     first, second = tmp_path / "first", tmp_path / "second"

@@ -133,6 +133,10 @@ pub enum Error {
         token: String,
         at: usize,
     },
+    /// Bytes that are not one token.
+    UnknownToken {
+        token: Vec<u8>,
+    },
     /// An id that the tokenizer does not have.
     UnknownId {
         id: u32,
@@ -275,6 +279,12 @@ impl fmt::Display for Error {
                 f,
                 "the text holds the special token {token:?} at byte {at}; \
                  pass allowed_special to encode it as that token, or disallowed_special=() to encode it as text"
+            ),
+            Error::UnknownToken { token } => write!(
+                f,
+                "b\"{}\" is not a token of this tokenizer; call encode to get the ids of a text, or check \
+                 with `token in tokenizer` first",
+                token.escape_ascii()
             ),
             Error::UnknownId { id, at } => f.write_str(&unknown_id(id, *at)),
             Error::NotUtf8 { at } => write!(

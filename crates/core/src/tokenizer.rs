@@ -248,6 +248,13 @@ impl Tokenizer {
         self.specials.iter().find(|(special, _)| special == token).map(|&(_, id)| id)
     }
 
+    /// The id of the token with these bytes, or of the special token with this name. No special token is
+    /// spelled like another token, so there is at most one.
+    pub fn id_or_special(&self, bytes: &[u8]) -> Option<u32> {
+        let special = || self.specials.iter().find(|(name, _)| name.as_bytes() == bytes).map(|&(_, id)| id);
+        self.id_of(bytes).or_else(special)
+    }
+
     /// Tokens that are not special with their ids, lowest id first.
     pub fn ranks(&self) -> impl Iterator<Item = (&[u8], u32)> {
         (0..self.next_id()).filter_map(|id| self.token_bytes(id).map(|bytes| (bytes, id)))

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use crate::errors::raise;
 use crate::interrupt::{run, run_interruptible};
 
-/// Batches, tokens, pairs, and the sum of their losses.
-type Interval = (u64, u64, u64, f64);
+/// Batches, tokens and pairs.
+type Interval = (u64, u64, u64);
 
 /// Holds the text and the two matrices.
 #[pyclass(frozen, module = "merganser._core")]
@@ -86,7 +86,13 @@ impl Embedder {
         let trainer = &mut *self.lock(py)?;
         let watched = Progress::new();
         let did = run_interruptible(py, progress, &watched, |watched| trainer.advance(batches, watched))?;
-        Ok((did.batches, did.tokens, did.pairs, did.loss))
+        Ok((did.batches, did.tokens, did.pairs))
+    }
+
+    /// The mean loss of a fixed sample of pairs and negatives with the current vectors.
+    fn mean_loss(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        let trainer = &*self.lock(py)?;
+        run(py, || Ok(trainer.mean_loss()))
     }
 
     /// Goes on where another one with the same text and settings was.

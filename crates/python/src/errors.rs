@@ -29,7 +29,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
         CorpusEndsEarly | BusyFolder { .. } => "TokensError",
-        SpecialInText { .. } => "EncodeError",
+        SpecialInText { .. } | UnknownToken { .. } => "EncodeError",
         UnknownId { .. } | NotUtf8 { .. } => "DecodeError",
     };
     raise(py, class, error.to_string())

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use merganser_core::{Result, unpack_ranks};
+use merganser_core::{Error, Result, unpack_ranks};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::decode;
 use crate::encode::{self, Given, Ints, Policy, Threads};
-use crate::errors::raise;
+use crate::errors::{raise, to_python};
 use crate::interrupt::run;
 use crate::text::splitter;
 
@@ -216,6 +217,53 @@ impl Tokenizer {
     /// The bytes that an id stands for; those of its text if it is special.
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         decode::token_bytes(&self.0, id)
+    }
+
+    /// The id of a token: of its bytes, or of text, which stands for its UTF-8. A special token goes by its name.
+    ///
+    /// What is not exactly one token is an EncodeError. The inverse of `token_bytes`; nothing is built for it.
+    ///
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
+    /// >>> tokenizer.token_id(b"lo"), tokenizer.token_id("<|end|>")
+    /// (256, 257)
+    fn token_id(&self, token: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let py = token.py();
+        let bytes = if let Ok(bytes) = token.cast::<PyBytes>() {
+            bytes.as_bytes()
+        } else if let Ok(text) = token.cast::<PyString>() {
+            let half = |_| raise(py, "EncodeError", "a lone surrogate, half of a character, is not a token");
+            text.to_str().map_err(half)?.as_bytes()
+        } else {
+            let kind = token.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("a token is bytes or str, not {kind}")));
+        };
+        let unknown = || to_python(py, Error::UnknownToken { token: bytes.to_vec() });
+        self.0.id_or_special(bytes).ok_or_else(unknown)
+    }
+
+    /// Whether the tokenizer has this id (an int) or this token (bytes).
+    ///
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"], 258)
+    /// >>> 257 in tokenizer, 258 in tokenizer, b"lo" in tokenizer
+    /// (True, False, True)
+    fn __contains__(&self, id_or_token: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(bytes) = id_or_token.cast::<PyBytes>() {
+            return Ok(self.0.id_or_special(bytes.as_bytes()).is_some());
+        }
+        match id_or_token.extract::<u32>() {
+            Ok(id) => Ok(self.0.bytes_or_special(id).is_some()),
+            // Negative, or greater than any id.
+            Err(error) if error.is_instance_of::<PyOverflowError>(id_or_token.py()) => Ok(false),
+            Err(_) => {
+                let kind = id_or_token.get_type().name()?;
+                Err(PyTypeError::new_err(format!(
+                    "`in` looks up an id (int) or a token (bytes), not {kind}; encode text to bytes first, and look \
+                     special tokens up in special_tokens"
+                )))
+            }
+        }
     }
 
     #[getter]

@@ -66,8 +66,7 @@ def single_byte_share(usage: Usage) -> float:
     >>> round(single_byte_share(_example("low x")), 3)
     0.667
     """
-    ranks = usage.tokenizer.mergeable_ranks  # a copy each time, so taken once
-    single = np.isin(usage.ids, [ranks[bytes([byte])] for byte in range(256)])
+    single = np.isin(usage.ids, [usage.tokenizer.token_id(bytes([byte])) for byte in range(256)])
     return int(usage.frequencies[single].sum()) / usage.tokens
 
 

@@ -244,10 +244,10 @@ def _tell_epoch(told: "list[Interval]", epochs: int, left: float) -> None:
     rows = [row for row in told if row.epoch == told[-1].epoch and row.loss is not None]
     pairs = sum(row.pairs for row in rows)
     seconds = max(sum(row.seconds for row in rows), 1e-9)
-    loss = sum((row.loss or 0.0) * row.pairs for row in rows) / max(pairs, 1)
     tokens = sum(row.tokens for row in rows)
+    loss = f"loss {rows[-1].loss:.4f}" if rows else "loss unknown"
     click.echo(
-        f"epoch {told[-1].epoch:>2}/{epochs}  loss {loss:.4f}  {tokens / seconds:>10,.0f} tokens/s"
+        f"epoch {told[-1].epoch:>2}/{epochs}  {loss}  {tokens / seconds:>10,.0f} tokens/s"
         f"  {pairs / seconds:>11,.0f} pairs/s  {seconds:6.2f} s  {left:6.1f} s left"
     )
 

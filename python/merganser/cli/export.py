@@ -1,10 +1,11 @@
 """merganser export"""
 
 import json
+import shlex
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -51,9 +52,23 @@ _BATCH = 1 << 17
     help='For huggingface: the special tokens of a chat, as JSON, such as {"bos": "<s>", "user_start": '
     "\"<user>\"}; those not named are nanochat's. If not given, a tokenizer with nanochat's nine has those.",
 )
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="ROLE=TOKEN",
+    help="For huggingface: the special token to use as bos, eos, unk, sep, pad, cls or mask, such as "
+    "pad=<|endoftext|>. If not given, a token with a well-known name, such as <|pad|>. Repeatable.",
+)
 @options.as_json
 def command(
-    named: naming.Named, form: str, out: Path, on: tuple[Address, ...], chat: Path | None, as_json: bool
+    named: naming.Named,
+    form: str,
+    out: Path,
+    on: tuple[Address, ...],
+    chat: Path | None,
+    roles: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Write a tokenizer or counts for other programs.
 
@@ -80,16 +95,28 @@ def command(
         format = cast("ExportFormat", form)
         template = None if chat is None else _template(chat)
         with progress.drawn() as draw:
-            written = tokenizer.export(out, format=format, on=pieces, chat=template, progress=draw)
+            written = tokenizer.export(
+                out, format=format, on=pieces, chat=template, roles=_roles(roles), progress=draw
+            )
         files = [str(file) for file in written]
+        facts: dict[str, Any] = {"out": str(out), "format": form, "files": files}
+        if form == "huggingface":
+            facts |= {
+                "load": f"AutoTokenizer.from_pretrained({json.dumps(str(out))})",
+                "roles": _written(out),
+            }
         if as_json:
-            drawing.as_json({"out": str(out), "format": form, "files": files})
-        else:
-            for file in files:
-                click.echo(drawing.with_path("wrote ", file))
+            drawing.as_json(facts)
+            return
+        for file in files:
+            click.echo(drawing.with_path("wrote ", file))
+        if form == "huggingface":
+            click.echo(facts["load"])
+            if "pad" not in facts["roles"]:
+                click.echo(_hint(tokenizer, facts["roles"]))
         return
-    if on or chat:
-        raise click.UsageError("--on and --chat are for tokenizers")
+    if on or chat or roles:
+        raise click.UsageError("--on, --chat and --role are for tokenizers")
     if named.path is None or named.path.suffix != ".counts":
         raise SettingsError(f"{named.written} is not a .counts file, and only counts are written as {form}")
     counts = CountsFile.open(named.path)
@@ -111,6 +138,36 @@ def command(
         )
         return
     click.echo(drawing.with_path(f"{len(counts):,} different pieces, {counts.total:,} in all, in ", out))
+
+
+def _roles(given: tuple[str, ...]) -> dict[str, str]:
+    roles = {}
+    for each in given:
+        role, equals, token = each.partition("=")
+        if not equals or not token:
+            raise click.UsageError(f"--role takes ROLE=TOKEN, such as 'pad=<|endoftext|>', not {each!r}")
+        if role in roles:
+            raise click.UsageError(f"--role names the {role} token twice; name it once")
+        roles[role] = token
+    return roles
+
+
+def _written(folder: Path) -> dict[str, str]:
+    """The roles of special tokens in an export for Hugging Face."""
+    from merganser.formats.huggingface import CONFIG
+    from merganser.formats.roles import NAMES
+
+    config = json.loads((folder / CONFIG).read_bytes())
+    return {role: config[f"{role}_token"] for role in NAMES if f"{role}_token" in config}
+
+
+def _hint(tokenizer: "Tokenizer", roles: dict[str, str]) -> str:
+    """How to have a pad token."""
+    specials = list(tokenizer.special_tokens)
+    if not specials:
+        return "no pad token, so padding=True will not work: train with --special '<|pad|>' to have one"
+    token = roles.get("eos", specials[-1])
+    return f"no pad token, so padding=True will not work: set one with --role {shlex.quote(f'pad={token}')}"
 
 
 def _template(file: Path) -> "Template":

@@ -240,7 +240,7 @@ def _progress(embeddings: Embeddings) -> Section | None:
         pairs = sum(row["pairs"] for row in own)
         mean = next((row["mean_similarity"] for row in own if row["mean_similarity"] is not None), None)
         if pairs and mean is not None:
-            loss = sum((row["loss"] or 0.0) * row["pairs"] for row in own) / pairs
+            loss = next((row["loss"] for row in reversed(own) if row["loss"] is not None), None)
             seconds = sum(row["seconds"] for row in own)
             rows.append(
                 {"epoch": epoch, "loss": loss, "mean_similarity": mean, "pairs": pairs, "seconds": seconds}
@@ -252,7 +252,7 @@ def _progress(embeddings: Embeddings) -> Section | None:
         tuple((r["epoch"], r["loss"], r["mean_similarity"], r["pairs"], r["seconds"]) for r in rows),
     )
     about = (
-        "The true mean loss over all pairs of an epoch, each before its own step, and at its end the mean "
+        "At the end of each epoch, the mean loss of a fixed sample of pairs and negatives, and the mean "
         "cosine of all pairs of vectors. Early on all vectors move the same way; then they part."
     )
     return Section("progress", "How training went", about, table, pictures.progress(rows))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A mini-batch adds up the gradients of all its pairs; a row that is in many of them may move so far at most.
 _LONGEST_STEP = 1.0
+#: The loss is measured on so many pairs at most; of a short text, on half as many as it has tokens.
+_PAIRS, _SOFTMAX_PAIRS = 16_384, 512
 
 
 def choose_device(wanted: str) -> str:
@@ -69,6 +71,7 @@ class TorchTrainer:
         noise = self._counts.astype(np.float64) ** settings.noise_power
         self._noise = np.cumsum(noise / noise.sum())
         self._done = 0
+        self._sample = self._draw_sample()
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -109,7 +112,7 @@ class TorchTrainer:
         self._output.copy_(self._torch.tensor(np.array(outputs).reshape(self._shape)))
         self._done = batches_done
 
-    def advance(self, batches: int, progress: ProgressCallback | None = None) -> tuple[int, int, int, float]:
+    def advance(self, batches: int, progress: ProgressCallback | None = None) -> tuple[int, int, int]:
         """Trains on the next batches; what is done stays when it is interrupted."""
         first, last = self._done, min(self._done + batches, self.batches)
         tokens = pairs = 0
@@ -125,7 +128,44 @@ class TorchTrainer:
         loss = float(sum(losses)) if losses else 0.0
         if not np.isfinite(loss):
             raise SettingsError("the vectors grew beyond all numbers; use a smaller learning_rate")
-        return last - first, tokens, pairs, loss
+        return last - first, tokens, pairs
+
+    def mean_loss(self) -> float | None:
+        """The mean loss of a fixed sample of pairs and negatives with the current vectors, as in the core."""
+        neighbors, centers, negatives = self._sample
+        if not len(centers):
+            return None
+        total = 0.0
+        inputs, outputs = self._input.cpu().numpy(), self._output.cpu().numpy()
+        for start in range(0, len(centers), 512):  # some megabytes at a time
+            part = slice(start, start + 512)
+            vectors, right = inputs[neighbors[part]], centers[part]
+            if self._settings.objective == "softmax":
+                scores = vectors @ outputs.T
+                highest = scores.max(1)
+                total += float((highest + np.log(np.exp(scores - highest[:, None]).sum(1))).sum())
+                total -= float(scores[np.arange(len(right)), right].sum())
+                continue
+            scores = np.einsum("pd,ptd->pt", vectors, outputs[negatives[part]])
+            # A negative that happens to be the right token is left out, as in training.
+            total += float((np.logaddexp(0, scores) * (negatives[part] != right[:, None])).sum())
+            total += float(np.logaddexp(0, -(vectors * outputs[right]).sum(1)).sum())
+        return total / len(centers)
+
+    def _draw_sample(self) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
+        """Neighbors, centers and their negatives, from batches all over the text."""
+        settings = self._settings
+        batches = np.unique(np.linspace(0, self.batches_in_epoch - 1, 64).astype(int))
+        drawn = [self._pairs(int(batch))[1:3] for batch in batches]
+        neighbors, centers = (np.concatenate(rows) for rows in zip(*drawn, strict=True))
+        most = _SOFTMAX_PAIRS if settings.objective == "softmax" else _PAIRS
+        chance = np.random.default_rng(
+            (settings.seed, self.batches)
+        )  # no batch of the training has this number
+        chosen = chance.permutation(len(centers))[: max(min(most, len(self._rows) // 2), 1)]
+        places = chance.random((len(chosen), settings.num_negative_samples))
+        negatives = np.minimum(np.searchsorted(self._noise, places), len(self._ids) - 1)
+        return neighbors[chosen], centers[chosen], negatives
 
     def _pairs(self, batch: int) -> "tuple[int, NDArray[np.int64], NDArray[np.int64], np.random.Generator]":
         """How many tokens the batch has, the rows of its pairs, and the chance that goes on from there."""

@@ -1,8 +1,9 @@
 """Training: text becomes vectors, in intervals that can be told of, written down and interrupted.
 
 The core does the work (`crates/core/src/embed`), or torch where a GPU is asked for. After every interval the
-true mean loss of its pairs is known. In a `work_dir`, what is done is written down every `checkpoint_every`
-seconds, and at once when the training is stopped; started again in the same way, it goes on from there.
+loss is measured on the same sample of pairs and negatives, so that its figures are comparable. In a
+`work_dir`, what is done is written down every `checkpoint_every` seconds, and at once when the training is
+stopped; started again in the same way, it resumes from there.
 """
 
 import math
@@ -37,9 +38,8 @@ Backend = Literal["core", "torch"]
 class Trainer(Protocol):
     """What trains: the core's `Embedder`, or torch's."""
 
-    def advance(
-        self, batches: int, progress: ProgressCallback | None = None
-    ) -> tuple[int, int, int, float]: ...
+    def advance(self, batches: int, progress: ProgressCallback | None = None) -> tuple[int, int, int]: ...
+    def mean_loss(self) -> float | None: ...
     def restore(
         self, vectors: "NDArray[np.float32]", outputs: "NDArray[np.float32]", batches_done: int
     ) -> None: ...
@@ -68,7 +68,7 @@ class Interval:
     #: Of the text, with those that subsampling left out.
     tokens: int
     pairs: int
-    #: The mean over its pairs, each before its own step; None where there are no figures, for it was stopped.
+    #: At its end, the mean loss of a fixed sample of pairs and negatives; None if the interval was stopped.
     loss: float | None
     seconds: float
     #: The mean cosine of all pairs of different vectors, at the end of an epoch.
@@ -215,14 +215,12 @@ def train_on(
             start = time.perf_counter()
             wanted = _next(trainer, history, work.every - (start - written))
             done = trainer.batches_done
-            batches, tokens, pairs, loss = trainer.advance(wanted, _over_all(progress, done, trainer.batches))
+            batches, tokens, pairs = trainer.advance(wanted, _over_all(progress, done, trainer.batches))
             seconds, mean = time.perf_counter() - start, None
             if (done + batches) % trainer.batches_in_epoch == 0:
                 mean = spread.mean_similarity(trainer.vectors().reshape(-1, dimension))
-            epoch, loss_of_pair = done // trainer.batches_in_epoch + 1, loss / pairs if pairs else None
-            interval = Interval(
-                epoch, done + batches, trainer.batches, tokens, pairs, loss_of_pair, seconds, mean
-            )
+            epoch, loss = done // trainer.batches_in_epoch + 1, trainer.mean_loss()
+            interval = Interval(epoch, done + batches, trainer.batches, tokens, pairs, loss, seconds, mean)
             history.append(interval)
             if time.perf_counter() - written >= work.every * 0.9 and interval.batches_done < trainer.batches:
                 write_down()

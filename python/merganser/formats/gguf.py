@@ -28,7 +28,7 @@ from typing import Any
 from merganser._core import split
 from merganser.errors import ExportError, MerganserError
 from merganser.formats import BadFile, gguf_facts, gpt2
-from merganser.formats.roles import NAMES, roles
+from merganser.formats.roles import roles
 from merganser.tokenizer import Tokenizer
 
 MAGIC = gguf_facts.MAGIC
@@ -53,6 +53,8 @@ CAUTION = (
 #: With these a piece that is a token stays whole, whatever the merges.
 _WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
+#: Roles of special tokens that llama.cpp may add to a text.
+_ROLES = ("bos", "eos")
 #: The lists that are kept in memory; models have others.
 _LISTS = {f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges")}
 
@@ -84,9 +86,10 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
         "tokenizer.ggml.merges": [" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges],
     }
     for role, special in roles(tokenizer).items():
-        facts[f"tokenizer.ggml.{role}_token_id"] = tokenizer.special_tokens[special]
+        if role in _ROLES:
+            facts[f"tokenizer.ggml.{role}_token_id"] = tokenizer.special_tokens[special]
     # llama.cpp would otherwise put the first of them before every text with the pattern of Llama 3.
-    facts |= {f"tokenizer.ggml.add_{role}_token": False for role in NAMES}
+    facts |= {f"tokenizer.ggml.add_{role}_token": False for role in _ROLES}
     return {name if name.endswith(".gguf") else FILE: gguf_facts.written(facts)}
 
 

@@ -11,6 +11,7 @@ live object only.
 """
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from merganser._core import split
@@ -18,7 +19,7 @@ from merganser.errors import ChatError, ExportError
 from merganser.extras import imported
 from merganser.formats import gpt2, oniguruma
 from merganser.formats.huggingface_reading import from_live, parse
-from merganser.formats.roles import roles
+from merganser.formats.roles import checked, roles
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -32,8 +33,12 @@ FILE, CONFIG, CHAT = "tokenizer.json", "tokenizer_config.json", "chat_template.j
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
 
-def contents(tokenizer: Tokenizer, chat: "Template | None" = None) -> dict[str, bytes]:
+def contents(
+    tokenizer: Tokenizer, chat: "Template | None" = None, given: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
     """The files, by name; with a chat template if one is given or the tokenizer has the tokens of nanochat's.
+
+    Roles of special tokens are those `given`, then those of the template, then those that names suggest.
 
     What ends an answer is then the `eos_token`, for that is where a program that generates text must stop.
     `apply_chat_template` has the ids of `Chat.render`, and its mask. Only where text stands right before the
@@ -48,11 +53,12 @@ def contents(tokenizer: Tokenizer, chat: "Template | None" = None) -> dict[str, 
     files = {FILE: _json(_as_json(tokenizer))}
     if chat is not None:
         template = Chat(tokenizer, chat).template  # refuses one whose tokens the tokenizer lacks
-        special = {"bos": template.bos, "eos": template.assistant_end}
+        special |= {"bos": template.bos, "eos": template.assistant_end}
         try:
             files[CHAT] = template.to_jinja(tokenizer.special_tokens).encode()
         except ChatError as error:
             raise ExportError(f"the chat template cannot be exported: {error}") from None
+    special |= checked(given or {}, tokenizer)
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "add_prefix_space": False,

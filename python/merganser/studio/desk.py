@@ -33,7 +33,7 @@ class Known:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
-    @cached_property
+    @property
     def ranks(self) -> dict[bytes, int]:
         return self.tokenizer.mergeable_ranks
 

@@ -17,6 +17,7 @@
 //! | `weights.rs` | the two matrices, which all threads share without locks |
 //! | `kernel.rs` | dot products, gradients and updates, for three kinds of processor |
 //! | `pace.rs` | how many threads are the quickest |
+//! | `sample.rs` | the pairs on which the loss is reported |
 //! | `trainer.rs` | which pairs there are, and who works on them when |
 //!
 //! Loses where the vocabulary is so large that its rows lie in main memory: each negative then is a cache miss.
@@ -24,6 +25,7 @@
 mod chance;
 mod kernel;
 mod pace;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod text;

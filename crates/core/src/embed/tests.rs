@@ -220,6 +220,39 @@ fn the_loss_falls_and_pairs_are_counted() {
 }
 
 #[test]
+fn the_reported_loss_is_that_of_the_same_pairs_whatever_was_trained() {
+    let (tokens, ends) = text();
+    for objective in [Objective::Negatives, Objective::SharedNegatives, Objective::Softmax] {
+        let settings = Settings { objective, epochs: 10, ..settings() };
+        let mut trainer = Trainer::new(&tokens, &ends, settings.clone()).unwrap();
+        let untrained = trainer.mean_loss().unwrap();
+        // All scores are 0: each target costs ln 2, but for negatives that are the right token; 20 are equally likely.
+        match objective {
+            Objective::Softmax => assert!((untrained - 20_f64.ln()).abs() < 1e-6, "{untrained}"),
+            _ => assert!((3.2..3.47).contains(&untrained), "{untrained}"),
+        }
+        assert_eq!(trainer.mean_loss(), Some(untrained));
+        trainer.advance(u64::MAX, &Progress::new()).unwrap();
+        let trained = trainer.mean_loss().unwrap();
+        assert!(trained < 0.85 * untrained, "{objective:?}: {trained}");
+        // The same vectors have the same loss in another trainer, and measuring it changed nothing.
+        let mut other = Trainer::new(&tokens, &ends, settings.clone()).unwrap();
+        other.advance(u64::MAX, &Progress::new()).unwrap();
+        assert_eq!(other.vectors(), trainer.vectors());
+        let mut restored = Trainer::new(&tokens, &ends, settings).unwrap();
+        restored.restore(&trainer.vectors(), &trainer.outputs(), trainer.batches()).unwrap();
+        assert_eq!(restored.mean_loss(), Some(trained));
+    }
+}
+
+#[test]
+fn a_text_without_pairs_has_no_loss() {
+    let ends: Vec<usize> = (1..=40).collect();
+    let tokens: Vec<u32> = (0..40).map(|place| place % 2).collect();
+    assert_eq!(Trainer::new(&tokens, &ends, settings()).unwrap().mean_loss(), None);
+}
+
+#[test]
 fn frequent_tokens_are_left_out_now_and_then_and_rare_ones_always() {
     let mut tokens = vec![0; 10_000];
     tokens.extend([1; 100]);

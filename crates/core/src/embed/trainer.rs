@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::chance::{Noise, Random, at};
 use super::kernel::{self, Scratch, TOGETHER};
 use super::pace::Pace;
+use super::sample::Sample;
 use super::text::Text;
 use super::weights::{Lane, Rows, Weights};
 use super::{Objective, Settings};
@@ -22,6 +23,7 @@ pub struct Trainer {
     settings: Settings,
     text: Text,
     noise: Noise,
+    sample: Sample,
     input: Weights,
     output: Weights,
     /// Batches of all epochs that are behind us.
@@ -60,11 +62,12 @@ impl Trainer {
         assert_eq!(ends.last(), Some(&tokens.len()), "the last document ends with the text");
         let text = Text::new(tokens, ends, settings.min_count, settings.subsample)?;
         let noise = Noise::new(&text.counts, settings.noise_power);
+        let sample = Sample::draw(&text, &noise, &settings);
         let input = Weights::random(text.ids.len(), settings.dimension, settings.seed);
         let output = Weights::zeros(text.ids.len(), settings.dimension);
         let team = Team::new(thread_count(settings.threads));
         let pace = Pace::new(team.size());
-        Ok(Trainer { settings, text, noise, input, output, done: 0, team, pace })
+        Ok(Trainer { settings, text, noise, sample, input, output, done: 0, team, pace })
     }
 
     /// The tokens that have vectors, the frequent ones first.
@@ -85,6 +88,12 @@ impl Trainer {
     /// The vectors that they are trained against.
     pub fn outputs(&self) -> Vec<f32> {
         self.output.to_vec()
+    }
+
+    /// The mean loss of a fixed sample of pairs and negatives with the current vectors, comparable between all
+    /// states of a training; none if the text has no pairs.
+    pub fn mean_loss(&self) -> Option<f64> {
+        self.sample.mean_loss(&self.input, &self.output)
     }
 
     pub fn batches_done(&self) -> u64 {

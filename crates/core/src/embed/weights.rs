@@ -66,6 +66,16 @@ impl Weights {
         &bytemuck::cast_slice(&self.lanes[row * self.width..][..self.width])[..self.dimension]
     }
 
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.lanes.len() / self.width
+    }
+
+    /// A row with its padding.
+    pub fn lanes(&self, row: u32) -> &[Lane] {
+        &self.lanes[row as usize * self.width..][..self.width]
+    }
+
     fn row_mut(&mut self, row: usize) -> &mut [f32] {
         let lanes = &mut self.lanes[row * self.width..][..self.width];
         &mut bytemuck::cast_slice_mut(lanes)[..self.dimension]
@@ -81,8 +91,7 @@ impl Weights {
 
     /// All rows, without the padding.
     pub fn to_vec(&self) -> Vec<f32> {
-        let rows = self.lanes.len() / self.width;
-        (0..rows).flat_map(|row| self.row(row)).copied().collect()
+        (0..self.len()).flat_map(|row| self.row(row)).copied().collect()
     }
 
     /// Sets all rows; `values` has one after the other.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import merganser
 import pytest
+from merganser.cli import main
 from terminal import COLUMNS, on_terminal
 
 TEXT = "".join(f"the {nth} cats sat on the {nth * nth:x} mats\n" for nth in range(20_000))
@@ -82,6 +83,7 @@ def test_a_line_has_all_figures_and_fits(
         (["report", "a.txt", "--vocab-size", "300"], r"drawing .*%  \d+ of 12 charts"),
         (["embed", "a.txt", "--epochs", "1"], r"learning .*100%  [\d,]+ of [\d,]+ batches"),
         (["learn", "ladder", "a.txt", "--steps", "9", "--max-mb", "0.01"], r"running .*100%  2 of 2 steps"),
+        (["demo", "--vocab-size", "300"], r"drawing .*%  \d+ of 12 charts"),
         (["learn", "char", "a.txt"], r"merging .*%  [\d,]+ of 10,000 merges"),
     ],
 )
@@ -90,6 +92,14 @@ def test_commands_say_how_much_there_is(arguments: list[str], drawn: str, folder
     assert code == 0, lines
     assert any(re.search(drawn, line) for line in lines), lines
     assert max(len(line) for line in lines if "━" in line) <= COLUMNS
+
+
+def test_a_report_on_embeddings_says_how_much_there_is(folder: Path) -> None:
+    assert main(["embed", str(folder / "a.txt"), "--epochs", "1", "--out", str(folder / "vectors")]) == 0
+    (folder / "vectors" / "text.safetensors").unlink()  # the sections that train again are left out
+    code, _, lines = on_terminal(command("report", "vectors"), folder)
+    assert code == 0, lines
+    assert any(re.search(r"measuring .*100%  9 of 9 steps", line) for line in lines), lines
 
 
 def told(work: Callable[..., object], *arguments: object, **settings: object) -> dict[str, tuple[int, int]]:

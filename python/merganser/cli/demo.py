@@ -135,4 +135,6 @@ def _report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> s
         return None
     from merganser.analyse import report
 
-    return str(report(out / "report", corpus=files, vocab_size=vocab_size, engine=engine))
+    with progress.drawn() as draw:
+        page = report(out / "report", corpus=files, vocab_size=vocab_size, engine=engine, progress=draw)
+    return str(page)

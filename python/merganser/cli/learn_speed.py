@@ -45,8 +45,12 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
     learn_options.check(out)
     name, text = _book(corpus)
     words = char_bpe.split(text)
-    learnt = [merge.pair for merge in islice(char_bpe_fast.learn(words), merges)]
+    learnt: list[tuple[str, str]] = []
     with progress.drawn() as draw:
+        for merge in islice(char_bpe_fast.learn(words), merges):
+            learnt.append(merge.pair)
+            if draw and len(learnt) % 50 == 0:
+                draw("merge", len(learnt), merges)
         measuring = char_speed.Speed(words, learnt, plain_words, draw)
         kinds = char_speed.kinds_of_text("books" if corpus is None else learn_options.shown(name), words)
         proven = measuring.prove(kinds)

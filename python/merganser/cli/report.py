@@ -113,7 +113,8 @@ def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
 
     if len(names) > 1:
         raise click.UsageError("a report about embeddings is about one folder of them; name it alone")
-    return write(names[0], out)
+    with progress.drawn() as draw:
+        return write(names[0], out, draw)
 
 
 def _tokenizer(name: str) -> naming.Named | None:

@@ -5,7 +5,7 @@ where that was deleted, the two sections that need it are left out. About a minu
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from merganser.embed.projection import project
 from merganser.embed.settings import Settings
 from merganser.embed.spread import unit
 from merganser.embed.text import Text
+from merganser.engines.local import ProgressCallback
 from merganser.errors import EmbeddingsError
 from merganser.files import check_folder
 
@@ -36,31 +37,41 @@ _NEIGHBOURS = 8
 _CONTEXT = 7
 
 
-def write(embeddings_dir: str | os.PathLike[str], out: str | os.PathLike[str]) -> Path:
+def write(
+    embeddings_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    progress: ProgressCallback | None = None,
+) -> Path:
     """Writes a report about a folder of embeddings to the folder `out`, and gives the path of its page."""
     embeddings = load(embeddings_dir)
     text = load_text(embeddings_dir)
     check_folder(Path(out), "choose another out=")
-    return page.write(Path(out), "What the embeddings know", _about(embeddings), sections(embeddings, text))
+    made = sections(embeddings, text, progress)
+    return page.write(Path(out), "What the embeddings know", _about(embeddings), made, progress)
 
 
-def sections(embeddings: Embeddings, text: Text | None) -> list[Section]:
+def sections(
+    embeddings: Embeddings, text: Text | None, progress: ProgressCallback | None = None
+) -> list[Section]:
     """All that there is to show."""
     lists = study.lists_for(embeddings)
     settings = _settings(embeddings)
-    made = [
-        _similarities(embeddings),
-        _heat_map(embeddings, lists),
-        _neighbours(embeddings, lists),
-        *_planes(embeddings, lists),
+    steps: list[Callable[[], Sequence[Section | None]]] = [
+        lambda: [_similarities(embeddings)],
+        lambda: [_heat_map(embeddings, lists)],
+        lambda: [_neighbours(embeddings, lists)],
+        lambda: _planes(embeddings, lists),
+        lambda: [] if text is None else [_dimensions(embeddings, text, settings, lists)],
+        lambda: [_progress(embeddings)],
+        lambda: [] if text is None else [_objectives(embeddings, text, settings, lists)],
+        lambda: [] if text is None else _ambiguous(embeddings, text, lists),
+        lambda: [_judged(embeddings, lists)],
     ]
-    if text is not None:
-        made.append(_dimensions(embeddings, text, settings, lists))
-    made.append(_progress(embeddings))
-    if text is not None:
-        made.append(_objectives(embeddings, text, settings, lists))
-        made += _ambiguous(embeddings, text, lists)
-    made.append(_judged(embeddings, lists))
+    made: list[Section | None] = []
+    for nth, step in enumerate(steps, 1):
+        made += step()
+        if progress:
+            progress("measure", nth, len(steps))
     return [section for section in made if section is not None]
 
 

@@ -91,7 +91,7 @@ def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None
         (COUNTS, {"base": merganser.train(COUNTS, 257)}, "base=none"),
     ]
     for counts, settings, why in others:
-        with pytest.raises(CheckpointError, match=f"{why}.*choose another work folder"):
+        with pytest.raises(CheckpointError, match=f"{why}.*choose another work_dir"):
             merganser.train(counts, 258, engine=engine, **settings)
     assert merganser.train(COUNTS, 259, engine=engine) == merganser.train(COUNTS, 259)
     afresh = Local(work_dir=tmp_path, resume=False)

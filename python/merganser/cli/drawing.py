@@ -32,7 +32,7 @@ def short_token(piece: bytes, room: int) -> str:
     """The same in `room` columns: of a longer token the beginning, and how many bytes it has.
 
     >>> short_token(b"-" * 500, 30)
-    '---------------… (500 bytes)'
+    '-----------------… (500 bytes)'
     """
     shown = token(piece)
     if cells(shown) <= room:
@@ -52,7 +52,7 @@ def short_path(place: str | os.PathLike[str], room: int) -> str:
     """A path for people, in `room` columns: below the current folder or the home folder if it is there.
 
     >>> short_path("/data/corpora/of/a/very/long/name/tokenizer.merganser", 40)
-    '/data/corpora/of/a…/tokenizer.merganser'
+    '/data/corpora/of/a/…/tokenizer.merganser'
     """
     path = Path(place)
     if path.is_absolute():

@@ -15,6 +15,7 @@ from importlib import import_module
 import click
 
 from merganser import __version__
+from merganser.cli.suggestions import Suggesting
 
 #: The commands by what they are for, each with its line in `merganser --help`, of at most 60 characters.
 GROUPS = {
@@ -72,7 +73,7 @@ def resumable(is_kept: Callable[[], bool], otherwise: str = "stopped") -> Iterat
         raise Stopped(message, getattr(stop, "code", 130)) from stop
 
 
-class Commands(click.Group):
+class Commands(Suggesting):
     """Remembers which command runs, so that errors name its options."""
 
     def resolve_command(
@@ -118,9 +119,17 @@ def _translated(message: str, ctx: click.Context | None) -> str:
     return translated(message, command) if command else message
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    text = _translated(str(message), click.get_current_context(silent=True))
-    click.echo(f"warning: {text}", err=True)
+def _shown_once() -> Callable[..., None]:
+    """Prints warnings, each once: a corpus may be read several times."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = _translated(str(message), click.get_current_context(silent=True))
+        if text not in shown:
+            shown.add(text)
+            click.echo(f"warning: {text}", err=True)
+
+    return show
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -138,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", MerganserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _shown_once()
         try:
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
             return code if isinstance(code, int) else 0

@@ -109,11 +109,11 @@ fn keys_at<'a>(value: &'a Value, way: &str) -> Vec<&'a str> {
     if way.is_empty() {
         return object.keys().map(String::as_str).collect();
     }
-    let inside = object.iter().filter_map(|(key, value)| {
+    let mut inside = object.iter().filter_map(|(key, value)| {
         let rest = way.strip_prefix(key.as_str())?;
         Some(keys_at(value, if rest.is_empty() { rest } else { rest.strip_prefix('.')? }))
     });
-    inside.last().unwrap_or_default()
+    inside.next_back().unwrap_or_default()
 }
 
 /// A string, or an object that has one at `key`.

@@ -68,6 +68,9 @@ class Reading:
         cls, *, text_key: str, on_error: str, max_ratio: int, max_size: int, max_window: int
     ) -> Reading: ...
 
+def judge_file(path: Path, reading: Reading) -> str | None: ...
+def judge_beginning(beginning: bytes, name: Path, reading: Reading) -> str | None: ...
+
 @final
 class Counter:
     def __new__(

@@ -17,11 +17,13 @@
 |                             | name alone decides: any other `.tsv` is a table                             |
 | `.parquet`                  | a table: its column `text`, every row a document (see `tables`)             |
 | anything else               | JSON, CSV or text by its name, compressed or not: `merganser.reading`       |
-|                             | has the table                                                               |
+|                             | has the table. A binary file is refused, or skipped where a folder or a     |
+|                             | glob has found it (`merganser.binary`)                                      |
 """
 
 import glob
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +31,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from merganser.addresses import address
+from merganser.binary import refuse, without_binary
 from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
 from merganser.extras import imported
 from merganser.files import files_below
@@ -112,7 +115,7 @@ class Tables:
 
 
 def resolve(source: Source, buffer_size: int, reading: Reading | None = None) -> Corpus:
-    """Finds the corpus; no text is read but the first item of an iterable, and what is fetched to be kept."""
+    """Finds the corpus. Files are read only as far as it takes to tell text from binary."""
     reading = reading or Reading()
     return replace(_resolve(source, buffer_size, reading), reading=reading)
 
@@ -132,7 +135,12 @@ def _resolve(source: Source, buffer_size: int, reading: Reading) -> Corpus:
     if buffer_size < 1:
         raise SettingsError(f"buffer_size must be at least 1, not {buffer_size}")
     if isinstance(source, str | os.PathLike):
-        return _at([os.fspath(source)], buffer_size, reading)
+        try:
+            return _at([os.fspath(source)], buffer_size, reading)
+        except NoSuchPath as error:
+            if not isinstance(source, str) or not re.search(r"\s", source):
+                raise
+            raise CorpusError(f"{error}; if it is a document, pass it in a list: [text]") from None
     if isinstance(source, bytes):
         raise CorpusError("a corpus is a path or an iterable of documents; wrap a single text: [text]")
     if is_dataset(source):
@@ -222,32 +230,52 @@ def _parts(name: str, rows: int, reading: Reading) -> Iterable[Path | RemoteFile
     if found := address(name):
         return find(found)
     try:
-        files = _files(name)
+        files = _files(name, reading)
     except OSError as error:
         # As when a text is given where a path is meant.
-        shown = name if len(name) < 100 else f"{name[:100]}…"
         raise CorpusError(
-            f"{shown} is not a path: {error.strerror}; a text goes in a list: [text]"
+            f"{_shown(name)} is not a path: {error.strerror}; if it is a document, pass it in a list: [text]"
         ) from error
-    if files:
+    if files is not None:
         return files
     if data_set := named(name, reading, rows):
         return data_set if isinstance(data_set, list) else [data_set]
     if glob.has_magic(name):
-        raise CorpusError(f"no file matches {name}")
-    raise CorpusError(f"there is no file or folder {name}; check the path")
+        raise NoSuchPath(f"no file matches {_shown(name)}")
+    raise NoSuchPath(f"there is no file or folder {_shown(name)}; check the path")
 
 
-def _files(name: str) -> list[Path]:
-    """The files that a path or a glob stands for; none where it stands for nothing."""
+class NoSuchPath(CorpusError):
+    """Nothing goes by this name."""
+
+
+def _shown(name: str) -> str:
+    line = re.sub(r"\s+", " ", name)
+    return line if len(line) <= 100 else f"{line[:100]}…"
+
+
+def _files(name: str, reading: Reading) -> list[Path] | None:
+    """The files that a path or a glob stands for, without binary ones; None where it stands for nothing."""
     path = Path(name)
     if path.is_dir():
         files = sorted(files_below(path))
         if not files:
             raise CorpusError(f"there are no files in the folder {name}")
-        return files
+        return _text_files(files, f"below {name}", reading)
     if path.exists():
-        return [path]
+        return [] if not _is_data(path) and refuse(path, reading) else [path]
     if glob.has_magic(name):
-        return sorted(Path(match) for match in glob.iglob(name, recursive=True) if Path(match).is_file())
-    return []
+        found = sorted(Path(match) for match in glob.iglob(name, recursive=True) if Path(match).is_file())
+        return _text_files(found, f"that match {name}", reading) if found else None
+    return None
+
+
+def _text_files(files: list[Path], found: str, reading: Reading) -> list[Path]:
+    """All but binary files, unless they are of a binary format that can be read."""
+    text = [file for file in files if not _is_data(file)]
+    kept = set(without_binary(text, found, reading)) if text else set()
+    return [file for file in files if file in kept or _is_data(file)]
+
+
+def _is_data(file: Path) -> bool:
+    return file.name.endswith((".parquet", *_COUNTS, *_PACKED_COUNTS))

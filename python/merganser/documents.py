@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from merganser import _core
+from merganser.binary import judged, text_of
 from merganser.corpus import STDIN, Corpus
 from merganser.engines.local import stdin_chunks
 from merganser.errors import CorpusError
@@ -73,9 +74,11 @@ def _hand_over_files(corpus: Corpus, separator: str | None, folder: Path, take: 
                 chunks = iter(lambda: opened.read(_CHUNK), b"")  # noqa: B023  # used up before the next
                 writer.add_stream(shards.between(chunks), str(file), reading)
         if corpus.stdin:
-            writer.add_stream(shards.between(stdin_chunks()), STDIN, reading)
+            chunks, name = judged(stdin_chunks(), STDIN, corpus.reading, corpus.skips, may_skip=False)
+            writer.add_stream(shards.between(chunks), name, reading)
         for stream in corpus.streams:
-            writer.add_stream(shards.between(stream.chunks()), stream.name, reading)
+            chunks, name = text_of(stream, corpus.reading, corpus.skips)
+            writer.add_stream(shards.between(chunks), name, reading)
         corpus.skips.add(*writer.skipped())
         writer.finish()
         shards.drain()

@@ -11,6 +11,10 @@ What a file holds follows from its name, and how it is compressed from its first
 | everything else                    | text                                                                  |
 | each also `.gz .zst .xz .bz2`      | decompressed as it is read                                            |
 
+A file is judged by its first 64 KB, after decompression: one with a NUL byte, in UTF-16 or UTF-32, or with
+more than 30% invalid UTF-8 is binary. It is refused if it was named, and skipped with a warning if a folder
+or a glob has found it. Fewer invalid bytes are read, counted and reported.
+
 A `text_key` with dots leads through objects: `a.b` is the key `b` of the object at the key `a`, or the key
 `a.b`.
 """
@@ -35,6 +39,7 @@ class ReadingOptions(TypedDict, total=False):
     max_ratio: int
     max_size: int | str
     max_window: int | str
+    allow_binary: bool
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Reading:
     max_ratio: how many times its size a compressed file may grow to, once it has grown to 64 MB.
     max_size: how large a compressed file may become: bytes, or a string like "500GB".
     max_window: how much memory decompressing one file may take, likewise; `zstd --long=31` needs "2GiB".
+    allow_binary: read files that are not text, instead of refusing or skipping them.
 
     `count`, `train` and `encode_corpus` take these by name: `count("x.jsonl.gz", text_key="body")`.
 
@@ -59,8 +65,11 @@ class Reading:
     max_ratio: int = 1000
     max_size: int | str = "1TB"
     max_window: int | str = "128MiB"
+    allow_binary: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.allow_binary, bool):
+            raise SettingsError(f"allow_binary must be True or False, not {self.allow_binary!r}")
         self._native()
 
     def _native(self) -> _core.Reading:

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,6 +61,8 @@ class RemoteFile:
     name: str
     size: int | None
     version: str = ""
+    #: Whether a folder or a glob has found it, and not the caller named it.
+    found: bool = False
 
     @property
     def origin(self) -> str:
@@ -168,7 +170,7 @@ def _linked(fs: Any, page: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _all(fs: Any, found: dict[str, dict[str, Any]], folder: str) -> list[RemoteFile]:
     return [
-        _file(fs, path, facts)
+        replace(_file(fs, path, facts), found=True)
         for path, facts in found.items()
         if facts["type"] != "directory" and not _is_hidden(path.removeprefix(folder))
     ]

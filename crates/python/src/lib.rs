@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]
-    use super::reading::Reading;
+    use super::reading::{Reading, judge_beginning, judge_file};
     #[pymodule_export]
     use super::text::{preset_names, split, split_length};
     #[pymodule_export]

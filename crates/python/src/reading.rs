@@ -1,9 +1,12 @@
-//! How a corpus is read, and what was skipped.
+//! How a corpus is read, what is no text, and what was skipped.
+
+use std::path::PathBuf;
 
 use merganser_core::corpus::{self, OnError, Skipped};
 use pyo3::prelude::*;
 
 use crate::errors::raise;
+use crate::interrupt::run;
 
 /// Settings of reading, checked.
 #[pyclass(frozen, module = "merganser._core")]
@@ -40,4 +43,23 @@ impl Reading {
 /// How many records, how many files, and what was wrong with the first of them.
 pub fn skipped(skipped: Skipped) -> (u64, u64, Vec<String>) {
     (skipped.records, skipped.files, skipped.first)
+}
+
+/// Why a file is taken for binary, judged by its first 64 KB after decompression; None where it looks like text.
+#[pyfunction]
+pub fn judge_file(py: Python<'_>, path: PathBuf, reading: &Reading) -> PyResult<Option<String>> {
+    let found = run(py, || Ok(corpus::judge_file(&path, &reading.0)))?;
+    Ok(found.map(|binary| binary.to_string()))
+}
+
+/// The same for the beginning of a stream.
+#[pyfunction]
+pub fn judge_beginning(
+    py: Python<'_>,
+    beginning: &[u8],
+    name: PathBuf,
+    reading: &Reading,
+) -> PyResult<Option<String>> {
+    let found = run(py, || Ok(corpus::judge_beginning(beginning, &name, &reading.0)))?;
+    Ok(found.map(|binary| binary.to_string()))
 }

@@ -1,6 +1,8 @@
 """Options that several commands share, so that they mean and say the same everywhere."""
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,27 @@ out_folder = click.option(
     show_default=True,
     help="The folder for the tokenizer.",
 )
+
+
+#: How people shorten numbers of tokens.
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+#: A fraction needs a unit: 1.5M, but not 1.5.
+_WRITTEN = re.compile(r"(-?\d+(?:_\d+)*|\d{1,3}(?:,\d{3})+|\d+\.\d{1,3}(?=[kmb]))([kmb]?)")
+
+
+class TokenCount(click.IntRange):
+    """A number of tokens, also as people write it: 32000, 32_000, 32,000, 32k or 1M."""
+
+    name = "tokens"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, int):
+            return super().convert(value, param, ctx)
+        written = _WRITTEN.fullmatch(str(value).strip().lower())
+        if written is None:
+            self.fail(f"{value!r} is not a number of tokens; write 32000, or 32k or 1M for short", param, ctx)
+        number = Decimal(re.sub("[_,]", "", written[1])) * _UNITS[written[2]]
+        return super().convert(int(number), param, ctx)
 
 
 class Spreading(click.Command):
@@ -90,6 +113,11 @@ def files(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that decide how files are read: the names of `merganser.Reading`."""
     for option in (
         click.option(
+            "--allow-binary",
+            is_flag=True,
+            help="Read files that are not text, instead of refusing those named and skipping those found.",
+        ),
+        click.option(
             "--max-window",
             default="128MiB",
             show_default=True,
@@ -144,7 +172,7 @@ def cluster(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 #: What `files` adds.
-FILE_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window")
+FILE_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window", "allow_binary")
 
 
 def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from merganser import _core, memory, work
+from merganser.binary import judged, text_of
 from merganser.corpus import STDIN, Corpus
 from merganser.counts_file import CountsFile
 from merganser.errors import CorpusError, SettingsError
@@ -218,9 +219,10 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     if corpus.files:
         worker.add_files(list(corpus.files), reading)
     if corpus.stdin:
-        worker.add_stream(stdin_chunks(), STDIN, reading)
+        stdin = judged(stdin_chunks(), STDIN, corpus.reading, corpus.skips, may_skip=False)
+        worker.add_stream(*stdin, reading)
     for stream in corpus.streams:
-        worker.add_stream(stream.chunks(), stream.name, reading)
+        worker.add_stream(*text_of(stream, corpus.reading, corpus.skips), reading)
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
     corpus.skips.add(*worker.skipped())

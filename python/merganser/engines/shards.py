@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from merganser import _core, memory
+from merganser.binary import text_of
 from merganser.corpus import Corpus, Tables
 from merganser.engines.storage import Storage, storage_at
 from merganser.errors import CorpusError, CountsError, InternalError, SettingsError
@@ -180,7 +181,7 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
 
 def _add(counter: _core.Counter, part: Part, reading: Reading, skips: Skips) -> None:
     if isinstance(part, RemoteFile):
-        return counter.add_stream(part.chunks(), part.name, reading._native())
+        return counter.add_stream(*text_of(part, reading, skips), reading._native())
     if isinstance(part, Parquet):
         for buffer in part.buffers(skips):
             counter.add_documents(buffer)

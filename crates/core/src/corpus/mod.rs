@@ -10,6 +10,7 @@
 //!
 //! What a file holds follows from its name, and how it is compressed from its first bytes.
 
+mod binary;
 mod csv;
 mod cutters;
 mod input;
@@ -24,6 +25,7 @@ mod text;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use self::binary::{Binary, judge_beginning, judge_file};
 pub use self::cutters::{Boundary, Cutters, Found};
 use self::input::Input;
 use self::reading::Format;

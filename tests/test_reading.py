@@ -18,7 +18,7 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import CorpusError, MerganserWarning, Reading, SettingsError, Skipped
+from merganser import CorpusError, Local, MerganserWarning, Reading, SettingsError, Skipped
 from merganser.cli import main, options
 from merganser.reading import ReadingOptions
 
@@ -171,6 +171,37 @@ def test_the_key_and_the_column_have_one_name(tmp_path: Path) -> None:
     assert counts.to_dict() == {b"one": 2}
 
 
+def test_a_missing_key_is_told_with_those_that_exist(tmp_path: Path) -> None:
+    """Also with many threads, the first line is named that lacks it."""
+    file = tmp_path / "a.jsonl"
+    lines = ['{"id": 1, "body": "one", "meta": {"lang": "en", "src": "web"}}\n'] * 40_000
+    file.write_text("".join(lines))
+    for key, message in (
+        (
+            "text",
+            r'a\.jsonl, line 1: there is no key "text", the keys are "body", "id", "meta"; name the one',
+        ),
+        ("meta.text", r'line 1: there is no key "text", the keys are "lang", "src"; name the one'),
+    ):
+        for engine in (Local(threads=1), Local(threads=8)):
+            with pytest.raises(CorpusError, match=message):
+                merganser.count(file, text_key=key, engine=engine)
+        with pytest.raises(CorpusError, match=message):
+            merganser.train(["x"], 256).encode_corpus(
+                file, out=tmp_path / "out", text_key=key, engine=Local(threads=8)
+            )
+    lines[123] = lines[30_000] = '{"id": 1}\n'
+    file.write_text("".join(lines))
+    with pytest.raises(CorpusError, match=r'line 124: there is no key "body", the only key is "id"; name'):
+        merganser.count(file, text_key="body", engine=Local(threads=8))
+    file.write_text("{}\n")
+    with pytest.raises(CorpusError, match=r'line 1: there is no key "text", there are none; name'):
+        merganser.count(file)
+    file.write_text(json.dumps({"x": {f"k{n:02}": n for n in range(25)}}))
+    with pytest.raises(CorpusError, match=r'the keys are "k00", .*, "k19" and 5 more; name'):
+        merganser.count(file, text_key="x.text")
+
+
 BAD = {
     "json": ("bad.jsonl", b'"good"\n{"text": oops}\n"good"\n', r"bad\.jsonl, line 2: not valid JSON", 2),
     "key": ("bad.jsonl", b'"good"\n{"txt": "a"}\n"good"\n', r"line 2: there is no key \"text\".*text_key", 2),
@@ -233,7 +264,7 @@ def test_the_report_is_short_however_much_was_skipped(tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused_until_the_cap_is_raised(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
-    bomb.write_bytes(gzip.compress(bytes(100_000_000), 9))
+    bomb.write_bytes(gzip.compress(b"a" * 100_000_000, 9))
     with pytest.raises(CorpusError, match=r"bomb\.gz grows to more than 1000 times .*--max-ratio"):
         merganser.count(bomb)
     with pytest.raises(CorpusError, match=r"grows to more than 50000000 bytes; .*--max-size"):

@@ -1,9 +1,14 @@
 //! JSON: where a value ends, which is all that the reader needs to know, and the text in it, which workers find.
 
+use std::cell::Cell;
 use std::fmt;
 
 use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+/// How many keys of a record an error names.
+const MOST_KEYS: usize = 20;
 
 /// The end of the value that begins at `at`; none where the text ends before it. What is in brackets is not checked.
 pub fn value_end(text: &[u8], at: usize, is_all: bool) -> Option<usize> {
@@ -57,8 +62,14 @@ pub struct Wrong {
 /// Adds the text of a value to `out`: of a string, or of what an object has at `key`.
 pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> {
     let mut json = serde_json::Deserializer::from_slice(value);
-    let read = Text { key, top: true, out }.deserialize(&mut json).and_then(|()| json.end());
+    let missing = Cell::new(None);
+    let text = Text { key, top: true, missing: &missing, out };
+    let read = text.deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| {
+        if let Some(missing) = missing.get() {
+            let before = key.strip_suffix(missing).unwrap_or_default();
+            return Wrong { line: error.line().max(1) as u64, reason: no_key(value, before, missing) };
+        }
         let text = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         let reason = match text.strip_suffix(&place).unwrap_or(&text) {
@@ -74,15 +85,48 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
     })
 }
 
+/// Says which keys there are where `missing` is not among them. Parses the value again, as only errors need it.
+fn no_key(value: &[u8], before: &str, missing: &str) -> String {
+    let parsed = serde_json::from_slice(value).unwrap_or_default();
+    let keys = keys_at(&parsed, before.trim_end_matches('.'));
+    let shown: Vec<String> = keys.iter().take(MOST_KEYS).map(|key| format!("{key:?}")).collect();
+    let there = match keys.len() {
+        0 => "there are none".into(),
+        more if more > MOST_KEYS => {
+            format!("the keys are {} and {} more", shown.join(", "), more - MOST_KEYS)
+        }
+        1 => format!("the only key is {}", shown[0]),
+        _ => format!("the keys are {}", shown.join(", ")),
+    };
+    format!(
+        "there is no key {missing:?}, {there}; name the one that holds the text with text_key (--text-key)"
+    )
+}
+
+/// The keys of the object that `way` leads to, which has dots between keys that may have dots themselves.
+fn keys_at<'a>(value: &'a Value, way: &str) -> Vec<&'a str> {
+    let Value::Object(object) = value else { return Vec::new() };
+    if way.is_empty() {
+        return object.keys().map(String::as_str).collect();
+    }
+    let mut inside = object.iter().filter_map(|(key, value)| {
+        let rest = way.strip_prefix(key.as_str())?;
+        Some(keys_at(value, if rest.is_empty() { rest } else { rest.strip_prefix('.')? }))
+    });
+    inside.next_back().unwrap_or_default()
+}
+
 /// A string, or an object that has one at `key`.
-struct Text<'a> {
+struct Text<'a, 'out> {
     /// What is left of the way to the text; empty where it must be a string.
     key: &'a str,
     top: bool,
-    out: &'a mut Vec<u8>,
+    /// The key that an object lacks, where that is what is wrong.
+    missing: &'a Cell<Option<&'a str>>,
+    out: &'out mut Vec<u8>,
 }
 
-impl<'de> DeserializeSeed<'de> for Text<'_> {
+impl<'de> DeserializeSeed<'de> for Text<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -90,7 +134,7 @@ impl<'de> DeserializeSeed<'de> for Text<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Text<'_> {
+impl<'de> Visitor<'de> for Text<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -122,16 +166,14 @@ impl<'de> Visitor<'de> for Text<'_> {
             };
             // Of keys that come twice the last one counts, as in Python.
             self.out.truncate(start);
-            map.next_value_seed(Text { key, top: false, out: &mut *self.out })?;
+            map.next_value_seed(Text { key, top: false, missing: self.missing, out: &mut *self.out })?;
             found = true;
         }
         if found {
             return Ok(());
         }
-        Err(M::Error::custom(format_args!(
-            "there is no key {:?}; name the one that holds the text with text_key (--text-key)",
-            self.key
-        )))
+        self.missing.set(Some(self.key));
+        Err(M::Error::custom("a key is missing"))
     }
 }
 

@@ -13,6 +13,7 @@
 mod binary;
 mod csv;
 mod cutters;
+mod first_error;
 mod input;
 mod json;
 mod reading;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::binary::{Binary, judge_beginning, judge_file};
 pub use self::cutters::{Boundary, Cutters, Found};
+pub(crate) use self::first_error::FirstError;
 use self::input::Input;
 use self::reading::Format;
 pub use self::reading::{OnError, Reading, Skipped, Skips, Terms};
@@ -46,6 +48,11 @@ pub struct Place {
     pub part: u64,
     pub offset: u64,
     pub within: u64,
+}
+
+impl Place {
+    /// After the end of any corpus.
+    pub const BEYOND: Place = Place { part: u64::MAX, offset: u64::MAX, within: u64::MAX };
 }
 
 /// Some text: whole documents, or a part of one.

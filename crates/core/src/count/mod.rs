@@ -29,7 +29,8 @@ use self::sorted::Sorted;
 pub use self::spill::Spill;
 use self::table::Table;
 use crate::corpus::{
-    Block, Blocks, Boundary, Cutters, Documents, Files, Place, Range, Reading, Skipped, Skips, Stream, Terms,
+    Block, Blocks, Boundary, Cutters, Documents, Files, FirstError, Place, Range, Reading, Skipped, Skips,
+    Stream, Terms,
 };
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
@@ -254,13 +255,13 @@ impl Counter {
         N: FnMut(&mut Block, &Splitter, &Cutters) -> Result<bool> + Send,
     {
         let (splitter, cutters) = (&self.settings.splitter, &self.cutters);
-        let failure = Mutex::new(None);
+        let failure = FirstError::default();
         let full = AtomicBool::new(false);
         let work = |member: usize| -> Result<()> {
             let worker = &mut *self.workers[member].lock().unwrap();
             loop {
                 progress.check()?;
-                if failure.lock().unwrap().is_some() {
+                if failure.any() {
                     return Ok(());
                 }
                 // Taken apart from the work, so that the next thread can read while this one counts.
@@ -281,7 +282,11 @@ impl Counter {
                         return Ok(());
                     }
                 }
-                worker.count_block(splitter, cutters)?;
+                let place = worker.block.place;
+                if let Err(error) = worker.count_block(splitter, cutters) {
+                    failure.note(place, error);
+                    return Ok(());
+                }
                 if self.spill.as_ref().is_some_and(|spill| worker.table.is_full() || spill.is_due()) {
                     full.store(true, Relaxed);
                 }
@@ -289,10 +294,10 @@ impl Counter {
         };
         self.team.run(&|member| {
             if let Err(error) = work(member) {
-                failure.lock().unwrap().get_or_insert(error);
+                failure.note(Place::BEYOND, error);
             }
         });
-        failure.into_inner().unwrap().map_or(Ok(()), Err)
+        failure.into_result()
     }
 
     /// Writes all tables to disk, and into the log that counting goes on at `next`.

@@ -36,7 +36,7 @@ pub use self::formats::{Format, Width};
 use self::shard::{Shard, Tally};
 pub use crate::corpus::Place;
 use crate::corpus::{
-    BLOCK, Block, Boundary, Cutters, Documents, Files, Reading, Skipped, Skips, Stream, Terms,
+    BLOCK, Block, Boundary, Cutters, Documents, Files, FirstError, Reading, Skipped, Skips, Stream, Terms,
 };
 use crate::durable::lock;
 use crate::split::Splitter;
@@ -199,8 +199,8 @@ impl Writer {
         let narrow = output.width == Width::Two;
         let source = Mutex::new((next, 0));
         let in_order = InOrder::new(output, 2 * team.size() as u64);
-        let failure = Mutex::new(None);
-        let stopped = || progress.is_cancelled() || failure.lock().unwrap().is_some();
+        let failure = FirstError::default();
+        let stopped = || progress.is_cancelled() || failure.any();
         let work = |member: usize| -> Result<()> {
             let worker = &mut *workers[member].lock().unwrap();
             while !stopped() {
@@ -213,7 +213,12 @@ impl Writer {
                     *taken += 1;
                     *taken - 1
                 };
-                worker.encode(tokenizer, cutters, allowed_ids, *prepend, append, progress)?;
+                let place = worker.batch[0].place;
+                let done = worker.encode(tokenizer, cutters, allowed_ids, *prepend, append, progress);
+                if let Err(error) = done {
+                    failure.note(place, error);
+                    break;
+                }
                 if narrow {
                     worker.encoded.narrow();
                 }
@@ -223,10 +228,10 @@ impl Writer {
         };
         team.run(&|member| {
             if let Err(error) = work(member) {
-                failure.lock().unwrap().get_or_insert(error);
+                failure.note(Place::BEYOND, error);
             }
         });
-        failure.into_inner().unwrap().map_or(Ok(()), Err)
+        failure.into_result()
     }
 
     /// Ends the last document and the last shard.

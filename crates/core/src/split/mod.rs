@@ -45,6 +45,11 @@ pub fn preset_names() -> &'static [&'static str] {
     &presets::NAMES
 }
 
+/// The presets that a misspelled name may stand for.
+pub fn similar_presets(name: &str) -> Vec<&'static str> {
+    presets::similar_to(name)
+}
+
 /// A compiled split pattern; cheap to clone, shared between threads.
 #[derive(Clone)]
 pub struct Splitter(Arc<Compiled>);

@@ -26,6 +26,20 @@ pub struct Scanner {
 
 pub const NAMES: [&str; 7] = ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace"];
 
+/// What others call these patterns.
+const OTHER_NAMES: [(&str, Preset); 10] = [
+    ("r50kbase", Preset::Gpt2),
+    ("p50kbase", Preset::Gpt2),
+    ("gpt3", Preset::Gpt2),
+    ("cl100kbase", Preset::Gpt4),
+    ("cl100k", Preset::Gpt4),
+    ("o200kbase", Preset::O200k),
+    ("gpt4o", Preset::O200k),
+    ("qwen", Preset::Qwen2),
+    ("llama", Preset::Llama3),
+    ("llama31", Preset::Llama3),
+];
+
 const ALL: [Preset; 7] = [
     Preset::Gpt2,
     Preset::Gpt4,
@@ -96,6 +110,37 @@ impl Scanner {
         let preset = ALL.into_iter().find(|preset| without_digits(preset.pattern()).0 == wording)?;
         Some(Scanner { preset, digits })
     }
+}
+
+/// The presets that a name which none of them has may stand for, the most similar ones; maybe none.
+pub fn similar_to(name: &str) -> Vec<&'static str> {
+    let plain: String =
+        name.to_lowercase().chars().filter(|&c| c != '-' && c != '_' && c != '.').take(32).collect();
+    if let Some((_, preset)) = OTHER_NAMES.iter().find(|(other, _)| *other == plain) {
+        return vec![preset.name()];
+    }
+    let far = |preset: &str| {
+        let starts = plain.len() > 2 && preset.starts_with(&plain);
+        if starts { 0 } else { distance(&plain, preset) }
+    };
+    let nearest = NAMES.into_iter().map(far).min().unwrap_or(usize::MAX);
+    let limit = if plain.len() < 4 { 1 } else { 2 };
+    NAMES.into_iter().filter(|&preset| nearest <= limit && far(preset) == nearest).collect()
+}
+
+/// How many letters must be changed, added or taken away to make the one word of the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (nth, left) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = nth + 1;
+        for (place, right) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(left != right);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// A pattern with the number of digits taken out of `\p{N}{1,3}`, and the number; `\p{N}` alone is one.

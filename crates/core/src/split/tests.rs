@@ -321,6 +321,28 @@ fn unknown_presets_are_refused() {
 }
 
 #[test]
+fn misspelled_presets_are_recognized() {
+    for (name, similar) in [
+        ("gpt5", &["gpt2", "gpt4"][..]),
+        ("gpt-4", &["gpt4"]),
+        ("GPT4", &["gpt4"]),
+        ("gtp4", &["gpt4"]),
+        ("cl100k_base", &["gpt4"]),
+        ("o200k_base", &["o200k"]),
+        ("llama-3", &["llama3"]),
+        ("white", &["whitespace"]),
+        ("nanochatt", &["nanochat"]),
+        ("my_preset", &[]),
+        ("日本語", &[]),
+        ("-", &[]),
+    ] {
+        assert_eq!(similar_presets(name), similar, "{name}");
+    }
+    let message = Splitter::new("gpt5").err().unwrap().to_string();
+    assert!(message.contains(r#"did you mean "gpt2" or "gpt4"?"#), "{message}");
+}
+
+#[test]
 fn bad_patterns_are_refused() {
     let bad =
         [r"(", r"\p{Nope}+", r"a*", r"|a", r"", r"\s+|$", r"\Ga", r"a\Kb", r"a|(?=b)*", r"(?!\S)*", r"a??"];

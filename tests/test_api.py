@@ -13,6 +13,7 @@ from merganser import _core, errors
 
 def test_public_names_change_only_on_purpose() -> None:
     assert merganser.__all__ == [
+        "ArgumentError",
         "ChatError",
         "CheckpointError",
         "CorpusError",

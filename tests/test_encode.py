@@ -120,7 +120,7 @@ def test_ids_with_gaps_are_kept() -> None:
 # ── the same ids whichever way they are asked for ─────────────────────────────
 
 
-@given(batch=batches, allowed=st.sampled_from([(), "all", {END}, ["<|end|>"]]))
+@given(batch=batches, allowed=st.sampled_from([(), "all", {END}, [END]]))
 def test_batches_are_many_single_texts(batch: list[str], allowed: str | set[str]) -> None:
     for tokenizer in tokenizers():
         policy = {"allowed_special": allowed, "disallowed_special": (), "prepend": END, "append": 65}

@@ -350,7 +350,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         ({"append": "<|no|>"}, merganser.EncodeError, "the special tokens are"),
         ({"prepend": 292}, merganser.EncodeError, "no token with id"),
         ({"prepend": -1}, merganser.EncodeError, "no token with id"),
-        ({"allowed_special": ["<|no|>"]}, merganser.SettingsError, "not one of this tokenizer"),
+        ({"allowed_special": ["<|no|>"]}, merganser.EncodeError, "not a special token of this tokenizer"),
         ({"allowed_special": END}, merganser.EncodeError, "in a collection"),
         ({"source": ["", END]}, merganser.CorpusError, "no text"),
         ({"source": "missing"}, merganser.CorpusError, "no file or folder"),

@@ -15,6 +15,7 @@ from merganser.decoding import StreamDecoder
 from merganser.engines.local import Local
 from merganser.engines.ray import Ray
 from merganser.errors import (
+    ArgumentError,
     ChatError,
     CheckpointError,
     CorpusError,
@@ -42,6 +43,7 @@ from merganser.training import train
 from merganser.verification import Verification, verify
 
 __all__ = [
+    "ArgumentError",
     "ChatError",
     "CheckpointError",
     "CorpusError",

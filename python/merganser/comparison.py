@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from merganser.arguments import check_names
 from merganser.corpus import STDIN, Source
 from merganser.counts import Counts, counted
 from merganser.counts_file import CountsFile
@@ -70,6 +71,7 @@ def compare(
     >>> [(row.tokenizer, row.tokens, f"{row.relative:+.0%}") for row in compare(trained, {"low": texts})]
     [('256', 144, '+0%'), ('260', 54, '-62%')]
     """
+    check_names(compare, reading)
     if not tokenizers or not on:
         raise SettingsError("name at least one tokenizer and one corpus to compare them on")
     engine = engine or Local()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from merganser import _core
+from merganser.arguments import check_names
 from merganser.corpus import Corpus, Source, resolve
 from merganser.counts_file import CountsFile
 from merganser.engines.local import Local, ProgressCallback
@@ -226,13 +227,15 @@ def count(
         what comes back is the file.
     engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage, what is done and the total; an exception in it stops the work.
-    text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
+    text_key, on_error, max_ratio, max_size, max_window, allow_binary: how files are read, see
+        `merganser.Reading`.
 
     Where the corpus has `.counts` files, the settings that are not given follow theirs.
 
     >>> count(["to be or not to be"]).to_dict()[b" be"]
     2
     """
+    check_names(count, reading)
     engine = engine or Local()
     with _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings):
         if out is not None:

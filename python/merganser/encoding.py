@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from merganser import _core
+from merganser.arguments import check_names
 from merganser.corpus import Corpus, Source, resolve
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
@@ -85,6 +86,7 @@ def encode_corpus(
     **reading: "Unpack[ReadingOptions]",
 ) -> Outcome:
     """See `Tokenizer.encode_corpus`."""
+    check_names(encode_corpus, reading)
     settings = TokenSettings(
         format=format,
         dtype=("uint16" if tokenizer.next_id <= 1 << 16 else "uint32") if dtype == "auto" else dtype,
@@ -240,4 +242,6 @@ def _allowed(tokenizer: "Tokenizer", allowed: Literal["all"] | Collection[str]) 
         if allowed != "all":
             raise EncodeError(f'name special tokens in a collection, [{allowed!r}], or say "all"')
         return sorted(tokenizer.special_tokens)
-    return sorted(set(allowed))
+    names = sorted(set(allowed))
+    tokenizer.encode("", allowed_special=names)  # refuses names that are no special tokens
+    return names

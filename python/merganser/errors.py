@@ -4,6 +4,7 @@ MerganserError
 ├── CorpusError         a corpus that cannot be found or read, or that holds no text
 ├── PatternError        not a split pattern, or one that would never finish   (also ValueError)
 ├── SettingsError       settings that cannot be honoured                      (also ValueError)
+├── ArgumentError       an argument of the wrong type, or an unknown one      (also TypeError)
 ├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
 ├── CheckpointError     a work folder of other work, or one that is in use       (also ValueError)
 ├── TokensError         a folder of token files that cannot be used           (also ValueError)
@@ -24,6 +25,7 @@ The message always says what to do. The Rust core raises these by name.
 """
 
 __all__ = [
+    "ArgumentError",
     "ChatError",
     "CheckpointError",
     "CorpusError",
@@ -59,6 +61,10 @@ class PatternError(MerganserError, ValueError):
 
 class SettingsError(MerganserError, ValueError):
     """These settings cannot be honoured."""
+
+
+class ArgumentError(MerganserError, TypeError):
+    """An argument has the wrong type, or a function has no argument of that name."""
 
 
 class CountsError(MerganserError, ValueError):

@@ -173,7 +173,7 @@ class Tokenizer(_core.Tokenizer):
             are encoded as the text they are.
         shard_tokens: a file ends with the document that brings it to so many tokens.
         overwrite: empties the folder of tokens first.
-        text_key, on_error, max_ratio, max_size, max_window: see `merganser.Reading`.
+        text_key, on_error, max_ratio, max_size, max_window, allow_binary: see `merganser.Reading`.
 
         A run that was interrupted goes on at the last finished shard when it is started again in the same
         way, and the files come out the same. A folder that was made of anything else is refused.

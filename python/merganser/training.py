@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
 from merganser import _core
+from merganser.arguments import check_names, whole_number
 from merganser.corpus import Source
 from merganser.counts import Counts, counted, empty
 from merganser.counts_file import CountsFile
@@ -66,13 +67,16 @@ def train(
     engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
     progress: called with the stage ("count", "merge", "certify"), what is done and the total (0 where it is
         not known); an exception in it stops the work.
-    text_key, on_error, max_ratio, max_size, max_window: how files are read, see `merganser.Reading`.
+    text_key, on_error, max_ratio, max_size, max_window, allow_binary: how files are read, see
+        `merganser.Reading`.
 
     Where the pairs run out first, the tokenizer is smaller, and a `MerganserWarning` says so.
 
     >>> train(["aaab" * 3], 258).merges
     [(b'a', b'a'), (b'a', b'b')]
     """
+    check_names(train, reading)
+    vocab_size = whole_number(vocab_size, "vocab_size")
     _check_rules(tie_break, min_frequency, max_token_bytes, min_piece_count)
     engine = engine or Local()
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)

@@ -6,6 +6,7 @@
 //! [`LONG`] runs where Ctrl-C can stop it, which costs a thread.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use merganser_core::{Progress, Result};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{raise, to_python};
 use crate::interrupt::{run, run_attached, run_interruptible};
@@ -47,6 +48,34 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'a, 'py> {
     }
 }
 
+/// The one text that a method takes.
+pub struct OneText<'py>(pub Bound<'py, PyString>);
+
+impl<'py> FromPyObject<'_, 'py> for OneText<'py> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(OneText(text.to_owned())),
+            Err(_) => Err(no_text(given)),
+        }
+    }
+}
+
+#[cold]
+fn no_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let kind = given.get_type().name().map_or_else(|_| "something else".into(), |name| name.to_string());
+    let advice = if given.is_instance_of::<PyBytes>() {
+        "decode it first: text.decode()"
+    } else if given.try_iter().is_ok() {
+        "pass a list of texts to encode_batch"
+    } else {
+        "pass a str"
+    };
+    raise(given.py(), "ArgumentError", format!("the text to encode must be one str, not {kind}; {advice}"))
+}
+
 /// The int that comes so many later in a list is asked for.
 const AHEAD: usize = 16;
 
@@ -58,6 +87,9 @@ pub struct Policy<'a, 'py> {
     pub prepend: Given<'a, 'py>,
     pub append: Given<'a, 'py>,
 }
+
+/// So many comparisons of names cost more than a hash table.
+const MANY: usize = 256;
 
 static SAFE: Options = Options::SAFE;
 static ORDINARY: Options = Options::ORDINARY;
@@ -84,7 +116,7 @@ impl Policy<'_, '_> {
             _ => Ok(None),
         };
         Ok(Options {
-            allowed: self.allowed.0.map_or(Ok(Allowed::None), choice)?,
+            allowed: self.allowed.0.map_or(Ok(Allowed::None), |given| allowed(tokenizer, given))?,
             disallowed: self.disallowed.0.map_or(Ok(Allowed::All), choice)?,
             prepend: end(self.prepend)?,
             append: end(self.append)?,
@@ -529,6 +561,36 @@ fn choice(given: Borrowed<'_, '_, PyAny>) -> PyResult<Allowed> {
     };
     let tokens = tokens.map(name).collect::<PyResult<Vec<String>>>()?;
     Ok(if tokens.is_empty() { Allowed::None } else { Allowed::Only(tokens) })
+}
+
+/// The same; every name must be that of a special token, or it would be encoded as text without a word.
+fn allowed(tokenizer: &Tokenizer, given: Borrowed<'_, '_, PyAny>) -> PyResult<Allowed> {
+    let chosen = choice(given)?;
+    if let Allowed::Only(names) = &chosen {
+        let specials = tokenizer.0.special_tokens();
+        let unknown = if names.len() * specials.len() < MANY {
+            names.iter().find(|name| tokenizer.0.special_id(name).is_none())
+        } else {
+            let known: HashSet<&str> = specials.iter().map(|(special, _)| special.as_str()).collect();
+            names.iter().find(|name| !known.contains(name.as_str()))
+        };
+        if let Some(name) = unknown {
+            let message = format!("allowed_special names {name:?}, {}", not_among(tokenizer));
+            return Err(raise(given.py(), "EncodeError", message));
+        }
+    }
+    Ok(chosen)
+}
+
+/// What to say about a name that is no special token.
+fn not_among(tokenizer: &Tokenizer) -> String {
+    let specials = tokenizer.0.special_tokens();
+    if specials.is_empty() {
+        return "but this tokenizer has no special tokens".into();
+    }
+    let names: Vec<String> = specials.iter().take(20).map(|(name, _)| format!("{name:?}")).collect();
+    let more = if specials.len() > 20 { ", …" } else { "" };
+    format!("which is not a special token of this tokenizer; it has {}{more}", names.join(", "))
 }
 
 /// How many threads to use; 0 stands for `None`, one per core.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::decode;
-use crate::encode::{self, Given, Ints, Policy, Threads};
+use crate::encode::{self, Given, Ints, OneText, Policy, Threads};
 use crate::errors::raise;
 use crate::interrupt::run;
 use crate::text::splitter;
@@ -92,19 +92,19 @@ impl Tokenizer {
     )]
     fn encode<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'py>,
         allowed_special: Given<'_, 'py>,
         disallowed_special: Given<'_, 'py>,
         prepend: Given<'_, 'py>,
         append: Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        encode::encode(self, text, policy)
+        encode::encode(self, &text.0, policy)
     }
 
     /// Text to ids; what looks like a special token is plain text.
-    fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
-        encode::encode_ordinary(self, text)
+    fn encode_ordinary<'py>(&self, text: OneText<'py>) -> PyResult<Bound<'py, PyList>> {
+        encode::encode_ordinary(self, &text.0)
     }
 
     /// A list of ids for each text, all made as `encode` does, on as many threads as there are cores or as
@@ -170,14 +170,14 @@ impl Tokenizer {
     )]
     fn encode_with_offsets<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'py>,
         allowed_special: Given<'_, 'py>,
         disallowed_special: Given<'_, 'py>,
         prepend: Given<'_, 'py>,
         append: Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        encode::encode_with_offsets(self, text, policy)
+        encode::encode_with_offsets(self, &text.0, policy)
     }
 
     /// Ids to text. Where they are not UTF-8, "strict" is an error and "replace" puts U+FFFD.

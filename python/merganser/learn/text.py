@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from merganser.addresses import Address
 from merganser.corpus import resolve
 from merganser.errors import CorpusError
 
@@ -16,7 +17,7 @@ _PACKED = {".gz", ".zst", ".xz", ".bz2", ".json", ".jsonl", ".ndjson", ".csv", "
 
 def plain_lines(corpus: str) -> Iterator[bytes]:
     """The lines of a corpus, as UTF-8; every file or document ends its last line."""
-    found = resolve(corpus, buffer_size=64)
+    found = resolve(Address(corpus), buffer_size=64)
     if found.streams or found.counts:
         raise CorpusError(f"{corpus}: learning reads plain text from this machine; fetch or convert it first")
     for path in found.files:

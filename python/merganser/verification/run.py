@@ -6,6 +6,7 @@ A batch of about 1 MB is held at a time.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from merganser.arguments import check_names
 from merganser.corpus import Source, resolve
 from merganser.documents import hand_over
 from merganser.engines.local import ProgressCallback
@@ -67,6 +68,7 @@ def verify(
     >>> found.difference.piece, found.difference.a.merge, found.difference.b.merge
     (' lower', (b' low', b'e'), None)
     """
+    check_names(verify, reading)
     corpus = resolve(on, buffer_size, Reading(**reading))
     total = 0
     if not corpus.stdin and not corpus.streams and corpus.documents is None:

@@ -13,6 +13,8 @@ from importlib import import_module
 
 import click
 
+from merganser.cli.suggestions import Suggesting
+
 COMMANDS = (
     *("train", "count", "encode", "decode", "show", "inspect", "compare", "report", "verify", "export"),
     *("embed", "learn", "studio", "demo"),
@@ -23,7 +25,7 @@ class Terminated(BaseException):
     """SIGTERM came: work ends as it does for Ctrl-C."""
 
 
-class _Commands(click.Group):
+class _Commands(Suggesting):
     """Finds a command in the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -51,7 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", MerganserWarning)
-        warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
+        told: set[str] = set()
+
+        def tell(message: Warning | str, *_: object, **__: object) -> None:
+            # Once, though a corpus may be read several times.
+            if str(message) not in told:
+                told.add(str(message))
+                click.echo(f"warning: {message}", err=True)
+
+        warnings.showwarning = tell
         try:
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
             return code if isinstance(code, int) else 0

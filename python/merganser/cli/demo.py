@@ -23,7 +23,13 @@ def greet(name: str = "world") -> str:
 
 
 @click.command()
-@click.option("--vocab-size", type=int, default=8192, show_default=True, help="How many tokens to learn.")
+@click.option(
+    "--vocab-size",
+    type=options.TokenCount(),
+    default=8192,
+    show_default=True,
+    help="How many tokens to learn.",
+)
 @options.out_folder
 @options.threads
 @options.as_json

@@ -1,6 +1,5 @@
 """merganser encode"""
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import click
 
 from merganser.addresses import Address
 from merganser.cli import drawing, options, progress
+from merganser.cli.text import as_text, content
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = (
@@ -26,6 +26,7 @@ _ON_DISK = (
     metavar="TOKEN",
     help="A special token to encode as such, or 'all'; may be given several times.",
 )
+@as_text
 @click.option("--ordinary", is_flag=True, help="Encode what looks like a special token as plain text.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), help="The folder for the ids of a corpus."
@@ -49,7 +50,7 @@ _ON_DISK = (
 @click.option("--separator", help="What stands between documents, or 'none'; <|endoftext|> if not given.")
 @click.option(
     "--shard-tokens",
-    type=click.IntRange(1),
+    type=options.TokenCount(1),
     default=100_000_000,
     show_default=True,
     help="A file ends with the document that brings it to so many tokens.",
@@ -62,12 +63,16 @@ def command(
     tokenizer: Path,
     text: tuple[str, ...],
     allow_special: tuple[str, ...],
+    as_text: bool,
     ordinary: bool,
     out: Path | None,
     as_json: bool,
     **on_disk: Any,
 ) -> None:
     """Turn TEXT into ids: a file if there is one of that name, '-' for standard input, else the text itself.
+
+    A TEXT that looks like the path of a file that does not exist is an error: a single word that ends like a
+    file (.txt, .json, …), or has folders before it (./notes, texts/notes.dat). Pass --text to encode it.
 
     With --out, TEXT is a corpus and the ids go to a folder: files, folders, globs, '-' for standard input,
     or addresses (s3://…, hf://…, https://…), of text or of .parquet with a column 'text'; or a data set by
@@ -83,22 +88,24 @@ def command(
             raise click.UsageError("name a corpus to encode: files, folders, globs, or '-'")
         if ordinary and allow_special:
             raise click.UsageError("--ordinary and --allow-special exclude each other")
+        if as_text:
+            raise click.UsageError("--text goes without --out, which takes a corpus")
         _corpus(tokenizer, [Address(path) for path in text], allow_special, out, as_json, on_disk)
         return
     source = click.get_current_context().get_parameter_source
-    given = [name for name in _ON_DISK if source(name) is click.core.ParameterSource.COMMANDLINE]
-    if given:
-        raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --out")
+    unfit = [name for name in _ON_DISK if source(name) is click.core.ParameterSource.COMMANDLINE]
+    if unfit:
+        raise click.UsageError(f"--{unfit[0].replace('_', '-')} goes with --out")
     if len(text) > 1:
         raise click.UsageError("give one text, in quotes; several files are a corpus and need --out")
-    _text(tokenizer, text[0] if text else "-", allow_special, ordinary, as_json)
+    meant = content(text[0], as_text) if text else content("-", as_text=False)
+    _text(tokenizer, meant, allow_special, ordinary, as_json)
 
 
-def _text(path: Path, text: str, allow_special: tuple[str, ...], ordinary: bool, as_json: bool) -> None:
+def _text(path: Path, content: str, allow_special: tuple[str, ...], ordinary: bool, as_json: bool) -> None:
     from merganser import load
 
     tokenizer = load(path)
-    content = _content(text)
     if ordinary:
         ids = tokenizer.encode_ordinary(content)
     else:
@@ -169,26 +176,3 @@ def _corpus(
         click.echo(
             f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a piece of its own", err=True
         )
-
-
-def _content(text: str) -> str:
-    from merganser import EncodeError
-
-    if text == "-":
-        data = sys.stdin.buffer.read()
-    elif _is_file(text):
-        data = Path(text).read_bytes()
-    else:
-        return text
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        name = "standard input" if text == "-" else text
-        raise EncodeError(f"{name} is not UTF-8 at byte {error.start}; convert it first") from None
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # too long for a name
-        return False

@@ -7,6 +7,8 @@ from importlib import import_module
 
 import click
 
+from merganser.cli.suggestions import Suggesting
+
 #: The name of a command, and where it is.
 _COMMANDS = {
     "ladder": "merganser.cli.learn_ladder:ladder",
@@ -16,7 +18,7 @@ _COMMANDS = {
 }
 
 
-class _Lessons(click.Group):
+class _Lessons(Suggesting):
     """Finds a command at the place of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

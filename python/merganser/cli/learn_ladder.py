@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("corpus", default="python-stdlib")
 @click.option("--steps", default="1-14", show_default=True, help="Which: 1-8, 9,13,14; also 'approximate'.")
-@click.option("--vocab-size", type=int, default=512, show_default=True, help="The 256 bytes and the merges.")
+@click.option(
+    "--vocab-size",
+    type=options.TokenCount(),
+    default=512,
+    show_default=True,
+    help="The 256 bytes and the merges.",
+)
 @click.option(
     "--max-mb", type=float, default=0.5, show_default=True, help="How much of the text is read, in MB."
 )

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     metavar="CORPUS",
     help="What to measure on; a part of the corpus if not given. May be given several times.",
 )
-@click.option("--vocab-size", type=int, help="How many tokens to train; 50,256 if not given.")
+@click.option(
+    "--vocab-size", type=options.TokenCount(), help="How many tokens to train; 50,256 if not given."
+)
 @click.option("--pattern", help="How text is split: a preset or a regular expression; gpt4 if not given.")
 @click.option(
     "--domain",

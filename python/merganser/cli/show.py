@@ -1,11 +1,11 @@
 """merganser show"""
 
-import sys
 from dataclasses import asdict
 
 import click
 
 from merganser.cli import drawing, options
+from merganser.cli.text import as_text, content
 
 
 @click.command()
@@ -25,24 +25,22 @@ from merganser.cli import drawing, options
     metavar="TOKEN",
     help="A special token to show as such, or 'all'; may be given several times.",
 )
+@as_text
 @options.as_json
-def command(text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ...], as_json: bool) -> None:
-    """Show TEXT cut into its tokens, the id of each below it; '-' is standard input.
+def command(
+    text: str, tokenizers: tuple[str, ...], allow_special: tuple[str, ...], as_text: bool, as_json: bool
+) -> None:
+    """Show the tokens of TEXT, with the id of each below it.
+
+    TEXT is a file if there is one of that name, '-' for standard input, else the text itself. If it looks
+    like the path of a file that does not exist, that is an error; pass --text to show it all the same.
 
     White space is drawn as glyphs, and control characters do not act. ⟨…⟩ is a character that several
     tokens share. For a file of ranks, name its pattern as well: cl100k_base.tiktoken@gpt4.
 
     Example: merganser show 'playing with tokens' --tokenizer merganser-out
     """
-    from merganser import EncodeError
-
-    if text == "-":
-        try:
-            text = sys.stdin.buffer.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise EncodeError(
-                f"standard input is not UTF-8 at byte {error.start}; convert it first"
-            ) from None
+    text = content(text, as_text)
     allowed = "all" if "all" in allow_special else allow_special
     shown = [options.load_tokenizer(name).show(text, allowed_special=allowed) for name in tokenizers]
     if as_json:

@@ -14,7 +14,10 @@ from merganser.cli import drawing, options, progress
 @click.command()
 @options.corpus
 @click.option(
-    "--vocab-size", type=int, required=True, help="How many tokens: bytes, merges and special tokens."
+    "--vocab-size",
+    type=options.TokenCount(),
+    required=True,
+    help="How many tokens: bytes, merges and special tokens. 32k is 32,000.",
 )
 @options.reading
 @options.files

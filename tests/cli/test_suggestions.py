@@ -1,0 +1,57 @@
+"""Misspelled commands, options, presets and numbers: the error names what was meant."""
+
+import json
+from pathlib import Path
+
+import pytest
+from merganser.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("the cat sat on the mat with the other cat\n" * 20)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["trian", "a.txt"], 2, "No such command 'trian'. Did you mean 'train'?"),
+        (["embd"], 2, "No such command 'embd'. Did you mean 'embed'?"),
+        (["learn", "tarce", "x"], 2, "No such command 'tarce'. Did you mean 'trace'?"),
+        (["frobnicate"], 2, "No such command 'frobnicate'. The commands are train, count, encode"),
+        (["train", "a.txt", "--vocabsize", "300"], 2, "--vocab-size"),
+        (["train", "a.txt", "--vocab-size", "many"], 2, "'many' is not a number of tokens; write 32000,"),
+        (["train", "a.txt", "--vocab-size", "1.5"], 2, "'1.5' is not a number of tokens"),
+        (["train", "a.txt", "--vocab-size", "1,00"], 2, "'1,00' is not a number of tokens"),
+        (["encode", "x", "a.txt", "--out", "o", "--shard-tokens", "0k"], 2, "0 is not in the range x>=1"),
+        (["train", "a.txt", "--vocab-size", "300", "--pattern", "gpt5"], 1, 'did you mean "gpt2" or "gpt4"?'),
+        (["count", "a.txt", "--out", "a.counts", "--pattern", "cl100k_base"], 1, 'did you mean "gpt4"?'),
+    ],
+)  # fmt: skip
+def test_the_nearest_right_word_is_suggested(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", ["1000", "1k", "1K", "1_000", "1,000", "0.001M"])
+def test_numbers_of_tokens_may_be_short(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "a.txt", "--vocab-size", written, "--json"]) == 0
+    shown = capsys.readouterr()
+    assert "not the 1000 asked for" in shown.err
+    assert json.loads(shown.out)["vocab_size"] < 1000
+
+
+def test_a_warning_is_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The two patterns read the corpus twice."""
+    for pattern in ("gpt2", "gpt4"):
+        assert main(["train", "a.txt", "--vocab-size", "260", "--pattern", pattern, "--out", pattern]) == 0
+    (folder / "texts").mkdir()
+    (folder / "texts" / "a.txt").write_text("the cat")
+    (folder / "texts" / "b.bin").write_bytes(b"a\0b")
+    capsys.readouterr()
+    assert main(["compare", "gpt2", "gpt4", "--on", "texts"]) == 0
+    assert capsys.readouterr().err == "warning: skipped 1 binary file below texts: b.bin\n"

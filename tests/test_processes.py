@@ -44,6 +44,15 @@ def test_no_child_outlives_its_test_nor_do_its_own() -> None:
     processes.wait_until(lambda: not runs(child))
 
 
+def test_what_a_child_that_has_ended_left_running_is_ended() -> None:
+    script = PARENT.replace("child.wait()", "")
+    with processes.started([sys.executable, "-c", script]) as process:
+        child = int(process.stdout.readline())
+        process.wait()
+        assert runs(child)
+    processes.wait_until(lambda: not runs(child))
+
+
 def test_a_test_that_fails_leaves_no_child() -> None:
     with pytest.raises(ZeroDivisionError), processes.started([sys.executable, "-c", PARENT]) as process:
         raise ZeroDivisionError

@@ -96,4 +96,8 @@ def test_what_was_read_and_opened_can_be_seen(tmp_path: Path) -> None:
         process.stdin.flush()
         processes.wait_until(lambda: processes.has_read_all(process), process)
         assert tmp_path / "file" in processes.opened(process)
-        assert processes.processor_time(process) > 0
+
+
+def test_processor_time_is_that_of_the_child() -> None:
+    with processes.started([sys.executable, "-c", "while True: pass"]) as process:
+        processes.wait_until(lambda: processes.processor_time(process) > 0.5, process)

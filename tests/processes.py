@@ -70,8 +70,21 @@ def run(command: Command, *, check: bool = False, input: str | bytes | None = No
 
 
 def _kill(process: subprocess.Popen[Any]) -> None:
+    """Kills a child and whatever it started; of one that has ended, what is left of its group."""
+    if process.returncode is not None and _exists(process.pid):
+        return  # the number is that of another process by now, so nothing is left of this one
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def wait_until(condition: Callable[[], object], process: Any = None) -> None:

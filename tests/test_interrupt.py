@@ -48,6 +48,28 @@ def test_ctrl_c_stops_waiting_for_standard_input() -> None:
         assert "KeyboardInterrupt" in process.stderr.read()
 
 
+def test_standard_input_is_read_only_when_there_is_some() -> None:
+    """Else a Ctrl-C that comes right before a read would be noticed when more input has come."""
+    script = """
+import os, select, threading, time, merganser
+read = os.read
+def checked(file, size):
+    assert select.select([file], [], [], 0)[0], "it would wait in here"
+    return read(file, size)
+os.read = checked
+source, sink = os.pipe()
+os.dup2(source, 0)
+def feed():
+    time.sleep(0.2)  # it has to wait for input, and then for the end
+    os.write(sink, b"some text")
+    time.sleep(0.2)
+    os.close(sink)
+threading.Thread(target=feed).start()
+assert merganser.count("-").total == 2
+"""
+    processes.run([sys.executable, "-c", script], check=True)
+
+
 def many_pieces() -> Counts:
     return Counts({f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)})
 

@@ -44,6 +44,15 @@ def test_no_child_outlives_its_test_nor_do_its_own() -> None:
     processes.wait_until(lambda: not runs(child))
 
 
+def test_what_a_child_that_has_ended_left_running_is_ended() -> None:
+    script = PARENT.replace("child.wait()", "")
+    with processes.started([sys.executable, "-c", script]) as process:
+        child = int(process.stdout.readline())
+        process.wait()
+        assert runs(child)
+    processes.wait_until(lambda: not runs(child))
+
+
 def test_a_test_that_fails_leaves_no_child() -> None:
     with pytest.raises(ZeroDivisionError), processes.started([sys.executable, "-c", PARENT]) as process:
         raise ZeroDivisionError
@@ -87,4 +96,8 @@ def test_what_was_read_and_opened_can_be_seen(tmp_path: Path) -> None:
         process.stdin.flush()
         processes.wait_until(lambda: processes.has_read_all(process), process)
         assert tmp_path / "file" in processes.opened(process)
-        assert processes.processor_time(process) > 0
+
+
+def test_processor_time_is_that_of_the_child() -> None:
+    with processes.started([sys.executable, "-c", "while True: pass"]) as process:
+        processes.wait_until(lambda: processes.processor_time(process) > 0.5, process)

@@ -7,6 +7,8 @@ Counting keeps within a budget of memory: what does not fit is written to disk, 
 import json
 import os
 import secrets
+import select
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 ProgressCallback = Callable[[str, int, int], object]
 
 _CHUNK = 1 << 20
+#: In seconds: how long a signal may go unnoticed while standard input is waited for.
+_LOOK = 0.1
 
 
 class Merging(TypedDict):
@@ -273,10 +277,24 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     corpus.skips.add(*worker.skipped())
 
 
+def _has_input() -> bool:
+    """Wait for standard input, but not for long: whoever calls this in a loop notices signals in between."""
+    if sys.platform == "win32":  # only sockets can be waited for
+        return True
+    return bool(select.select([0], [], [], _LOOK)[0])
+
+
 def stdin_chunks() -> Iterator[bytes]:
-    # Python reads, not the core: here a read that waits for input still gives way to Ctrl-C.
+    """Yield the chunks of standard input; Ctrl-C ends the wait for the next one."""
     try:
-        while chunk := os.read(0, _CHUNK):
+        while True:
+            # A read is interrupted only by a signal that comes during it. One that comes just before would
+            # be noticed after the next input, so it is called only when there is some.
+            while not _has_input():
+                pass
+            chunk = os.read(0, _CHUNK)
+            if not chunk:
+                return
             yield chunk
     except OSError as error:
         raise CorpusError(f"cannot read standard input: {error.strerror}") from error

@@ -20,6 +20,8 @@ __all__ = [
     "Tokenizer",
     "_panic_for_test",
     "fingerprint",
+    "judge_beginning",
+    "judge_file",
     "merge_counts",
     "preset_names",
     "shard_cuts",

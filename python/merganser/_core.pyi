@@ -21,6 +21,8 @@ __all__ = [
     "__version__",
     "_panic_for_test",
     "fingerprint",
+    "judge_beginning",
+    "judge_file",
     "merge_counts",
     "preset_names",
     "shard_cuts",

@@ -49,15 +49,15 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'a, 'py> {
 }
 
 /// The one text that a method takes.
-pub struct OneText<'py>(pub Bound<'py, PyString>);
+pub struct OneText<'a, 'py>(pub Borrowed<'a, 'py, PyString>);
 
-impl<'py> FromPyObject<'_, 'py> for OneText<'py> {
+impl<'a, 'py> FromPyObject<'a, 'py> for OneText<'a, 'py> {
     type Error = PyErr;
 
     #[inline]
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match given.cast::<PyString>() {
-            Ok(text) => Ok(OneText(text.to_owned())),
+            Ok(text) => Ok(OneText(text)),
             Err(_) => Err(no_text(given)),
         }
     }

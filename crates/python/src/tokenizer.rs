@@ -93,7 +93,7 @@ impl Tokenizer {
     )]
     fn encode<'py>(
         &self,
-        text: OneText<'py>,
+        text: OneText<'_, 'py>,
         allowed_special: Given<'_, 'py>,
         disallowed_special: Given<'_, 'py>,
         prepend: Given<'_, 'py>,
@@ -104,7 +104,7 @@ impl Tokenizer {
     }
 
     /// Text to ids; what looks like a special token is plain text.
-    fn encode_ordinary<'py>(&self, text: OneText<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
         encode::encode_ordinary(self, &text.0)
     }
 
@@ -171,7 +171,7 @@ impl Tokenizer {
     )]
     fn encode_with_offsets<'py>(
         &self,
-        text: OneText<'py>,
+        text: OneText<'_, 'py>,
         allowed_special: Given<'_, 'py>,
         disallowed_special: Given<'_, 'py>,
         prepend: Given<'_, 'py>,

@@ -5,10 +5,11 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import sys
 import termios
 from pathlib import Path
+
+import processes
 
 COLUMNS = 80
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -19,21 +20,15 @@ def on_terminal(command: list[str], cwd: Path) -> tuple[int, str, list[str]]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", *command],
-        cwd=cwd,
-        env={**environment, "TERM": "xterm"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        text=True,
-    ) as process:
+    environment["TERM"] = "xterm"
+    called = [sys.executable, "-W", "error", *command]
+    with processes.started(called, cwd=cwd, env=environment, stderr=theirs) as process:
         os.close(theirs)
         drawn = b""
         while part := _read(ours):
             drawn += part
         os.close(ours)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate()
     lines = re.split(r"[\r\n]+", _ESCAPES.sub("", drawn.decode()))
     return process.returncode, output, [line for line in lines if line.strip()]
 

@@ -1,13 +1,13 @@
 """Binary files: refused where they were named, skipped with a warning where they were found."""
 
 import gzip
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser import CorpusError, Local, MerganserWarning, Reading
 from merganser.binary import judged, text_of
@@ -118,19 +118,15 @@ def test_binary_files_are_read_if_that_is_asked_for(tmp_path: Path) -> None:
 def test_a_pipe_is_not_read_before_its_time(tmp_path: Path) -> None:
     script = "import merganser, sys; print(merganser.count(sys.argv[1]).total)"
     command = f'"{sys.executable}" -W error -c \'{script}\' <(printf "one two")'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    done = processes.run(["bash", "-c", command])
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 def test_standard_input_is_judged_too() -> None:
     script = "import merganser; print(merganser.count('-').total)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=b"\x7fELF\0", capture_output=True, check=False
-    )
+    done = processes.run([sys.executable, "-c", script], input=b"\x7fELF\0", text=False)
     assert b"CorpusError: standard input is a binary file (NUL byte at offset 4), not text" in done.stderr
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], input=b"one two", capture_output=True, check=False
-    )
+    done = processes.run([sys.executable, "-W", "error", "-c", script], input=b"one two", text=False)
     assert (done.stdout, done.stderr) == (b"2\n", b"")
 
 

@@ -2,12 +2,12 @@
 
 import errno
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from merganser import WriteError, analyse, embed
 from merganser.files import check_file, check_folder, written_whole
@@ -49,9 +49,7 @@ def without_privileges(folder: Path, script: str) -> str:
     """What a program prints for whom the permissions of files bind, as they do not for root."""
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     command = [*bound, sys.executable, "-W", "error", "-c", script]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return str(processes.run(command, cwd=folder, check=True).stdout)
 
 
 def test_permission_is_missing(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from examples import ROOT
 
@@ -53,13 +53,11 @@ def script(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def make(clone: Path, target: str) -> subprocess.CompletedProcess[str]:
+def make(clone: Path, target: str) -> processes.Done:
     environment = {**os.environ, "PATH": str(clone / "bin")}
     for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # of the make that runs the tests
         environment.pop(name, None)
-    return subprocess.run(
-        ["make", target], cwd=clone, env=environment, capture_output=True, text=True, check=False
-    )
+    return processes.run(["make", target], cwd=clone, env=environment)
 
 
 pytestmark = pytest.mark.skipif(

@@ -159,7 +159,8 @@ def test_what_python_writes_is_read_as_it_was(
     for name, write in FORMATS.items():
         file = folder / name
         file.write_bytes(write([*texts, "end"]).encode())
-        assert merganser.count(file) == expected, name
+        # NUL bytes are text here.
+        assert merganser.count(file, allow_binary=True) == expected, name
 
 
 def test_the_key_and_the_column_have_one_name(tmp_path: Path) -> None:

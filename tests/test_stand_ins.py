@@ -2,11 +2,11 @@
 
 import hashlib
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 import regex
 import stand_in_texts
@@ -22,13 +22,7 @@ def test_texts_depend_only_on_their_names() -> None:
     names = [name for name in stand_in_texts.NAMES if name != "code.txt"]
     script = "import hashlib, stand_in_texts, sys\nfor name in sys.argv[1:]:\n"
     script += "    print(hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest())"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *reversed(names)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=TESTS,
-    )
+    done = processes.run([sys.executable, "-c", script, *reversed(names)], check=True, cwd=TESTS)
     here = [hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest() for name in reversed(names)]
     assert done.stdout.split() == here
 

@@ -66,7 +66,7 @@ def test_results_fit_and_json_has_full_paths(
         assert max(map(drawing.cells, printed)) <= 80, (command, printed)
     assert main(["inspect", out]) == 0
     assert "bytes)" in capsys.readouterr().out
-    assert main([*commands[0], "--json"]) == 0
+    assert main([*commands[0], "--force", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tokenizer"] == f"{out}/tokenizer.merganser"
     assert main(["inspect", out, "--json"]) == 0
     longest = max(map(len, merganser.load(out).mergeable_ranks))

@@ -24,6 +24,7 @@ def test_every_page_fits(
     lines = page(capsys, *command).splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage:")]
+    assert not [line for line in lines if "None" in line], "a range without limits"
 
 
 def test_commands_stand_in_groups_and_their_lines_are_not_cut(capsys: pytest.CaptureFixture[str]) -> None:

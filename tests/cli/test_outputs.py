@@ -3,12 +3,11 @@
 import json
 import re
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from killing import training, write_counts
 from merganser import Counts, embed
@@ -94,17 +93,14 @@ def test_an_unfinished_training_resumes_with_the_same_command(folder: Path, forc
     if force:
         assert main([*TRAIN, "--out", "out"]) == 0
     command = training("out", "--checkpoint-every", "0.001", *force)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with processes.started(command) as process:
         log = folder / "out" / "work" / "merges.log"
-        while not log.exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
+        processes.wait_until(log.exists, process)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()
     assert process.returncode == 130, stderr
-    assert "progress is saved in out/work; run the same command again to resume" in stderr
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert "stopped; run the same command again to resume" in stderr
+    processes.run(command, check=True)
     assert not log.exists()
 
 
@@ -145,9 +141,9 @@ def test_the_demo_runs_twice_but_spares_other_folders(capsys: pytest.CaptureFixt
         "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; sys.exit(main({}))"
     )
 
-    def demo(*more: str) -> "subprocess.CompletedProcess[str]":
+    def demo(*more: str) -> processes.Done:
         code = script.format(["demo", "--vocab-size", "300", "--json", *more])
-        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        return processes.run([sys.executable, "-c", code])
 
     for _ in range(2):
         done = demo()

@@ -3,15 +3,16 @@
 import gzip
 import re
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 
 import merganser
+import processes
 import pytest
 from merganser.cli import main
+from merganser.embed import checkpoint
 from terminal import COLUMNS, on_terminal
 
 TEXT = "".join(f"the {nth} cats sat on the {nth * nth:x} mats\n" for nth in range(20_000))
@@ -166,23 +167,17 @@ def test_proving_says_how_much_there_is() -> None:
 
 def stopped(command: list[str], folder: Path, kept: str, stop: int = signal.SIGINT) -> tuple[int, str]:
     """Stops a command as soon as it has written something; gives its exit code and what it said."""
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", *command],
-        cwd=folder,
-        stdin=subprocess.PIPE,  # which stays open: whoever reads it waits
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        while process.poll() is None and not list(folder.glob(kept)):
-            time.sleep(0.001)
+    # Standard input stays open: whoever reads it waits.
+    with processes.started([sys.executable, "-W", "error", *command], cwd=folder, stdin=PIPE) as process:
+        processes.wait_until(lambda: list(folder.glob(kept)), process)
         process.send_signal(stop)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate()
     return process.returncode, said.strip()
 
 
 ENCODING = command("encode", "tokenizer.merganser", "a.txt", "--out", "out", "--shard-tokens", "1000")
-COUNTING = command("count", "a.txt", "--out", "a.counts", "--checkpoint-every", "0.001")
+#: It never ends, for standard input does not.
+COUNTING = command("count", "a.txt", "-", "--out", "a.counts", "--checkpoint-every", "0.001")
 EMBEDDING = command("embed", "a.txt", "--tokenizer", "tokenizer.merganser", "--out", "out", "--epochs", "50")
 
 
@@ -192,7 +187,7 @@ EMBEDDING = command("embed", "a.txt", "--tokenizer", "tokenizer.merganser", "--o
     [
         (ENCODING, "out/shard-00001.json"),
         (COUNTING, "a.counts.work/*.counts"),
-        ([*EMBEDDING, "--checkpoint-every", "0.01"], "out/*"),
+        ([*EMBEDDING, "--checkpoint-every", "0.01"], f"out/{checkpoint.FILE_NAME}"),
     ],
     ids=["encode", "count", "embed"],
 )
@@ -207,12 +202,10 @@ def test_a_stopped_command_says_that_it_resumes(
 
 
 def test_a_stopped_encoding_is_resumed_by_the_same_command(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXT.replace("\n", "<|endoftext|>"))
+    (tmp_path / "a.txt").write_text(TEXT.replace("\n", "<|endoftext|>") * 4)
     merganser.train([TEXT], 300).save(tmp_path / "tokenizer.merganser")
     stopped(ENCODING, tmp_path, "out/shard-00001.json")
-    again = subprocess.run(
-        [sys.executable, *ENCODING], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    again = processes.run([sys.executable, *ENCODING], cwd=tmp_path)
     assert "from an interrupted run" in again.stdout, again.stderr
 
 

@@ -147,4 +147,4 @@ def test_an_export_uses_the_counts_of_the_training_beside_it(
     capsys.readouterr()
     command = ["export", "training.counts", "--to", "tsv", "--out", "x.tsv", "--on", "a.txt"]
     assert main(command) == 2
-    assert "--on and --chat are for tokenizers" in capsys.readouterr().err
+    assert "--on, --chat and --role are for tokenizers" in capsys.readouterr().err

@@ -25,7 +25,7 @@ def greet(name: str = "world") -> str:
 @click.command()
 @click.option(
     "--vocab-size",
-    type=options.TokenCount(),
+    type=options.TokenCount(1),
     default=8192,
     show_default=True,
     help="How many tokens to learn.",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--steps", default="1-14", show_default=True, help="Which: 1-8, 9,13,14; also 'approximate'.")
 @click.option(
     "--vocab-size",
-    type=options.TokenCount(),
+    type=options.TokenCount(1),
     default=512,
     show_default=True,
     help="The 256 bytes and the merges.",

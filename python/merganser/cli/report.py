@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     help="What to measure on; a part of the corpus if not given. May be given several times.",
 )
 @click.option(
-    "--vocab-size", type=options.TokenCount(), help="How many tokens to train; 50,256 if not given."
+    "--vocab-size", type=options.TokenCount(1), help="How many tokens to train; 50,256 if not given."
 )
 @options.pattern
 @click.option(

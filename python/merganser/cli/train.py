@@ -15,7 +15,7 @@ from merganser.cli import drawing, naming, options, progress
 @options.corpus
 @click.option(
     "--vocab-size",
-    type=options.TokenCount(),
+    type=options.TokenCount(1),
     required=True,
     help="How many tokens: bytes, merges and special tokens. 32k is 32,000.",
 )

@@ -236,7 +236,7 @@ def _multilingual() -> str:
     def documents() -> Iterator[str]:
         for language in PARALLEL:
             yield "\n".join(PARALLEL[language])
-        yield "\n\n".join(HARD.values())
+        yield "\n\n".join(HARD.values()).replace("\0", "")  # which would make the file a binary one
         while True:
             language = write.one(languages)
             lines = []

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -55,14 +56,20 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    os.environ["RAY_AUTH_MODE"] = "disabled"  # it is Ray's own fixture, and lives for a minute
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cluster = Cluster()
-    yield cluster
-    ray.shutdown()
-    cluster.cluster.shutdown()
-    del os.environ["RAY_AUTH_MODE"]
+    # Ray's default folder is one for all users of a machine, and the second one may not write there. Its name
+    # is short because sockets are in it. No authentication: it is Ray's own fixture, and lives for a minute.
+    with (
+        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setenv("RAY_TMPDIR", folder)
+        patched.setenv("RAY_AUTH_MODE", "disabled")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cluster = Cluster()
+        yield cluster
+        ray.shutdown()
+        cluster.cluster.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import Local, Tokenizer, Tokens
+from merganser import Local, Tokenizer, Tokens, TokensError, encoding
 from strategies import texts
 
 END = "<|endoftext|>"
@@ -534,3 +534,23 @@ def test_files_of_other_programs_can_be_opened(tmp_path: Path) -> None:
 def test_one_shard_can_be_opened_alone(tmp_path: Path) -> None:
     SMALL.encode_corpus(["the cat", "sat"], out=tmp_path, shard_tokens=1, append=END)
     assert b"".join(Tokens.open(tmp_path / "shard-00001.bin").decode(SMALL)) == b"sat"
+
+
+def test_an_interrupt_right_after_the_facts_are_written_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = encoding._write_facts
+
+    def interrupted(folder: Path, facts: dict[str, Any]) -> None:
+        write(folder, facts)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(encoding, "_write_facts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        SMALL.encode_corpus(["the cat"], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "tokens.json").write_text("{}")
+    with pytest.raises(TokensError):
+        SMALL.encode_corpus(["the cat"], out=tmp_path / "out")
+    assert (tmp_path / "out" / "tokens.json").exists(), "it is not ours"

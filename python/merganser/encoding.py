@@ -119,7 +119,11 @@ def encode_corpus(
     def begin() -> Start | None:
         """Called when nobody else writes to the folder."""
         nonlocal found, begun
-        start = _begin(folder, facts, overwrite)
+        if overwrite:
+            _empty(folder)
+        # Before `tokens.json` is written: an interrupt right after it must not leave it behind.
+        begun = not (folder / FILE_NAME).exists()
+        start = _begin(folder, facts)
         found, begun = len(finished_shards(folder)), True
         return start
 
@@ -148,13 +152,15 @@ def encode_corpus(
     return Outcome(Tokens.open(folder), found, skipped)
 
 
-def _begin(folder: Path, facts: dict[str, Any], overwrite: bool) -> Start | None:
-    """Where to go on; None where all is done."""
-    if overwrite:
-        # Backwards, and `tokens.json` last: wherever this is interrupted, the folder can still be read.
-        for file in shard_files(folder):
-            file.unlink(missing_ok=True)
-        (folder / FILE_NAME).unlink(missing_ok=True)
+def _empty(folder: Path) -> None:
+    """Removes all tokens: backwards, and `tokens.json` last, so that an interrupted folder can be read."""
+    for file in shard_files(folder):
+        file.unlink(missing_ok=True)
+    (folder / FILE_NAME).unlink(missing_ok=True)
+
+
+def _begin(folder: Path, facts: dict[str, Any]) -> Start | None:
+    """Where to resume; None where all is done."""
     if not (folder / FILE_NAME).exists():
         if any(not file.name.startswith(".") for file in shard_files(folder)):
             raise TokensError(

@@ -129,7 +129,7 @@ class _Shards:
             self._number += 1
 
     def _reporting(self, size: int) -> Take:
-        """Takes the texts of a shard of so many bytes, which all bytes since the last shard became."""
+        """Take the texts of a shard of `size` bytes, and report their share of the bytes fed for it."""
         taken = 0
 
         def take(texts: list[str]) -> None:

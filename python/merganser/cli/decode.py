@@ -62,7 +62,7 @@ def _stored(tokenizer: "Tokenizer", path: Path, separator: str | None) -> Iterat
     tokens = Tokens.open(path)
     if not tokens.complete:
         click.echo(f"warning: {path} is not complete; run the encoding again to go on with it", err=True)
-    between = ... if separator is None else None if separator == "none" else separator
+    between = options.separator_setting(separator)
     return tokens.decode(tokenizer, separator=between)
 
 

@@ -143,7 +143,7 @@ def _corpus(
             tokenizer,
             corpus,
             out=out,
-            separator=... if separator is None else None if separator == "none" else separator,
+            separator=options.separator_setting(separator),
             allowed_special="all" if "all" in allow_special else allow_special,
             engine=engine,
             progress=draw,

@@ -80,7 +80,7 @@ class Named:
         return f"merganser.load({self.source!r}{pattern})"
 
     def load(self) -> "Tokenizer":
-        """The tokenizer, as one of ours."""
+        """Load it as a `merganser.Tokenizer`."""
         from merganser import FormatError, PatternError, load
         from merganser._core import preset_names
         from merganser.loading import HasPattern, NeedsPattern

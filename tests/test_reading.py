@@ -193,6 +193,9 @@ def test_a_missing_key_is_told_with_those_that_exist(tmp_path: Path) -> None:
     file.write_text("".join(lines))
     with pytest.raises(CorpusError, match=r'line 124: there is no key "body", the only key is "id"; name'):
         merganser.count(file, text_key="body", engine=Local(threads=8))
+    (tmp_path / "a.json").write_text('["one",\n{\n"id": 1,\n"body": "two"\n}]')
+    with pytest.raises(CorpusError, match=r'a\.json, line 2: there is no key "text"'):
+        merganser.count(tmp_path / "a.json")
     file.write_text("{}\n")
     with pytest.raises(CorpusError, match=r'line 1: there is no key "text", there are none; name'):
         merganser.count(file)

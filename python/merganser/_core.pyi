@@ -116,7 +116,12 @@ class CountsReader:
     @property
     def numbers(self) -> tuple[int, int, int, int]: ...
 
-def merge_counts(paths: list[Path], outs: list[Path], scratch: Path) -> tuple[int, int, int, int]: ...
+def merge_counts(
+    paths: list[Path],
+    outs: list[Path],
+    scratch: Path,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> tuple[int, int, int, int]: ...
 def shard_cuts(
     path: Path, size: int, pattern: str, special_tokens: list[str], separator: str | None
 ) -> list[tuple[int, bool]]: ...

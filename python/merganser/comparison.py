@@ -63,8 +63,8 @@ def compare(
 
     tokenizers, on: by the names that they have in the rows. The first tokenizer is what the others are
         measured by.
-    progress: called with the stage ("compare" for the corpora, "count" within one), what is done and the
-        total.
+    progress: called with the stage ("compare" for the corpora, "count" and "pretokens" within one), what is
+        done and the total.
 
     >>> import merganser
     >>> texts = ["low lower lowest"] * 9
@@ -89,7 +89,7 @@ def compare(
             alike = {name: each for name, each in tokenizers.items() if each.pattern == pattern}
             settings = (preset or pattern, (), ..., engine, progress, _BUFFER, reading)
             with counted(source, *settings) as counts:
-                made |= _totals(alike, counts)
+                made |= _totals(alike, counts, progress)
         totals[corpus] = [made[name] for name in tokenizers]
         if not totals[corpus][0][0]:
             raise CorpusError(
@@ -110,11 +110,13 @@ def _rows(tokenizers: Mapping[str, Tokenizer], totals: Mapping[str, list[tuple[i
             yield Row(corpus, name, tokenizer.vocab_size, size, tokens, tokens / first - 1)
 
 
-def _totals(tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile) -> dict[str, tuple[int, int]]:
+def _totals(
+    tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile, progress: ProgressCallback | None
+) -> dict[str, tuple[int, int]]:
     """Bytes and tokens of all pieces, by tokenizer."""
     # These take every text as one piece: alone, a piece might be split once more.
     whole = {name: Tokenizer(each.mergeable_ranks, pattern="(?s).+") for name, each in tokenizers.items()}
-    size = 0
+    size = done = 0
     tokens = dict.fromkeys(tokenizers, 0)
     for batch in _batches(counts):
         size += sum(seen * len(piece) for piece, seen in batch)
@@ -131,6 +133,9 @@ def _totals(tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile) ->
         for name, tokenizer in whole.items():
             # Python's integers: the sum of large counts must not overflow.
             tokens[name] += sum(map(int.__mul__, times, tokenizer.count_tokens(texts)))
+        done += len(batch)
+        if progress:
+            progress("pretokens", done, len(counts))
     return {name: (size, number) for name, number in tokens.items()}
 
 

@@ -318,9 +318,10 @@ def _files(name: str, reading: Reading) -> list[Path] | None:
 
 def _text_files(files: list[Path], found: str, reading: Reading) -> list[Path]:
     """All but binary files, unless they are of a binary format that can be read."""
-    text = [file for file in files if not _is_data(file)]
-    kept = set(without_binary(text, found, reading)) if text else set()
-    return [file for file in files if file in kept or _is_data(file)]
+    data = {file for file in files if _is_data(file)}
+    text = [file for file in files if file not in data]
+    kept = data.union(without_binary(text, found, reading) if text else ())
+    return [file for file in files if file in kept]
 
 
 def _is_data(file: Path) -> bool:

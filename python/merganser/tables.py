@@ -8,8 +8,7 @@ the work or are skipped and reported, as `Reading.on_error` says.
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ Document = str | bytes
 _BUFFER = 1 << 24
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parquet:
     """A Parquet file, found but not read."""
 
@@ -34,6 +33,8 @@ class Parquet:
     reading: Reading
     #: How many rows a buffer has at most.
     rows: int
+    #: How many rows it has; 0 before it was opened.
+    length: int = field(default=0, init=False, compare=False)
 
     @property
     def origin(self) -> str:
@@ -50,17 +51,6 @@ class Parquet:
     def size(self) -> int:
         """How many bytes it has; 0 if unknown."""
         return self.file.size or 0 if isinstance(self.file, RemoteFile) else stored_size(self.file)
-
-    @cached_property
-    def length(self) -> int:
-        """How many rows it has; 0 if that is not known without reading more than a file on this machine."""
-        if isinstance(self.file, RemoteFile):
-            return 0
-        parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
-        try:
-            return int(parquet.read_metadata(self.file).num_rows)
-        except Exception:  # reading it says why
-            return 0
 
     def buffers(self, skips: Skips) -> Iterator[list[Document]]:
         report = _Report(str(self.file), self.reading, skips)
@@ -81,6 +71,7 @@ class Parquet:
         key = self.reading.text_key
         # With a buffer, a part of a row group is read at a time; without, all of it.
         opened = stack.enter_context(parquet.ParquetFile(self._source(stack), buffer_size=CHUNK))
+        self.length = opened.metadata.num_rows
         schema = opened.schema_arrow
         _check_column(schema.names, key, str(self.file))
         _check_text(schema.field(key).type, key, str(self.file))

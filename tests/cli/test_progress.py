@@ -11,6 +11,7 @@ from subprocess import PIPE
 import merganser
 import processes
 import pytest
+from merganser import Local
 from merganser.cli import main
 from merganser.embed import checkpoint
 from terminal import COLUMNS, on_terminal
@@ -79,6 +80,7 @@ def test_a_line_has_all_figures_and_fits(
         (["encode", "tokenizer.merganser", "a.txt", "--out", "ids"], r"encoding .*100%  \d+ of \d+ kB"),
         (["verify", *["tokenizer.merganser"] * 2, "--on", "a.txt"], r"verifying .*100%  \d+ of \d+ kB"),
         (["compare", "tokenizer.merganser", "--on", "a.txt", "b=a.txt"], r"comparing .*50%  1 of 2 corpora"),
+        (["compare", "tokenizer.merganser", "--on", "a.txt"], r"encoding .*100%  (\S+) of \1 pre-tokens"),
         (["export", "tokenizer.merganser", "--to", "minbpe", "--out", "m"], r"verifying .*100%  .* of .*B"),
         (["report", "a.txt", "--vocab-size", "300"], r"measuring .*100%  12 of 12 steps"),
         (["report", "a.txt", "--vocab-size", "300"], r"drawing .*%  \d+ of 12 charts"),
@@ -128,6 +130,7 @@ def test_compressed_files_are_measured_as_they_are_stored(folder: Path) -> None:
 
 
 def test_tables_are_measured_as_they_are_stored(folder: Path) -> None:
+    import fsspec
     import pyarrow
     from pyarrow import parquet
 
@@ -145,6 +148,10 @@ def test_tables_are_measured_as_they_are_stored(folder: Path) -> None:
     done, total = told(merganser.verify, tokenizer, tokenizer, on=table, buffer_size=100)["verify"]
     assert total == size
     assert 0.9 * size < done <= size
+    fsspec.filesystem("memory").pipe("/progress/rows.parquet", table.read_bytes())
+    done, total = told(merganser.count, "memory://progress/rows.parquet", buffer_size=100)["count"]
+    assert total == size
+    assert 0.9 * size < done < size  # more than once for each file
     both = [folder / "a.txt", table]
     assert told(merganser.count, both)["count"][1] == len(TEXT) + size
 
@@ -158,6 +165,18 @@ def test_remote_files_say_how_large_they_are() -> None:
 
 def test_a_stream_has_no_total() -> None:
     assert told(merganser.count, iter([TEXT]))["count"] == (len(TEXT), 0)
+
+
+def test_combining_says_how_much_there_is(folder: Path) -> None:
+    """Counts that were spilled to disk, and counts from files."""
+    words = " ".join(f"{nth}x{nth % 977}" for nth in range(150_000))
+    (folder / "many.txt").write_text(words)
+    spilled = told(merganser.count, folder / "many.txt", out=folder / "a.counts", engine=Local(1, "16MB"))
+    entries = len(merganser.count(folder / "many.txt"))
+    assert spilled["count"] == (len(words), len(words))
+    assert entries <= spilled["combine"][0] == spilled["combine"][1]
+    both = [folder / "a.counts", folder / "a.counts"]
+    assert told(merganser.count, both, out=folder / "b.counts")["combine"] == (2 * entries, 2 * entries)
 
 
 def test_proving_says_how_much_there_is() -> None:

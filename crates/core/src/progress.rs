@@ -21,6 +21,8 @@ pub enum Stage {
     Certify,
     /// Learning vectors; the unit is batches.
     Embed,
+    /// Adding up sorted counts; the unit is entries read.
+    Combine,
 }
 
 /// Written by the workers, read by a watcher on another thread.
@@ -71,6 +73,7 @@ impl Progress {
             3 => Stage::Encode,
             4 => Stage::Certify,
             5 => Stage::Embed,
+            6 => Stage::Combine,
             _ => Stage::Idle,
         };
         (stage, self.done.load(Relaxed), self.total.load(Relaxed))

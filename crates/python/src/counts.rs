@@ -270,7 +270,8 @@ impl Counter {
     /// Puts the counts in a file, with those of other files; gives its numbers.
     fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<FileNumbers> {
         let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let numbers = run_interruptible(py, None, &self.progress, |progress| {
+        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
+        let numbers = run_interruptible(py, callback, &self.progress, |progress| {
             counter.finish_to(&out, &others, progress)
         })?;
         Ok(as_tuple(numbers))

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::raise;
-use crate::interrupt::{run, run_interruptible};
+use crate::interrupt::{Callback, run, run_interruptible};
 
 /// Documents, invalid bytes, different pieces, all pieces.
 pub type FileNumbers = (u64, u64, u64, u64);
@@ -23,13 +23,15 @@ pub fn as_tuple(numbers: Numbers) -> FileNumbers {
 
 /// Adds files up into one, or shares the sum out over several by the hash of the piece.
 #[pyfunction]
+#[pyo3(signature = (paths, outs, scratch, progress = None))]
 pub fn merge_counts(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     outs: Vec<PathBuf>,
     scratch: PathBuf,
+    progress: Callback<'_, '_>,
 ) -> PyResult<FileNumbers> {
-    let merged = run_interruptible(py, None, &Progress::new(), |progress| {
+    let merged = run_interruptible(py, progress, &Progress::new(), |progress| {
         count::merge_files(&paths, &outs, &scratch, progress)
     })?;
     Ok(as_tuple(merged))

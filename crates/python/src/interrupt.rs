@@ -53,6 +53,7 @@ pub fn run_fed<T: Send>(
                 Stage::Encode => "encode",
                 Stage::Certify => "certify",
                 Stage::Embed => "embed",
+                Stage::Combine => "combine",
             };
             callback.call1((stage, now.1, now.2))?;
         }

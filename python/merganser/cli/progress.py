@@ -20,6 +20,8 @@ _TITLES = {
     "certify": "proving",
     "encode": "encoding",
     "verify": "verifying",
+    "combine": "combining",
+    "pretokens": "encoding",
     "words": "encoding",
     "embed": "learning",
     "compare": "comparing",
@@ -30,6 +32,8 @@ _TITLES = {
 #: What a stage counts, where that is not bytes.
 _UNITS = {
     "merge": "merges",
+    "combine": "counts",
+    "pretokens": "pre-tokens",
     "words": "words",
     "embed": "batches",
     "compare": "corpora",

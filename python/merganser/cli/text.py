@@ -15,43 +15,9 @@ as_text = click.option(
 )
 
 #: Endings that make a word the name of a file. Words such as Node.js and example.com are text.
-_ENDINGS = frozenset(
-    (
-        *(
-            "bin",
-            "bz2",
-            "c",
-            "cfg",
-            "conf",
-            "cpp",
-            "csv",
-            "doc",
-            "docx",
-            "gz",
-            "h",
-            "htm",
-            "html",
-            "ini",
-            "ipynb",
-        ),
-        *(
-            "java",
-            "json",
-            "jsonl",
-            "log",
-            "md",
-            "ndjson",
-            "npy",
-            "parquet",
-            "pdf",
-            "py",
-            "rs",
-            "rst",
-            "sh",
-            "sql",
-        ),
-        *("tex", "text", "toml", "tsv", "txt", "xml", "xz", "yaml", "yml", "zip", "zst", "zstd"),
-    )
+_ENDINGS = re.compile(
+    "bin|bz2|c|cfg|conf|cpp|csv|docx?|gz|h|html?|ini|ipynb|java|jsonl?|log|md|ndjson|npy|parquet|pdf|py|rs|rst"
+    "|sh|sql|tex|text|toml|tsv|txt|xml|xz|ya?ml|zip|zstd?"
 )
 #: `/data/texts`, `./a`, `../a`, `~/a`, `C:\a`.
 _ROOTED = re.compile(r"(\.{1,2}|~)/[\w.]|/[\w.-]+/[\w.-]|[A-Za-z]:\\\w")
@@ -89,7 +55,7 @@ def looks_like_path(text: str) -> bool:
     if not text or re.search(r"\s|://", text):
         return False
     ending = _ENDING.search(text)
-    if ending and (ending[1].lower() in _ENDINGS or "/" in text):
+    if ending and (_ENDINGS.fullmatch(ending[1].lower()) or "/" in text):
         return True
     if _ROOTED.match(text):
         return True

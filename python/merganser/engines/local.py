@@ -114,7 +114,7 @@ class Local:
         """The counts of `corpus`: in memory where they fit, or in a file that lasts as long as this."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                yield _sum(_counts(corpus), settings, Path(name))
+                yield _sum(_counts(corpus), settings, Path(name), progress=progress)
             return
         with self._counting(corpus, settings, progress) as (counter, folder):
             if counter and not counter.needs_disk and not corpus.counts:
@@ -133,12 +133,12 @@ class Local:
         """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                return _sum(_counts(corpus), settings, Path(name), out)
+                return _sum(_counts(corpus), settings, Path(name), out, progress)
         with self._counting(corpus, settings, progress) as (counter, folder):
             if counter:
                 counter.finish_to(out, _counts(corpus))
             else:
-                _core.merge_counts([folder / work.ALL], [out], folder)
+                _core.merge_counts([folder / work.ALL], [out], folder, progress)
         return CountsFile.open(out)
 
     @contextmanager
@@ -236,8 +236,11 @@ class _Watch:
             self._tables, self._before = tables, rest.size
             self._total = rest.size + tables.size
 
-    def _report(self, stage: str, done: int, _total: int) -> None:
+    def _report(self, stage: str, done: int, total: int) -> None:
         assert self._progress
+        if stage == "combine":  # its unit is entries, and the core knows them all
+            self._progress(stage, done, total)
+            return
         if self._tables and self._tables.position.reached is not None:
             done = self._before + self._tables.position.reached
         self._progress(stage, done, self._total)
@@ -249,7 +252,13 @@ def _counts(corpus: Corpus) -> list[Path]:
     ]  # whoever resolves it fetches the others
 
 
-def _sum(files: list[Path], settings: Settings, scratch: Path, out: Path | None = None) -> CountsFile:
+def _sum(
+    files: list[Path],
+    settings: Settings,
+    scratch: Path,
+    out: Path | None = None,
+    progress: ProgressCallback | None = None,
+) -> CountsFile:
     """Counts added up in a file; a single file is its own sum."""
     if out is None and len(files) == 1:
         only = CountsFile.open(files[0])
@@ -259,7 +268,7 @@ def _sum(files: list[Path], settings: Settings, scratch: Path, out: Path | None 
     # Nothing, with the settings that were asked for: the core says what differs.
     _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(asked)
     total = out or scratch / work.ALL
-    _core.merge_counts([asked, *files], [total], scratch)
+    _core.merge_counts([asked, *files], [total], scratch, progress)
     return CountsFile.open(total)
 
 

@@ -68,7 +68,7 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
     read.map_err(|error| {
         if let Some(missing) = missing.get() {
             let before = key.strip_suffix(missing).unwrap_or_default();
-            return Wrong { line: error.line().max(1) as u64, reason: no_key(value, before, missing) };
+            return Wrong { line: 1, reason: no_key(value, before, missing) };
         }
         let text = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());

@@ -12,7 +12,7 @@ use super::Settings;
 use super::file::{LOOK, Numbers, Reader, Writer};
 use super::sorted::Sorted;
 use crate::key::{LONG, order};
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Stage};
 
 /// How many files are read at the same time.
 pub const FAN_IN: usize = if cfg!(test) { 3 } else { 64 };
@@ -35,6 +35,14 @@ impl Source<'_> {
         match self {
             Source::File(reader) => reader.piece(),
             Source::Table(sorted) => sorted.piece(),
+        }
+    }
+
+    /// How many pieces it holds, before the first was taken.
+    fn len(&self) -> u64 {
+        match self {
+            Source::File(reader) => reader.numbers().pieces,
+            Source::Table(sorted) => sorted.len() as u64,
         }
     }
 
@@ -142,9 +150,11 @@ fn merge(
             numbers.invalid_bytes += reader.numbers().invalid_bytes;
         }
     }
+    progress.begin(Stage::Combine, sources.iter().map(Source::len).sum());
     let mut race = Race::new(sources)?;
     let mut piece: Vec<u8> = Vec::new();
     let mut rounds = 0u64;
+    let mut read = 0u64;
     let mut total = 0u64;
     while let Some(order) = race.winner_order() {
         piece.clear();
@@ -153,6 +163,7 @@ fn merge(
         loop {
             count = count.checked_add(race.winner().count()).ok_or(Error::CountOverflow)?;
             race.advance()?;
+            read += 1;
             let same = race.winner_order() == Some(order)
                 && (order & 0xFF != LONG || race.winner().piece() == piece);
             if !same {
@@ -165,8 +176,10 @@ fn merge(
         rounds += 1;
         if rounds.is_multiple_of(LOOK) {
             progress.check()?;
+            progress.advance(std::mem::take(&mut read));
         }
     }
+    progress.advance(read);
     // The readers have compared what they gave with what their files say; this is the other end.
     let mut written = Numbers { pieces: 0, total: 0, ..numbers };
     let shares = std::iter::once((numbers.documents, numbers.invalid_bytes)).chain(std::iter::repeat((0, 0)));

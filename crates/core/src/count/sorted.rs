@@ -71,6 +71,12 @@ impl<'a> Sorted<'a> {
         self.next_short = self.short.next().map(|slot| (order(slot.key), slot.count));
     }
 
+    /// How many pieces are left.
+    pub fn len(&self) -> usize {
+        let next = self.next_short.is_some() as usize + self.next_long.is_some() as usize;
+        self.short.len() + self.long.len() + next
+    }
+
     /// Goes to the next piece; false at the end.
     pub fn advance(&mut self) -> bool {
         let long = self.next_long.map(|long| &self.bytes[long.start..][..long.len as usize]);

@@ -8,7 +8,7 @@ import { sheet } from "../sheet.js";
 export const title = "Train";
 
 const ROWS = 14;
-const STAGES = { count: "Counting", merge: "Merging", certify: "Proving" };
+const STAGES = { count: "Counting", combine: "Combining", merge: "Merging", certify: "Proving" };
 const SAMPLE = [
   "How much wood would a woodchuck chuck if a woodchuck could chuck wood?",
   "A woodchuck would chuck as much wood as a woodchuck could chuck if a woodchuck could chuck wood.",
@@ -230,7 +230,8 @@ function result(state) {
       if (!stage) return;
       facts.seconds = seconds;
       if (stage === "merge") expected = total;
-      const amount = stage === "merge" ? `${number(done)} of ${number(total)}` : `${number(done / 1e6, 1)} MB`;
+      const counted = stage === "merge" || stage === "combine";
+      const amount = counted ? `${number(done)} of ${number(total)}` : `${number(done / 1e6, 1)} MB`;
       status.textContent = `${STAGES[stage] || stage}: ${amount}`;
       if (total) bar.value = done / total;
       else bar.removeAttribute("value");

@@ -4,7 +4,7 @@
 - `10MB` and the like, below mixed: whole documents from the beginning of the three files, in
   the proportion that they have in mixed;
 - `1GB` and the like, above mixed: text recombined from mixed (`recombine.py`);
-- `zipf10m`: 10 million unique pieces with Zipf counts, no text (`zipf.py`);
+- `zipf10m`: 10 million unique pre-tokens with Zipf counts, no text (`zipf.py`);
 - runs of one character, and text without a newline, for linear time (`pathological`).
 
 Without `../shared`, mixed is the running interpreter's own library: sources and documentation.

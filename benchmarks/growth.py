@@ -1,4 +1,4 @@
-"""How time grows: with pieces, with pieces that do not matter, with pathological text."""
+"""How time grows: with pre-tokens, with pre-tokens that do not matter, with pathological text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN_KINDS = (*corpora.RUNS, "one line")
 
 
 def counts_file(name: str, base: int, unrelated: int = 0) -> Path:
-    """A `.counts` file of generated pieces, made in a process of its own for its memory's sake."""
+    """A `.counts` file of generated pre-tokens, made in a process of its own for its memory's sake."""
     tsv = corpora.made(f"{name}.tsv", lambda target: zipf.write_tsv(target, base, unrelated))
 
     def convert(target: Path) -> None:
@@ -34,8 +34,8 @@ def train_job(label: str, path: Path, vocab_size: int, threads: int) -> Job:
     return Job(label, "train_counts", {"path": str(path), "vocab_size": vocab_size}, threads)
 
 
-def pieces(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
-    """From n unique pieces, and from a tenth and a third of them, to a vocabulary."""
+def pretokens(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
+    """From n unique pre-tokens, and from a tenth and a third of them, to a vocabulary."""
     sizes = sorted({n // 10, 3 * n // 10, n})
     jobs = [train_job(f"{size:,}", counts_file(f"zipf-{size}", size), vocab_size, threads) for size in sizes]
     records = [one.record() for one in measure.interleaved(jobs, repeat)]
@@ -51,15 +51,15 @@ def pieces(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
         for record in records
     ]
     note = (
-        f"Unique pieces with Zipf counts, mean length 9 bytes → {vocab_size:,} tokens, "
+        f"Unique pre-tokens with Zipf counts, mean length 9 bytes → {vocab_size:,} tokens, "
         f"{threads} threads, from a `.counts` file. Wanted for 10 million: under 15 s and 2,500 MB."
     )
-    columns = ["pieces", "load s", "merge s", "total s", "peak MB", ""]
+    columns = ["pretokens", "load s", "merge s", "total s", "peak MB", ""]
     return Section("zipf", "Training from counts", note, columns, rows, records)
 
 
 def unrelated(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
-    """The same merges among ever more pieces that contain none of the merged pairs."""
+    """The same merges among ever more pre-tokens that contain none of the merged pairs."""
     base = n // 10
     extras = (0, 3 * base, 9 * base)
     jobs = []
@@ -80,12 +80,12 @@ def unrelated(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
              number(costs[-1], 2), times(costs[-1], costs[0])]
         )  # fmt: skip
     note = (
-        "The added pieces share no pair with the base and are too rare to be merged, so every row "
+        "The added pre-tokens share no pair with the base and are too rare to be merged, so every row "
         "makes the same merges. The time per merge (training less training of one merge) should "
         "not grow."
     )
-    columns = ["pieces", "one merge, s", "merge s", "merges", "µs per merge", "ratio"]
-    return Section("unrelated", "Pieces that do not matter", note, columns, rows, records)
+    columns = ["pretokens", "one merge, s", "merge s", "merges", "µs per merge", "ratio"]
+    return Section("unrelated", "Pre-tokens that do not matter", note, columns, rows, records)
 
 
 def pathological(n: int, threads: int, repeat: int) -> Section:

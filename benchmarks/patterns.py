@@ -6,13 +6,13 @@ Python `regex` module and the peers are given, and the patterns that merganser h
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-# Without the look-ahead alternative, a run of white space before a word is one piece and takes
+# Without the look-ahead alternative, a run of white space before a word is one pre-token and takes
 # the space that belongs to the word: what a splitter without the fix-up would yield.
 GPT2_WITHOUT_FIXUP = GPT2.replace(r"\s+(?!\S)|", "")
 
 # The last alternative is never reached (every character is matched by an earlier one), but its
 # look-behind sends the whole pattern to the engine that handles true look-around: the same
-# pieces by backtracking.
+# pre-tokens by backtracking.
 GPT2_BACKTRACKING = GPT2 + r"|(?<=\S)\S"
 
 # A pattern nobody knows by heart: nanochat's, with numbers of up to four digits.

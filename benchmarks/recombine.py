@@ -1,6 +1,6 @@
 """Makes any amount of text out of a corpus, without repeating it: the `1GB` input.
 
-Repeating 132 MB eight times would give counts that are multiples of eight and no new piece, which
+Repeating 132 MB eight times would give counts that are multiples of eight and no new pre-token, which
 no real corpus does: there, new words never stop (Heaps' law). So:
 
 1. the corpus is cut into words (at white space that follows something else, and at each Chinese
@@ -10,7 +10,7 @@ no real corpus does: there, new words never stop (Heaps' law). So:
    copied, the joints are plausible, documents end where separators come;
 2. characters are then replaced at random places by others of their kind (Latin and Cyrillic
    lower-case letters, Chinese characters), at a rate chosen so that 1 GB made of mixed has 5 to 6
-   million unique pieces under the gpt2 pattern, as 1 GB of real mixed text was measured to have.
+   million unique pre-tokens under the gpt2 pattern, as 1 GB of real mixed text was measured to have.
 
 Deterministic: same corpus, size and numpy, same bytes. About a minute per GB, 4 GB of memory.
 """

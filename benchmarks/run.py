@@ -3,7 +3,7 @@
 --size 10MB          (default) all sections, a few minutes
 --size mixed         132 MB, vocabulary 32,000
 --size 1GB           generated text, vocabulary 50,000
---size zipf10m       training from 10 million generated pieces
+--size zipf10m       training from 10 million generated pre-tokens
 --size pathological  runs of one character, 25 and 50 MB
 """
 
@@ -91,7 +91,7 @@ def requirements() -> list[str]:
 
 
 def from_counts(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
-    """`zipf10m`: training from generated pieces."""
+    """`zipf10m`: training from generated pre-tokens."""
     from benchmarks import growth
 
     digits, unit = arguments.size[4:-1], arguments.size[-1]
@@ -99,7 +99,7 @@ def from_counts(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any
     repeat = arguments.repeat or 2
     vocab_size = arguments.vocab_size or 50_000
     sections = [
-        growth.pieces(n, vocab_size, arguments.threads, repeat),
+        growth.pretokens(n, vocab_size, arguments.threads, repeat),
         growth.unrelated(n, vocab_size, arguments.threads, repeat),
     ]
     return sections, {"repeat": repeat, "vocab_size": vocab_size}

@@ -20,7 +20,7 @@ STEPS = (
     ("Python: `regex` splits, `Counter` counts", "python_split", None),
     ("Rust splits, Python counts", "rust_split_python_count", None),
     ("all Rust, backtracking engine", "count", GPT2_BACKTRACKING),
-    ("all Rust, without the white-space fix-up (other pieces)", "count", GPT2_WITHOUT_FIXUP),
+    ("all Rust, without the white-space fix-up (other pre-tokens)", "count", GPT2_WITHOUT_FIXUP),
     ("all Rust: `merganser.count`", "count", "gpt2"),
 )
 
@@ -56,9 +56,9 @@ def road(path: Path, repeat: int) -> Section:
         f"Seconds to split and count {size:,.1f} MB with the gpt2 pattern; MB/s of the best. "
         "Python's threads are processes (the GIL), and sending the counts back is part of it. "
         "More threads than cores show what over-subscription costs. The `regex` module may count "
-        "a few pieces differently: its Unicode version is not ours."
+        "a few pre-tokens differently: its Unicode version is not ours."
     )
-    columns = ["step", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS), "MB/s", "unique pieces"]
+    columns = ["step", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS), "MB/s", "unique pre-tokens"]
     return Section("split_road", "The road of the split", note, columns, rows, records)
 
 

@@ -42,5 +42,5 @@ def section(path: Path, threads: int, repeat: int) -> Section:
         f"`merganser.count` on {size:,.1f} MB, {threads} threads. Wanted: gpt4 and o200k within "
         "1.3× of gpt2, the custom pattern within 2×."
     )
-    columns = ["pattern", "seconds", "MB/s", "× gpt2", "unique pieces", "peak MB"]
+    columns = ["pattern", "seconds", "MB/s", "× gpt2", "unique pre-tokens", "peak MB"]
     return Section("patterns", "Split and count by pattern", note, columns, rows, records)

@@ -63,14 +63,14 @@ def count(path: str, pattern: str, threads: int) -> Result:
 
 
 def split_only(path: str, pattern: str, threads: int) -> Result:
-    """The split alone, on one thread: merganser cuts the whole file, as one document, and keeps no piece."""
+    """Split a whole file as one document, on one thread, and keep no pre-token."""
     from merganser import _core
 
     text = Path(path).read_bytes().decode()  # nothing is done to line ends
     _core.split_length(text, "whitespace")  # makes the UTF-8 that Python keeps, which is not timed
     start = time.perf_counter()
-    pieces = _core.split_length(text, pattern)
-    return {"seconds": time.perf_counter() - start, "peak_mb": peak_mb(), "pieces": pieces}
+    pretokens = _core.split_length(text, pattern)
+    return {"seconds": time.perf_counter() - start, "peak_mb": peak_mb(), "pretokens": pretokens}
 
 
 def stages(path: str, pattern: str, vocab_size: int, threads: int) -> Result:
@@ -123,7 +123,7 @@ def rust_split_python_count(path: str, threads: int) -> Result:
 
 
 def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable[Any]]) -> Result:
-    """Count the pieces of a file in Python; more than one thread means processes, by the GIL."""
+    """Count the pre-tokens of a file in Python; more than one thread means processes, by the GIL."""
     from benchmarks.peers import documents
 
     start = time.perf_counter()

@@ -272,7 +272,7 @@ def by_stage(plan: Training, measured: list[Measured]) -> Section:
         records.append(one.record())
     note = (
         "Seconds. merganser: `count`, then `train` from its Counts; its split alone is on one "
-        "thread, pieces counted and dropped. gigatoken: by its own log. rustbpe and HF tokenizers "
+        "thread, pre-tokens counted and dropped. gigatoken: by its own log. rustbpe and HF tokenizers "
         "do not tell."
     )
     columns = ["trainer", "split", "split and count", "merge", "total"]

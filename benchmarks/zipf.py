@@ -1,9 +1,9 @@
-"""Makes 10 million unique pieces with Zipf counts and a mean length of 9 bytes: `zipf10m`.
+"""Makes 10 million unique pre-tokens with Zipf counts and a mean length of 9 bytes: `zipf10m`.
 
-For training from counts, where only the number of pieces matters and no text is wanted. Pieces
+For training from counts, where only the number of pre-tokens matters and no text is wanted. Pre-tokens
 are made of syllables (so that merges have something to find), half of them begin with a space,
-shorter ones tend to be more frequent; the piece of rank r has count max(1, 10 × n / r).
-Deterministic for a given n and numpy. Written as `piece<TAB>count` lines, and by merganser as
+shorter ones tend to be more frequent; the pre-token of rank r has count max(1, 10 × n / r).
+Deterministic for a given n and numpy. Written as `pre-token<TAB>count` lines, and by merganser as
 `.counts`.
 """
 
@@ -30,8 +30,8 @@ def syllables() -> list[bytes]:
     return made + [o + v + c for v in vowels[:5] for o in onsets[:16] for c in codas]
 
 
-def pieces(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
-    """`n` unique pieces, the most frequent first, and their counts."""
+def pretokens(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
+    """`n` unique pre-tokens, the most frequent first, and their counts."""
     random = np.random.default_rng(SEED)
     table = np.array(syllables(), dtype=object)
     weights = 1.0 / (np.arange(len(table)) + 8)
@@ -53,16 +53,16 @@ def pieces(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
 
 
 def write_tsv(target: Path, n: int, unrelated: int = 0) -> None:
-    """`piece<TAB>count` lines: n pieces, and further ones that have nothing to do with them.
+    """`pre-token<TAB>count` lines: n pre-tokens, and further ones that have nothing to do with them.
 
     The unrelated ones are in capitals and occur once each, the n a million times more often than
     they would: no pair of capitals is ever the most frequent.
     """
-    texts, counts = pieces(n)
+    texts, counts = pretokens(n)
     with target.open("wb") as file:
         write_lines(file, texts, counts * (1_000_000 if unrelated else 1))
         if unrelated:
-            others = [piece.upper() for piece in pieces(unrelated)[0]]
+            others = [pretoken.upper() for pretoken in pretokens(unrelated)[0]]
             write_lines(file, others, np.ones(unrelated, dtype=np.int64))
 
 
@@ -78,8 +78,8 @@ def read_tsv(path: Path) -> Iterator[dict[bytes, int]]:
     batch: dict[bytes, int] = {}
     with path.open("rb") as file:
         for line in file:
-            piece, _, count = line.rstrip(b"\n").rpartition(b"\t")
-            batch[piece] = int(count)
+            pretoken, _, count = line.rstrip(b"\n").rpartition(b"\t")
+            batch[pretoken] = int(count)
             if len(batch) == CHUNK:
                 yield batch
                 batch = {}
@@ -91,7 +91,7 @@ def write_counts(tsv: Path, target: Path) -> None:
     """The same as merganser's own file."""
     import merganser
 
-    pieces: dict[bytes, int] = {}
+    pretokens: dict[bytes, int] = {}
     for batch in read_tsv(tsv):
-        pieces.update(batch)
-    merganser.Counts(pieces).save(target)
+        pretokens.update(batch)
+    merganser.Counts(pretokens).save(target)

@@ -5,15 +5,16 @@ from itertools import pairwise
 import tiktoken
 
 
-def tiktoken_pieces(text: str, pattern: str, ours: list[str]) -> list[str]:
-    """The pieces of `text`, if they are `ours`; something else if they are not.
+def tiktoken_pretokens(text: str, pattern: str, ours: list[str]) -> list[str]:
+    """The pre-tokens of `text`, if they are `ours`; something else if they are not.
 
-    tiktoken shows ids, not cuts, so the vocabulary is made to show them: the 256 bytes, our pieces, and every
-    two neighbours of ours joined. If its cuts are ours, each piece is one token: the tokens are our pieces.
-    If they are not, the tokens differ: a cut inside one of our pieces breaks it, and a piece that spans
-    several of ours could end as just those tokens only if no two of them merged, but any neighbours do.
+    tiktoken shows ids, not cuts, so the vocabulary is made to show them: the 256 bytes, our pre-tokens, and
+    every two neighbours of ours joined. If its cuts are ours, each pre-token is one token: the tokens are our
+    pre-tokens. If they are not, the tokens differ: a cut inside one of our pre-tokens breaks it, and a
+    pre-token that spans several of ours could end as just those tokens only if no two of them merged, but any
+    neighbours do.
     """
-    known = {piece.encode() for piece in ours}
+    known = {pretoken.encode() for pretoken in ours}
     known |= {(left + right).encode() for left, right in pairwise(ours)}
     ranks = {bytes([byte]): byte for byte in range(256)}
     ranks |= {
@@ -21,7 +22,7 @@ def tiktoken_pieces(text: str, pattern: str, ours: list[str]) -> list[str]:
     }
     encoding = tiktoken.Encoding("cuts", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     tokens = encoding.decode_tokens_bytes(encoding.encode_ordinary(text))
-    # A part of a character can only come of a wrong cut; it is shown, and equals no piece.
+    # A part of a character can only come of a wrong cut; it is shown, and equals no pre-token.
     return [token.decode("utf-8", "backslashreplace") for token in tokens]
 
 

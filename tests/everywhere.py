@@ -59,10 +59,12 @@ class Everywhere:
         return sum(len(document.encode()) for document in batch)
 
     def check_by_hand(self, text: str) -> None:
-        """The ids as minbpe makes them, from another engine's pieces and the merges alone."""
+        """The ids as minbpe makes them, from another engine's pre-tokens and the merges alone."""
         merges = {pair: rank for rank, pair in enumerate(self.ours.merges)}
-        pieces = [match[0] for match in regex.finditer(with_rest(self.ours.pattern), text)]
-        tokens = [token for piece in pieces for token in oracle.encode_with_merges(piece.encode(), merges)]
+        pretokens = [match[0] for match in regex.finditer(with_rest(self.ours.pattern), text)]
+        tokens = [
+            token for pretoken in pretokens for token in oracle.encode_with_merges(pretoken.encode(), merges)
+        ]
         ranks = self.ours.mergeable_ranks
         assert [ranks[token] for token in tokens] == self.ours.encode_ordinary(text)
 

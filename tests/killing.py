@@ -18,7 +18,7 @@ _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def word(number: int) -> str:
-    """A word of letters for each number: one piece, and no other number's."""
+    """A word of letters for each number: one pre-token, and no other number's."""
     return f"{number:x}".translate(_LETTERS)
 
 
@@ -66,7 +66,7 @@ VOCAB_SIZE = 60_000
 
 
 def write_counts(folder: Path) -> None:
-    """Pieces that take longer to merge than Python to start."""
+    """Pre-tokens that take longer to merge than Python to start."""
     random.seed(4)
     letters = "abcdefghijklmnopqrst"
     weights = [1 / (n + 1) for n in range(len(letters))]

@@ -1,7 +1,7 @@
 """The oracle: BPE so simple that it is unlikely to be wrong. Everything else is compared with it.
 
-A piece is a list of tokens, and a token is bytes. Nothing is indexed, cached or updated in place: each merge
-counts all pairs anew. Costs minutes where merganser takes milliseconds.
+A pre-token is a list of tokens, and a token is bytes. Nothing is indexed, cached or updated in place: each
+merge counts all pairs anew. Costs minutes where merganser takes milliseconds.
 """
 
 import re
@@ -20,10 +20,10 @@ def split_documents(texts: Iterable[str], cuts: Sequence[str]) -> list[str]:
     return [part for text in texts for part in re.split(pattern, text)]
 
 
-def count_pairs(pieces: Sequence[tuple[list[bytes], int]]) -> Counter[Pair]:
+def count_pairs(pretokens: Sequence[tuple[list[bytes], int]]) -> Counter[Pair]:
     """Overlaps count: `aaa` holds the pair (a, a) twice."""
     pairs: Counter[Pair] = Counter()
-    for tokens, count in pieces:
+    for tokens, count in pretokens:
         for pair in pairwise(tokens):
             pairs[pair] += count
     return pairs
@@ -63,7 +63,7 @@ def train(
     """The pairs merged, in order. `base` gives the ids of the tokens to start from."""
     ranks = dict(base or {bytes([byte]): byte for byte in range(256)})
     specials = {token.encode() for token in special_tokens}
-    pieces = [(encode_piece(piece, ranks), count) for piece, count in counts.items()]
+    pretokens = [(encode_pretoken(pretoken, ranks), count) for pretoken, count in counts.items()]
     next_id = max(ranks.values()) + 1
     made: list[Pair] = []
 
@@ -75,7 +75,7 @@ def train(
     while len(made) < merges:
         candidates = {
             pair: count
-            for pair, count in count_pairs(pieces).items()
+            for pair, count in count_pairs(pretokens).items()
             if count >= min_frequency
             and (max_token_bytes is None or len(pair[0] + pair[1]) <= max_token_bytes)
             and pair[0] + pair[1] not in specials
@@ -88,17 +88,17 @@ def train(
             best = max(tied)
         else:
             best = min(tied, key=lambda pair: (place(pair[0]), place(pair[1])))
-        pieces = [(merge_pair(tokens, best), count) for tokens, count in pieces]
+        pretokens = [(merge_pair(tokens, best), count) for tokens, count in pretokens]
         ranks[best[0] + best[1]] = next_id + len(made)
         made.append(best)
     return made
 
 
-def encode_piece(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
+def encode_pretoken(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
     """Merges the neighbours that make the lowest rank, the leftmost first, until none make any."""
-    if piece in ranks:
-        return [piece]
-    tokens = [bytes([byte]) for byte in piece]
+    if pretoken in ranks:
+        return [pretoken]
+    tokens = [bytes([byte]) for byte in pretoken]
     while True:
         joined = [left + right for left, right in pairwise(tokens)]
         known = [(ranks[token], at) for at, token in enumerate(joined) if token in ranks]
@@ -108,9 +108,9 @@ def encode_piece(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
         tokens[at : at + 2] = [joined[at]]
 
 
-def encode_with_merges(piece: bytes, merges: Mapping[Pair, int]) -> list[bytes]:
+def encode_with_merges(pretoken: bytes, merges: Mapping[Pair, int]) -> list[bytes]:
     """minbpe's way: of the pairs that are there, the one merged first in training, wherever it stands."""
-    tokens = [bytes([byte]) for byte in piece]
+    tokens = [bytes([byte]) for byte in pretoken]
     while known := [pair for pair in pairwise(tokens) if pair in merges]:
         tokens = merge_pair(tokens, min(known, key=merges.__getitem__))
     return tokens

@@ -6,12 +6,12 @@ import merganser
 import rustbpe
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-#: A character for private use, which the corpora do not hold, to mark where pieces end.
+#: A character for private use, which the corpora do not hold, to mark where pre-tokens end.
 _CUT = "\ue000"
 
 
 def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[bytes, bytes]]:
-    """What Hugging Face learns from the same pieces.
+    """What Hugging Face learns from the same pre-tokens.
 
     It gets them cut, because its regex engine reads patterns in another way; only merging is compared.
     """
@@ -28,8 +28,8 @@ def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[
     )
 
     def texts() -> Iterator[str]:
-        for piece, count in counts.to_dict().items():
-            text = piece.decode() + _CUT
+        for pretoken, count in counts.to_dict().items():
+            text = pretoken.decode() + _CUT
             # In parts, so that no text grows beyond reason.
             for _ in range(count // 1000):
                 yield text * 1000

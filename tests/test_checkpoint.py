@@ -39,15 +39,15 @@ def quietly(*args: Any, **settings: Any) -> Tokenizer:
 )
 def test_smaller_and_larger_trainings_share_a_log(
     tmp_path_factory: pytest.TempPathFactory,
-    pieces: dict[bytes, int],
+    pretokens: dict[bytes, int],
     tie_break: str,
     merges: int,
-    min_piece_count: int,
+    min_pretoken_count: int,
     based: bool,
 ) -> None:
-    counts = Counts(pieces, special_tokens=["<s>"])
+    counts = Counts(pretokens, special_tokens=["<s>"])
     base = quietly(Counts({b"abab": 2}, special_tokens=["<s>"]), 259) if based else None
-    settings = {"tie_break": tie_break, "min_piece_count": min_piece_count, "base": base}
+    settings = {"tie_break": tie_break, "min_pretoken_count": min_pretoken_count, "base": base}
     engine = Local(work_dir=tmp_path_factory.mktemp("work"), checkpoint_every=1e-6, keep_work=True)
     for size in (260 + merges, 280, 262):
         logged = quietly(counts, size, engine=engine, **settings)
@@ -66,28 +66,28 @@ def stop_after(merges: int) -> Any:
 
 
 def test_what_was_learned_before_ctrl_c_is_not_learned_again(tmp_path: Path) -> None:
-    pieces = {f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)}
+    pretokens = {f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)}
     engine = Local(work_dir=tmp_path / "new" / "folder")
     with pytest.raises(KeyboardInterrupt):
-        merganser.train(Counts(pieces), 20_000, engine=engine, progress=stop_after(1000))
+        merganser.train(Counts(pretokens), 20_000, engine=engine, progress=stop_after(1000))
     assert (tmp_path / "new" / "folder" / MERGES).read_text().count("\n") > 1000
     first_told = []
     resumed = merganser.train(
-        Counts(pieces), 20_000, engine=engine, progress=lambda *state: first_told.append(state)
+        Counts(pretokens), 20_000, engine=engine, progress=lambda *state: first_told.append(state)
     )
     assert next(done for stage, done, _ in first_told if stage == "merge" and done) >= 1000
-    assert resumed == merganser.train(Counts(pieces), 20_000)
+    assert resumed == merganser.train(Counts(pretokens), 20_000)
 
 
 def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None:
     engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     others: list[tuple[Counts, dict[str, Any], str]] = [
-        (Counts({b"abab": 3}), {}, "counts=4 different pieces"),
+        (Counts({b"abab": 3}), {}, "counts=4 unique pre-tokens"),
         (COUNTS, {"tie_break": "bytes"}, "tie_break=Ids"),
         (COUNTS, {"min_frequency": 2}, "min_frequency=1"),
         (COUNTS, {"max_token_bytes": 3}, "max_token_bytes=none"),
-        (COUNTS, {"min_piece_count": 2}, "min_piece_count=1"),
+        (COUNTS, {"min_pretoken_count": 2}, "min_pretoken_count=1"),
         (COUNTS, {"base": merganser.train(COUNTS, 257)}, "base=none"),
     ]
     for counts, settings, why in others:
@@ -99,7 +99,7 @@ def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None
     assert by_bytes == merganser.train(COUNTS, 258, tie_break="bytes", engine=engine)
 
 
-def test_the_order_of_pieces_makes_no_other_work(tmp_path: Path) -> None:
+def test_the_order_of_pretokens_makes_no_other_work(tmp_path: Path) -> None:
     engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     backwards = Counts(dict(reversed(COUNTS.to_dict().items())))

@@ -13,7 +13,7 @@ from strategies import SPECIAL_NAMES, texts
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
 TOKENIZERS = {
     pattern: merganser.train([TEXT], 262, pattern=pattern, special_tokens=["<|end|>"])
-    # The last two look around: what they make of a piece alone is something else.
+    # The last two look around: what they make of a pre-token alone is something else.
     for pattern in ("gpt4", "gpt2", "o200k", r"(?<=\s)\w+|\w|\s+|\S", r"\w+(?=\s)|\w|\W+")
 }
 

@@ -12,16 +12,16 @@ from merganser import Counts, CountsError, Local
 from oracle import split_documents
 from strategies import documents, texts
 
-pieces = st.dictionaries(st.binary(min_size=1, max_size=8), st.integers(1, 2**40), max_size=20)
+pretokens = st.dictionaries(st.binary(min_size=1, max_size=8), st.integers(1, 2**40), max_size=20)
 
 
 @given(st.lists(texts, max_size=8), st.sampled_from(["gpt2", "gpt4", r"\w+"]), st.sampled_from([1, 2, 4]))
 def test_counts_are_those_of_a_plain_loop(texts: list[str], pattern: str, threads: int) -> None:
-    plain = Counter(piece.encode() for text in texts for piece in merganser.split(text, pattern))
+    plain = Counter(pretoken.encode() for text in texts for pretoken in merganser.split(text, pattern))
     counts = merganser.count(
         [*texts, "the iterable is not empty"], pattern=pattern, separator=None, engine=Local(threads=threads)
     )
-    plain.update(piece.encode() for piece in merganser.split("the iterable is not empty", pattern))
+    plain.update(pretoken.encode() for pretoken in merganser.split("the iterable is not empty", pattern))
     assert counts.to_dict() == plain
     assert counts.total == plain.total()
     assert len(counts) == len(plain)
@@ -33,7 +33,9 @@ def test_counts_are_those_of_a_plain_loop(texts: list[str], pattern: str, thread
 def test_special_tokens_and_separators_are_cut_out_and_never_counted(text: str) -> None:
     counts = merganser.count([text], special_tokens=["<s>", "<s>x"], separator="<sep>")
     parts = split_documents([text], ["<s>", "<s>x", "<sep>"])
-    assert counts.to_dict() == Counter(piece.encode() for part in parts for piece in merganser.split(part))
+    assert counts.to_dict() == Counter(
+        pretoken.encode() for part in parts for pretoken in merganser.split(part)
+    )
 
 
 @given(documents, st.integers(1, 5), st.booleans())
@@ -44,13 +46,13 @@ def test_the_buffer_size_and_the_kind_of_document_change_nothing(
     assert merganser.count(generator, buffer_size=buffer_size) == merganser.count(texts)
 
 
-@given(pieces, pieces)
+@given(pretokens, pretokens)
 def test_addition_is_exact(left: dict[bytes, int], right: dict[bytes, int]) -> None:
-    expected = {piece: left.get(piece, 0) + right.get(piece, 0) for piece in left | right}
+    expected = {pretoken: left.get(pretoken, 0) + right.get(pretoken, 0) for pretoken in left | right}
     assert (Counts(left) + Counts(right)).to_dict() == expected
 
 
-@given(pieces)
+@given(pretokens)
 def test_nothing_is_lost_in_a_file(counts: dict[bytes, int]) -> None:
     import tempfile
 
@@ -104,7 +106,7 @@ def test_unlike_counts_do_not_add(other: Counts) -> None:
 
 def test_a_damaged_counts_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.counts"
-    Counts({b"some": 1, b"pieces": 2, b"here": 3}).save(file)
+    Counts({b"some": 1, b"pretokens": 2, b"here": 3}).save(file)
     whole = file.read_bytes()
     for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole[1:], b"x" + whole[1:], whole + b"x"):
         file.write_bytes(damaged)
@@ -126,5 +128,5 @@ def test_most_common_comes_first() -> None:
 def test_invalid_bytes_are_counted_and_never_dropped() -> None:
     counts = merganser.count([b"caf\xc3\xa9 \xff\xfe ol\xc3"])
     assert counts.invalid_bytes == 3
-    joined = b"".join(sorted(piece * count for piece, count in counts.to_dict().items()))
+    joined = b"".join(sorted(pretoken * count for pretoken, count in counts.to_dict().items()))
     assert sorted(joined) == sorted(b"caf\xc3\xa9 \xff\xfe ol\xc3")

@@ -248,7 +248,7 @@ def test_a_batch_says_which_sequence_is_wrong() -> None:
             TRAINED.decode_batch([[65]], threads=threads)
 
 
-def pieces(stream: StreamDecoder, ids: Sequence[int], cuts: Sequence[int]) -> list[str]:
+def pretokens(stream: StreamDecoder, ids: Sequence[int], cuts: Sequence[int]) -> list[str]:
     ends = [*sorted(cuts), len(ids)]
     return [stream.push(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -260,10 +260,10 @@ def test_a_stream_joined_is_the_whole(given_ids: tuple[Tokenizer, list[int]], da
     whole = joined(tokenizer, ids).decode("utf-8", "replace")
     stream = StreamDecoder(tokenizer, errors="replace")
     assert "".join(stream.push(id) for id in ids) + stream.finish() == whole
-    assert "".join(pieces(stream, ids, cuts)) + stream.finish() == whole
+    assert "".join(pretokens(stream, ids, cuts)) + stream.finish() == whole
 
     strict = StreamDecoder(tokenizer)
-    streamed = outcome(lambda: "".join(pieces(strict, ids, cuts)) + strict.finish())
+    streamed = outcome(lambda: "".join(pretokens(strict, ids, cuts)) + strict.finish())
     assert streamed == outcome(lambda: tokenizer.decode(ids))
 
 

@@ -19,7 +19,7 @@ from corpora import corpus_text
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import EncodeError, SettingsError, Spans, Tokenizer
-from oracle import encode_piece
+from oracle import encode_pretoken
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
 from ticking import ticks_during
 
@@ -67,14 +67,14 @@ def test_real_text_has_the_ids_of_tiktoken(name: str, corpus: str) -> None:
 
 
 def tiktoken_ids(encoding: tiktoken.Encoding, text: str) -> list[int]:
-    """What tiktoken gives; where it panics, what it gives for each piece that another engine cuts."""
+    """What tiktoken gives; where it panics, what it gives for each pre-token that another engine cuts."""
     try:
         return encoding.encode_ordinary(text)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-    pieces = regex.findall(encoding._pat_str, text)
-    return [id for piece in pieces for id in encoding._encode_single_piece(piece)]
+    pretokens = regex.findall(encoding._pat_str, text)
+    return [id for pretoken in pretokens for id in encoding._encode_single_piece(pretoken)]
 
 
 @pytest.mark.parametrize("name", vocabs.OPENAI)
@@ -91,8 +91,8 @@ def test_long_runs_have_the_ids_of_the_oracle(text: str) -> None:
     for tokenizer in tokenizers():
         ranks = tokenizer.mergeable_ranks
         short = text[:400] + text[-400:]
-        pieces = merganser.split(short, tokenizer.pattern)
-        tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+        pretokens = merganser.split(short, tokenizer.pattern)
+        tokens = [token for pretoken in pretokens for token in encode_pretoken(pretoken.encode(), ranks)]
         assert tokenizer.encode_ordinary(short) == [ranks[token] for token in tokens]
 
 
@@ -100,8 +100,8 @@ def test_long_runs_have_the_ids_of_the_oracle(text: str) -> None:
 @given(text=texts)
 def test_every_pattern_gives_the_ids_of_the_oracle(pattern: str, text: str) -> None:
     tokenizer, ranks = TRAINED[pattern], RANKS[pattern]
-    pieces = merganser.split(text, pattern)
-    tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+    pretokens = merganser.split(text, pattern)
+    tokens = [token for pretoken in pretokens for token in encode_pretoken(pretoken.encode(), ranks)]
     ids = tokenizer.encode_ordinary(text)
     assert ids == [ranks[token] for token in tokens]
     assert tokenizer.decode(ids) == text
@@ -151,7 +151,7 @@ def test_nothing_gives_nothing() -> None:
 
 
 def long_text() -> str:
-    """More than a megabyte, with many kinds of pieces, and special tokens."""
+    """More than a megabyte, with many kinds of pre-tokens, and special tokens."""
     words = random.Random(3).choices(TEXT.split(" "), k=250_000)
     return " ".join(words) + END + "中文" * 10_000 + " " * 50_000 + END
 

@@ -11,15 +11,15 @@ import pytest
 from merganser import Counts
 from ticking import ticks_during
 
-#: About 40 MB in all, and as many different pieces as a laptop takes some seconds to merge.
+#: About 40 MB in all, and as many unique pre-tokens as a laptop takes some seconds to merge.
 WORK = """
 import random, sys, merganser
 from interrupting import interrupted
 random.seed(1)
 letters = "abcdefghijklmnop"
 if sys.argv[1] == "merge":
-    pieces = {"".join(random.choices(letters, k=12)).encode(): 1 for _ in range(300_000)}
-    counts = merganser.Counts(pieces)
+    pre-tokens = {"".join(random.choices(letters, k=12)).encode(): 1 for _ in range(300_000)}
+    counts = merganser.Counts(pre-tokens)
     interrupted(lambda: merganser.train(counts, 200_000))
 else:
     text = " ".join("".join(random.choices(letters, k=6)) for _ in range(200_000))
@@ -70,12 +70,12 @@ assert merganser.count("-").total == 2
     processes.run([sys.executable, "-c", script], check=True)
 
 
-def many_pieces() -> Counts:
+def many_pretokens() -> Counts:
     return Counts({f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)})
 
 
 def test_other_threads_run_while_it_works() -> None:
-    counts = many_pieces()
+    counts = many_pretokens()
     assert ticks_during(lambda: merganser.train(counts, 20_000)) >= 5
 
 
@@ -102,7 +102,7 @@ def test_an_exception_in_the_callback_stops_the_work_and_is_raised(stage: str) -
 
 
 def test_many_trainings_at_once_do_not_disturb_each_other() -> None:
-    counts = many_pieces()
+    counts = many_pretokens()
     expected = merganser.train(counts, 400)
     results: list[bool] = []
     threads = [

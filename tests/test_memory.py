@@ -17,7 +17,7 @@ from merganser import Counts, CountsError, CountsFile, Local, SettingsError, Wri
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """4 MB, 200,000 different pieces: several times what fits in 16 MB."""
+    """4 MB, 200,000 unique pre-tokens: several times what fits in 16 MB."""
     folder = tmp_path_factory.mktemp("corpus")
     for nth in range(3):
         write_corpus(folder / f"{nth}.txt", 100_000, nth)
@@ -94,16 +94,16 @@ def test_counts_files_are_added_up_without_loading_them(
     assert not (tmp_path / "other.counts").exists()
 
 
-def test_the_hash_of_a_piece_decides_its_part(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_the_hash_of_a_pretoken_decides_its_part(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     whole = merganser.count(corpus, out=tmp_path / "all.counts").path
     outs = [tmp_path / f"{nth}.counts" for nth in range(4)]
     merganser._core.merge_counts([whole], outs, tmp_path)
     import zlib
 
     for nth, out in enumerate(outs):
-        pieces = [piece for batch in CountsFile.open(out).batches() for piece, _ in batch]
-        assert pieces == sorted(pieces)
-        assert {zlib.crc32(piece) % 4 for piece in pieces} == {nth}
+        pretokens = [pretoken for batch in CountsFile.open(out).batches() for pretoken, _ in batch]
+        assert pretokens == sorted(pretokens)
+        assert {zlib.crc32(pretoken) % 4 for pretoken in pretokens} == {nth}
     assert same(merganser.count(outs, out=tmp_path / "again.counts"), expected)
 
 
@@ -386,16 +386,16 @@ def test_inspect_and_export_stream(corpus: Path, expected: Counts, tmp_path: Pat
 
     path = str(merganser.count(corpus, out=tmp_path / "a.counts").path)
     facts = json.loads(run("inspect", path, "--json", "--top", "3").stdout)
-    assert facts["different_pieces"] == len(expected)
+    assert facts["unique_pretokens"] == len(expected)
     assert facts["pattern_name"] == "gpt4"
-    assert [entry["count"] for entry in facts["top_pieces"]] == [n for _, n in expected.most_common(3)]
+    assert [entry["count"] for entry in facts["top_pretokens"]] == [n for _, n in expected.most_common(3)]
     tsv, table = tmp_path / "a.tsv", tmp_path / "a.parquet"
     assert run("export", path, "--to", "tsv", "--out", str(tsv)).returncode == 0
     assert Counts.from_tsv(tsv) == expected
     done = run("export", path, "--to", "parquet", "--out", str(table), "--json")
-    assert json.loads(done.stdout)["different_pieces"] == len(expected)
+    assert json.loads(done.stdout)["unique_pretokens"] == len(expected)
     columns = parquet.read_table(table).to_pydict()
-    assert dict(zip(columns["piece"], columns["count"], strict=True)) == expected.to_dict()
+    assert dict(zip(columns["pretoken"], columns["count"], strict=True)) == expected.to_dict()
     metadata = json.loads(parquet.read_schema(table).metadata[b"merganser"])
     assert metadata["documents"] == expected.documents
     wrong = run("export", str(tsv), "--to", "tsv", "--out", "b.tsv")

@@ -1,4 +1,4 @@
-"""Pruning: what the certificate calls proven is what training on all pieces makes."""
+"""Pruning: what the certificate calls proven is what training on all pre-tokens makes."""
 
 import itertools
 import warnings
@@ -13,7 +13,7 @@ from merganser import Counts, Local, MerganserWarning, SettingsError, Tokenizer
 from merganser.training import TIE_BREAKS
 from oracle import train
 
-pieces = st.dictionaries(
+pretokens = st.dictionaries(
     st.text(st.sampled_from("aabcé "), min_size=1, max_size=12).map(str.encode),
     st.integers(1, 6),
     min_size=1,
@@ -33,7 +33,7 @@ def shared(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]]) -> int:
 
 
 @given(
-    pieces,
+    pretokens,
     st.integers(1, 5),
     st.sampled_from(TIE_BREAKS),
     st.integers(1, 4),
@@ -41,9 +41,9 @@ def shared(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]]) -> int:
     st.sampled_from([(), ("ab",), ("aa", "bc")]),
     st.sampled_from([1, 2]),
 )
-def test_proven_is_exactly_what_the_oracle_makes_of_all_pieces(
-    pieces: dict[bytes, int],
-    min_piece_count: int,
+def test_proven_is_exactly_what_the_oracle_makes_of_all_pretokens(
+    pretokens: dict[bytes, int],
+    min_pretoken_count: int,
     tie_break: str,
     min_frequency: int,
     max_token_bytes: int | None,
@@ -52,44 +52,45 @@ def test_proven_is_exactly_what_the_oracle_makes_of_all_pieces(
 ) -> None:
     limits = {"min_frequency": min_frequency, "max_token_bytes": max_token_bytes}
     tokenizer = quietly(
-        Counts(pieces, special_tokens=special_tokens),
+        Counts(pretokens, special_tokens=special_tokens),
         256 + 20 + len(special_tokens),
         tie_break=tie_break,
-        min_piece_count=min_piece_count,
+        min_pretoken_count=min_pretoken_count,
         engine=Local(threads=threads),
         **limits,
     )
-    kept = {piece: count for piece, count in pieces.items() if count >= min_piece_count}
+    kept = {pretoken: count for pretoken, count in pretokens.items() if count >= min_pretoken_count}
     assert tokenizer.merges == train(kept, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
-    truth = train(pieces, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
+    truth = train(pretokens, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
     facts = tokenizer.training
     assert facts["proven_merges"] == shared(tokenizer.merges, truth)
-    assert facts["dropped_pieces"] == len(pieces) - len(kept)
-    assert facts["dropped_total"] == sum(pieces.values()) - sum(kept.values())
+    assert facts["dropped_pretokens"] == len(pretokens) - len(kept)
+    assert facts["dropped_total"] == sum(pretokens.values()) - sum(kept.values())
 
 
-@given(pieces, pieces, st.integers(2, 5), st.sampled_from(TIE_BREAKS))
+@given(pretokens, pretokens, st.integers(2, 5), st.sampled_from(TIE_BREAKS))
 def test_a_base_is_where_both_begin(
-    first: dict[bytes, int], then: dict[bytes, int], min_piece_count: int, tie_break: str
+    first: dict[bytes, int], then: dict[bytes, int], min_pretoken_count: int, tie_break: str
 ) -> None:
     base = quietly(Counts(first), 266, tie_break=tie_break)
     settings = {"tie_break": tie_break, "base": base}
-    pruned = quietly(Counts(then), base.vocab_size + 15, min_piece_count=min_piece_count, **settings)
+    pruned = quietly(Counts(then), base.vocab_size + 15, min_pretoken_count=min_pretoken_count, **settings)
     truth = quietly(Counts(then), base.vocab_size + 15, **settings)
     proven = pruned.training["proven_merges"]
     assert proven == shared(pruned.merges, truth.merges) - len(base.merges)
 
 
 @pytest.mark.parametrize("name", ["python-stdlib", "tinyshakespeare.txt"])
-@pytest.mark.parametrize("min_piece_count", [2, 10])
-def test_real_text_is_proven_up_to_the_first_difference(name: str, min_piece_count: int) -> None:
+@pytest.mark.parametrize("min_pretoken_count", [2, 10])
+def test_real_text_is_proven_up_to_the_first_difference(name: str, min_pretoken_count: int) -> None:
     counts = merganser.count(name if name == "python-stdlib" else [corpus_text(name)])
     truth = merganser.train(counts, 4000)
-    pruned = quietly(counts, 4000, min_piece_count=min_piece_count)
+    pruned = quietly(counts, 4000, min_pretoken_count=min_pretoken_count)
     facts = pruned.training
     assert facts["proven_merges"] == shared(pruned.merges, truth.merges)
     assert facts["checked_merges"] == facts["proven_merges"] + 1
-    # Rare pieces are 0.6 to 5 % of this text, and the first pairs lie closer together: the orders part early.
+    # Rare pre-tokens are 0.6 to 5 % of this text, and the first pairs lie closer together: the orders part
+    # early.
     assert 0 < facts["proven_merges"] < len(pruned.merges)
     assert truth.training["proven_merges"] == len(truth.merges)
 
@@ -97,7 +98,8 @@ def test_real_text_is_proven_up_to_the_first_difference(name: str, min_piece_cou
 def test_the_certificate_does_not_depend_on_threads() -> None:
     counts = merganser.count("python-stdlib")
     one, two = (
-        merganser.train(counts, 1000, min_piece_count=3, engine=Local(threads=threads)) for threads in (1, 2)
+        merganser.train(counts, 1000, min_pretoken_count=3, engine=Local(threads=threads))
+        for threads in (1, 2)
     )
     assert one.training == two.training
 
@@ -106,20 +108,20 @@ def test_nobody_has_to_wait_for_a_certificate() -> None:
     stages = []
     counts = Counts({b"abab": 3, b"ac": 1})
     tokenizer = merganser.train(
-        counts, 257, min_piece_count=2, certify=False, progress=lambda stage, *_: stages.append(stage)
+        counts, 257, min_pretoken_count=2, certify=False, progress=lambda stage, *_: stages.append(stage)
     )
     assert tokenizer.training["proven_merges"] is None
-    assert tokenizer.training["dropped_pieces"] == 1
+    assert tokenizer.training["dropped_pretokens"] == 1
     assert "certify" not in stages
 
 
-def test_pieces_cannot_be_seen_less_than_never() -> None:
-    with pytest.raises(SettingsError, match="min_piece_count must be at least 1"):
-        merganser.train(["abc"], 257, min_piece_count=0)
+def test_pretokens_cannot_be_seen_less_than_never() -> None:
+    with pytest.raises(SettingsError, match="min_pretoken_count must be at least 1"):
+        merganser.train(["abc"], 257, min_pretoken_count=0)
 
 
-def test_all_pieces_may_be_dropped() -> None:
-    with pytest.warns(MerganserWarning, match="min_piece_count=9"):
-        tokenizer = merganser.train(["abc"], 257, min_piece_count=9)
+def test_all_pretokens_may_be_dropped() -> None:
+    with pytest.warns(MerganserWarning, match="min_pretoken_count=9"):
+        tokenizer = merganser.train(["abc"], 257, min_pretoken_count=9)
     assert tokenizer.vocab_size == 256
     assert tokenizer.training["proven_merges"] == 0

@@ -118,7 +118,7 @@ def test_standard_input(data: Callable[[], bytes], expected: bytes, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Enough different pieces that 64 MB do not hold them."""
+    """Enough unique pre-tokens that 64 MB do not hold them."""
     path = tmp_path_factory.mktemp("many") / "many.txt"
     with path.open("w") as file:
         for n in range(700_000):

@@ -7,7 +7,7 @@ import merganser
 import pytest
 import regex
 from corpora import corpus_text
-from cuts import tiktoken_pieces, with_rest
+from cuts import tiktoken_pretokens, with_rest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
@@ -27,7 +27,7 @@ def cases() -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['pattern']}-{case['text']!r}"[:60])
 def test_cases_kept_as_data(case: dict[str, str]) -> None:
-    assert merganser.split(case["text"], case["pattern"]) == case["pieces"]
+    assert merganser.split(case["text"], case["pattern"]) == case["pretokens"]
 
 
 def test_presets_are_all_tested() -> None:
@@ -42,15 +42,15 @@ def test_nothing_is_lost(text: str, pattern: str) -> None:
 @pytest.mark.parametrize("pattern", PRESETS)
 @given(text=texts)
 def test_presets_cut_as_tiktoken_does(pattern: str, text: str) -> None:
-    pieces = merganser.split(text, pattern)
-    assert tiktoken_pieces(text, PATTERN_OF[pattern], pieces) == pieces
+    pretokens = merganser.split(text, pattern)
+    assert tiktoken_pretokens(text, PATTERN_OF[pattern], pretokens) == pretokens
 
 
 @pytest.mark.parametrize("pattern", CUSTOM_PATTERNS)
 @given(text=texts)
 def test_custom_patterns_cut_as_tiktoken_does(pattern: str, text: str) -> None:
-    pieces = merganser.split(text, pattern)
-    assert tiktoken_pieces(text, with_rest(pattern), pieces) == pieces
+    pretokens = merganser.split(text, pattern)
+    assert tiktoken_pretokens(text, with_rest(pattern), pretokens) == pretokens
 
 
 #: Letters, digits and spaces that are old enough for every Unicode version to agree on.
@@ -69,8 +69,8 @@ def test_presets_cut_as_the_regex_module_does(pattern: str, text: str) -> None:
 @pytest.mark.parametrize("corpus", ["english.txt", "multilingual.txt", "code.txt", "frankenstein_raw.txt"])
 def test_presets_cut_real_text_as_tiktoken_does(pattern: str, corpus: str) -> None:
     text = corpus_text(corpus, 300_000)
-    pieces = merganser.split(text, pattern)
-    assert tiktoken_pieces(text, PATTERN_OF[pattern], pieces) == pieces
+    pretokens = merganser.split(text, pattern)
+    assert tiktoken_pretokens(text, PATTERN_OF[pattern], pretokens) == pretokens
 
 
 def test_three_newlines_before_a_word_keep_the_last_for_it() -> None:

@@ -13,7 +13,7 @@ import stand_in_texts
 import stand_in_vocabs
 import vocabs
 from merganser import named
-from oracle import encode_piece
+from oracle import encode_pretoken
 
 TESTS = Path(__file__).parent
 
@@ -83,7 +83,7 @@ def test_vocabularies_have_the_properties_of_the_real_ones(name: str) -> None:
     for token, rank in ranks.items():
         lower = {part: ranks[part] for start in range(len(token)) for end in range(start + 1, len(token) + 1)
                  if (part := token[start:end]) in ranks and ranks[part] < rank}  # fmt: skip
-        if len(token) > 1 and len(encode_piece(token, lower)) != 2:
+        if len(token) > 1 and len(encode_pretoken(token, lower)) != 2:
             whole.append(token)
     assert len(whole) == (stand_in_vocabs.WHOLE_ONLY if name == "llama3" else 0)
 

@@ -15,7 +15,7 @@ from corpora import corpus_text
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import DecodeError, EncodeError, SettingsError, Tokenizer, TokenizerError
-from oracle import encode_piece
+from oracle import encode_pretoken
 from strategies import CUSTOM_PATTERNS, texts
 
 if sys.version_info >= (3, 11):
@@ -40,12 +40,12 @@ def cases() -> list[dict[str, object]]:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
 def test_cases_kept_as_data(case: dict[str, list[list[object]]]) -> None:
     ranks = BYTES | {str(token).encode(): 256 + nth for nth, token in enumerate(case["tokens"])}
-    # Every case is one piece: the pattern takes the whole text.
+    # Every case is one pre-token: the pattern takes the whole text.
     tokenizer = Tokenizer(ranks, pattern="(?s).+")
     assert [[*pair, new] for pair, new in tokenizer.merges_as_ids.items()] == case["merges"]
-    for piece, ids in case["pieces"]:
-        assert tokenizer.encode(str(piece)) == ids
-        assert tokenizer.decode(ids) == piece
+    for pretoken, ids in case["pretokens"]:
+        assert tokenizer.encode(str(pretoken)) == ids
+        assert tokenizer.decode(ids) == pretoken
 
 
 @given(texts)
@@ -60,8 +60,8 @@ def test_every_text_comes_back(text: str) -> None:
 def test_ids_are_those_of_the_oracle(text: str) -> None:
     for tokenizer in (TRAINED, *CUSTOM.values()):
         ranks = RANKS[tokenizer.pattern]
-        pieces = merganser.split(text, tokenizer.pattern)
-        tokens = [token for piece in pieces for token in encode_piece(piece.encode(), ranks)]
+        pretokens = merganser.split(text, tokenizer.pattern)
+        tokens = [token for pretoken in pretokens for token in encode_pretoken(pretoken.encode(), ranks)]
         assert tokenizer.encode_ordinary(text) == [ranks[token] for token in tokens]
 
 
@@ -69,7 +69,9 @@ def test_real_text_is_encoded_as_the_oracle_does() -> None:
     text = corpus_text("frankenstein.txt", 100_000)
     tokenizer = merganser.train([text], 2000)
     ranks = tokenizer.mergeable_ranks
-    tokens = [token for piece in merganser.split(text) for token in encode_piece(piece.encode(), ranks)]
+    tokens = [
+        token for pretoken in merganser.split(text) for token in encode_pretoken(pretoken.encode(), ranks)
+    ]
     assert tokenizer.encode(text) == [ranks[token] for token in tokens]
 
 

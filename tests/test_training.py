@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from merganser import CorpusError, Counts, CountsError, Local, MerganserWarning, SettingsError, Tokenizer
 from merganser.training import TIE_BREAKS
-from oracle import encode_piece, train
+from oracle import encode_pretoken, train
 from strategies import documents
 
 PATTERNS = ("gpt2", "gpt4", "whitespace", r"(?s).{1,9}", r"\w+")
-pieces = st.dictionaries(
+pretokens = st.dictionaries(
     st.text(st.sampled_from("aabcé"), min_size=1, max_size=12).map(str.encode),
     st.integers(1, 9) | st.integers(2**32, 2**33),
     max_size=12,
@@ -41,7 +41,7 @@ def test_merges_are_those_of_the_oracle(
 
 
 @given(
-    pieces.filter(bool),
+    pretokens.filter(bool),
     ties,
     st.integers(1, 5),
     st.none() | st.integers(1, 6),
@@ -49,7 +49,7 @@ def test_merges_are_those_of_the_oracle(
     threads,
 )
 def test_limits_are_those_of_the_oracle(
-    pieces: dict[bytes, int],
+    pretokens: dict[bytes, int],
     tie_break: str,
     min_frequency: int,
     max_token_bytes: int | None,
@@ -57,7 +57,7 @@ def test_limits_are_those_of_the_oracle(
     threads: int,
 ) -> None:
     limits = {"min_frequency": min_frequency, "max_token_bytes": max_token_bytes}
-    counts = Counts(pieces, special_tokens=special_tokens)
+    counts = Counts(pretokens, special_tokens=special_tokens)
     tokenizer = quietly(
         counts,
         256 + 20 + len(special_tokens),
@@ -65,13 +65,15 @@ def test_limits_are_those_of_the_oracle(
         engine=Local(threads=threads),
         **limits,
     )
-    expected = train(pieces, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
+    expected = train(pretokens, 20, tie_break=tie_break, special_tokens=special_tokens, **limits)
     assert tokenizer.merges == expected
     ids = range(256 + len(expected), 256 + len(expected) + len(special_tokens))
     assert tokenizer.special_tokens == dict(zip(special_tokens, ids, strict=True))
 
 
-@given(pieces.filter(bool), pieces.filter(bool), st.integers(0, 8), ties, st.sampled_from([(), ("<s>",)]))
+@given(
+    pretokens.filter(bool), pretokens.filter(bool), st.integers(0, 8), ties, st.sampled_from([(), ("<s>",)])
+)
 def test_going_on_from_a_base_is_as_the_oracle_does(
     first: dict[bytes, int],
     then: dict[bytes, int],
@@ -106,13 +108,13 @@ def test_truncated_is_training_with_less(
 
 
 @given(documents, threads)
-def test_encoding_a_piece_is_what_training_did_to_it(texts: list[str], threads: int) -> None:
+def test_encoding_a_pretoken_is_what_training_did_to_it(texts: list[str], threads: int) -> None:
     counts = merganser.count([*texts, "ab"])
     tokenizer = quietly(counts, 280, engine=Local(threads=threads))
-    for piece in counts.to_dict():
-        text = piece.decode()
+    for pretoken in counts.to_dict():
+        text = pretoken.decode()
         ranks = tokenizer.mergeable_ranks
-        assert tokenizer.encode(text) == [ranks[token] for token in encode_piece(piece, ranks)]
+        assert tokenizer.encode(text) == [ranks[token] for token in encode_pretoken(pretoken, ranks)]
 
 
 def test_merge_counts_are_how_often_each_was_seen() -> None:
@@ -207,7 +209,9 @@ TRUNCATED = (
 )
 
 
-@pytest.mark.parametrize("settings", [{}, {"min_piece_count": 2}, {"min_piece_count": 2, "certify": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"min_pretoken_count": 2}, {"min_pretoken_count": 2, "certify": False}]
+)
 def test_a_truncated_tokenizer_has_the_facts_of_its_size(settings: dict[str, Any]) -> None:
     counts = merganser.count([TRUNCATED, "tales of the cat"], special_tokens=["<|a|>", "<|b|>"])
     large = merganser.train(counts, 285, **settings)
@@ -237,7 +241,7 @@ def test_facts_of_old_files_are_dropped_where_the_size_decides_them() -> None:
     old = {name: fact for name, fact in large.training.items() if name not in ("merges", "vocab_size")}
     assert old["proven_merges"] == 24
     small = merganser.Tokenizer(large.mergeable_ranks, training=old).truncated(270)
-    assert small.training["pieces"] == large.training["pieces"]
+    assert small.training["pretokens"] == large.training["pretokens"]
     assert small.training["truncated_from"] == 280
     assert not {"merges", "proven_merges", "checked_merges"} & small.training.keys()
     assert merganser.Tokenizer(large.mergeable_ranks).truncated(270).training == {"truncated_from": 280}

@@ -45,7 +45,7 @@ def without_counted_possessives(pattern: str) -> str:
 
 
 def without_possessives(pattern: str) -> str:
-    """The same pieces, for engines that have no possessive repeats.
+    """The same pre-tokens, for engines that have no possessive repeats.
 
     In these patterns nothing that follows a possessive repeat could match after giving back: the next
     thing is always of another class of characters, or there is no next thing.
@@ -105,7 +105,7 @@ def _write(target: Path) -> None:
         "end_of_word_suffix": None,
         "fuse_unk": False,
         "byte_fallback": False,
-        # tiktoken takes a piece that is a token as it stands.
+        # tiktoken takes a pre-token that is a token as it stands.
         "ignore_merges": True,
         "vocab": {written(token): rank for token, rank in table.items()},
         "merges": [[written(a), written(b)] for a, b in merges_from_tokens(tokens)],

@@ -76,9 +76,9 @@ def _last_two(token: bytes, ranks: dict[bytes, int]) -> Merge:
     return parts[0], parts[1]
 
 
-def merge_by_rank(piece: bytes, ranks: dict[bytes, int], limit: int) -> list[bytes]:
+def merge_by_rank(pretoken: bytes, ranks: dict[bytes, int], limit: int) -> list[bytes]:
     """BPE, word for word: join the neighbours that make the lowest rank, while it is below the limit."""
-    parts = [piece[i : i + 1] for i in range(len(piece))]
+    parts = [pretoken[i : i + 1] for i in range(len(pretoken))]
     while len(parts) > 1:
         joined = [ranks.get(a + b, limit) for a, b in pairwise(parts)]
         best = min(range(len(joined)), key=joined.__getitem__)

@@ -1,6 +1,6 @@
 """The floor: textbook BPE in pure Python, as minbpe teaches it.
 
-Every occurrence of every piece is a list of ids; each step counts all pairs anew, takes the most
+Every occurrence of every pre-token is a list of ids; each step counts all pairs anew, takes the most
 frequent (ties: smallest ids) and rewrites all lists. The cost is corpus × merges, so it is run on
 a slice and scaled. tiktoken's educational trainer works the same way, but breaks ties by which
 pair occurs first in the text: a rule that depends on the order of documents and that no fast
@@ -26,16 +26,16 @@ SLICE = (200_000, 64)
 def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
     """Count all, merge one, repeat."""
     split = regex.compile(GPT2)
-    pieces = [list(p.encode()) for text in documents(path) for p in split.findall(text)]
+    pretokens = [list(p.encode()) for text in documents(path) for p in split.findall(text)]
     tokens = [bytes([byte]) for byte in range(256)]
     merges = []
     while len(tokens) < vocab_size:
-        pairs = Counter(pair for ids in pieces for pair in pairwise(ids))
+        pairs = Counter(pair for ids in pretokens for pair in pairwise(ids))
         if not pairs:
             break
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
         merges.append((tokens[best[0]], tokens[best[1]]))
-        pieces = [merged(ids, best, len(tokens)) for ids in pieces]
+        pretokens = [merged(ids, best, len(tokens)) for ids in pretokens]
         tokens.append(tokens[best[0]] + tokens[best[1]])
     return Trained(lambda: merges)
 

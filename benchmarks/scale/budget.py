@@ -43,7 +43,7 @@ def section(plan: Plan) -> Section:
                 )  # fmt: skip
             records += [free, within]
     note = (
-        f"{heavy.size / 1e6:,.0f} MB of generated text, {heavy.unique / 1e6:,.1f} million different pieces, "
+        f"{heavy.size / 1e6:,.0f} MB of generated text, {heavy.unique / 1e6:,.1f} million unique pre-tokens, "
         f"{plan.vocab_size:,} tokens, {plan.threads} threads; the tokenizers are the same, byte for byte. "
         "Wanted: at most 320 MB for counting, at most 3 times the time in all."
     )

@@ -1,4 +1,4 @@
-"""Makes a corpus of a chosen size with a chosen number of different pieces, the same every time.
+"""Makes a corpus of a chosen size with a chosen number of unique pre-tokens, the same every time.
 
     python3 benchmarks/scale/generate.py corpus.txt --megabytes 1000 --unique 30000000
 
@@ -19,19 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20261116
-COMMON = 50_000  # fewer where few pieces are wanted: each is two, at the start of a line and after a space
+COMMON = (
+    50_000  # fewer where few pre-tokens are wanted: each is two, at the start of a line and after a space
+)
 LETTERS = np.frombuffer(b"etaoinshrdlucmfwypvbgkjqxz", dtype=np.uint8)
 RARE = 9.8  # the mean length of a rare word with the space before it
 WORDS_PER_CHUNK = 1_000_000
 WORDS_PER_DOCUMENT = 10_000
 
-# Measured under the gpt2 pattern: 1.05 million different pieces in the 132 MB of `mixed` (English, code and
+# Measured under the gpt2 pattern: 1.05 million unique pre-tokens in the 132 MB of `mixed` (English, code and
 # fifteen languages), 5.5 million in 1 GB. The power between the two is 0.82 (Heaps' law).
 MIXED_SIZE, MIXED_UNIQUE, GROWTH = 132e6, 1.05e6, 0.82
 
 
 def natural(size: int) -> int:
-    """How many different pieces natural text of `size` bytes has.
+    """How many unique pre-tokens natural text of `size` bytes has.
 
     >>> natural(132_000_000), natural(1_000_000_000)
     (1050000, 5524827)
@@ -61,7 +63,7 @@ def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def write(target: Path, size: int, unique: int) -> None:
-    """Writes about `size` bytes with about `unique` different pieces."""
+    """Writes about `size` bytes with about `unique` unique pre-tokens."""
     random = np.random.default_rng(SEED)
     frequent = min(COMMON, unique // 4)
     ranks = np.arange(1, frequent + 1)

@@ -43,20 +43,20 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
     rows = [
         [
             panel(size, "bytes", "seconds", "Time follows the text", "size of the text"),
-            panel(size, "bytes", "memory", "Memory follows the pieces, or keeps to its budget",
+            panel(size, "bytes", "memory", "Memory follows the pre-tokens, or keeps to its budget",
                   "size of the text"),
         ],
         [
-            panel(unique, "unique", "seconds", f"{megabytes:g} MB of text: merging follows its pieces",
-                  "different pieces"),
+            panel(unique, "unique", "seconds", f"{megabytes:g} MB of text: merging follows its pre-tokens",
+                  "unique pre-tokens"),
             panel(unique, "unique", "memory", "… and so does memory, or it keeps to its budget",
-                  "different pieces"),
+                  "unique pre-tokens"),
         ],
     ]  # fmt: skip
     threads = record["settings"]["threads"]
     return {
         "title": {
-            "text": "What training costs: counting the pieces, and learning 32,000 tokens from them",
+            "text": "What training costs: counting the pre-tokens, and learning 32,000 tokens from them",
             "subtitle": f"Generated text, {threads} threads, {cpu}; both axes logarithmic",
             "fontSize": 17,
             "offset": 18,

@@ -15,13 +15,13 @@ BUDGET = "256MB"
 # Larger texts are deleted once they are measured, unless someone wants to go on.
 LARGE = 1_000_000_000
 
-# From so many pieces on, a task takes half a minute.
+# From so many pre-tokens on, a task takes half a minute.
 MANY = 5_000_000
 
 
 @dataclass(frozen=True)
 class Text:
-    """A generated text: about so many bytes, with about so many different pieces."""
+    """A generated text: about so many bytes, with about so many unique pre-tokens."""
 
     size: int
     unique: int
@@ -59,7 +59,7 @@ class Plan:
 
 
 def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -> Plan:
-    """8 MB to 4 GB as natural text grows; 600 MB with 10⁵ to 3·10⁷ different pieces."""
+    """8 MB to 4 GB as natural text grows; 600 MB with 10⁵ to 3·10⁷ unique pre-tokens."""
     sizes = [s * 10**6 for s in (8, 32, 128, 512, 2_000, 4_000)]
     return Plan(
         by_size=tuple(Text(size, generate.natural(size)) for size in sizes),

@@ -62,7 +62,7 @@ def main() -> None:
         sections = measured(todo, chosen)
     settings = {
         "size": f"{NAME}-quick" if arguments.quick else NAME,
-        "repeat": f"{todo.rounds} ({todo.turns(todo.heavy)} from {plan.MANY:,} pieces on)",
+        "repeat": f"{todo.rounds} ({todo.turns(todo.heavy)} from {plan.MANY:,} pre-tokens on)",
         "threads": threads,
         "vocab_size": vocab_size,
         "command": " ".join(["python3 benchmarks/scale/run.py", *sys.argv[1:]]),

@@ -1,4 +1,4 @@
-"""Time and memory against the size of the text, and against its different pieces; and how they grow.
+"""Time and memory against the size of the text, and against its unique pre-tokens; and how they grow.
 
 Growth is the slope of a straight line through the logarithms of the points, by least squares: 1 is in
 proportion, less is better. Of memory, what the interpreter takes before it begins is left out.
@@ -20,10 +20,10 @@ STAGES = {"scale_count": "count", "scale_train": "merge"}
 
 
 def by_size(plan: Plan) -> list[Section]:
-    """Natural growth: more text, more pieces."""
+    """Natural growth: more text, more pre-tokens."""
     records = measured(plan, plan.by_size)
     note = (
-        "Generated text with as many different pieces as natural text of that size. "
+        "Generated text with as many unique pre-tokens as natural text of that size. "
         f"Count: text → `.counts` file. Merge: that file → {plan.vocab_size:,} tokens. "
         f"{plan.threads} threads. CPU s is the processor time of all threads, that of the system included."
     )
@@ -34,13 +34,13 @@ def by_size(plan: Plan) -> list[Section]:
 
 
 def by_unique(plan: Plan) -> list[Section]:
-    """The same amount of text, more different pieces in it."""
+    """The same amount of text, more unique pre-tokens in it."""
     records = measured(plan, plan.by_unique)
     size = plan.by_unique[0].size
-    note = f"{size / 1e6:,.0f} MB of generated text each, with ever more different pieces; else as above."
+    note = f"{size / 1e6:,.0f} MB of generated text each, with ever more unique pre-tokens; else as above."
     return [
-        table("unique", "Against the number of different pieces", note, records),
-        fits("unique growth", "How it grows with the pieces", records, "unique"),
+        table("unique", "Against the number of unique pre-tokens", note, records),
+        fits("unique growth", "How it grows with the pre-tokens", records, "unique"),
         adding_up(plan),
     ]
 
@@ -51,12 +51,12 @@ def adding_up(plan: Plan) -> Section:
     values = {"paths": list(map(str, files)), "out": str(plan.folder / "sum.counts"), "memory": None}
     job = Job(f"sum of {len(files)} counts", "scale_add", values, plan.threads)
     done = same(measure.interleaved([job], plan.turns(plan.by_unique[-1])))[0]
-    pieces = sum(text.unique for text in plan.by_unique)
+    pretokens = sum(text.unique for text in plan.by_unique)
     size = sum(file.stat().st_size for file in files)
-    one = record(done) | {"pieces": pieces, "bytes": size, "unique": done.runs[0]["unique"]}
-    row = [number(len(files)), number(pieces), number(one["unique"]), number(size / 1e6),
+    one = record(done) | {"pretokens": pretokens, "bytes": size, "unique": done.runs[0]["unique"]}
+    row = [number(len(files)), number(pretokens), number(one["unique"]), number(size / 1e6),
            seconds(one["seconds"]), seconds(one["processor"]), number(one["peak_mb"])]  # fmt: skip
-    columns = ["files", "pieces in", "different pieces out", "MB", "s", "CPU s", "peak MB"]
+    columns = ["files", "pre-tokens in", "unique pre-tokens out", "MB", "s", "CPU s", "peak MB"]
     note = "The `.counts` files of the table above become one, sorted and checked, as a stream."
     return Section("sum", "Adding counts up", note, columns, [row], [one], figures=True)
 
@@ -86,7 +86,7 @@ def rounds(plan: Plan, text: Text, task: str, values: dict[str, Any]) -> list[Me
     """One task under every budget, in turn."""
     jobs = [
         Job(
-            f"{STAGES[task]}, {text.size / 1e6:,.0f} MB, {text.unique:,} pieces, {budget or 'no limit'}",
+            f"{STAGES[task]}, {text.size / 1e6:,.0f} MB, {text.unique:,} pre-tokens, {budget or 'no limit'}",
             task,
             values | {"memory": budget},
             plan.threads,
@@ -132,7 +132,7 @@ def table(name: str, title: str, note: str, records: list[dict[str, Any]]) -> Se
              seconds(count["seconds"]), seconds(count["processor"]), number(count["peak_mb"]),
              seconds(merge["seconds"]), seconds(merge["processor"]), number(merge["peak_mb"])]
         )  # fmt: skip
-    columns = ["MB", "different pieces", "memory", "count s", "CPU s", "peak MB",
+    columns = ["MB", "unique pre-tokens", "memory", "count s", "CPU s", "peak MB",
                "merge s", "CPU s", "peak MB"]  # fmt: skip
     return Section(name, title, note, columns, rows, records, figures=True)
 

@@ -38,7 +38,7 @@ __version__: str
 class Counts:
     def __new__(
         cls,
-        pieces: dict[bytes, int],
+        pretokens: dict[bytes, int],
         pattern: str,
         special_tokens: list[str],
         separator: str | None,
@@ -326,7 +326,7 @@ def train(
     tie_break: str,
     min_frequency: int,
     max_token_bytes: int | None,
-    min_piece_count: int,
+    min_pretoken_count: int,
     certify: bool,
     base: Tokenizer | None,
     threads: int,

@@ -1,9 +1,9 @@
 """Comparison: how many tokens several tokenizers make of the same corpora.
 
-A corpus is counted once for each pattern, and every different piece is encoded once for each tokenizer: the
-numbers are those of encoding it all, as what becomes of a piece depends on nothing else. So it costs what
+A corpus is counted once for each pattern, and every unique pre-token is encoded once for each tokenizer: the
+numbers are those of encoding it all, as what becomes of a pre-token depends on nothing else. So it costs what
 `count` costs, also in memory: many counts are gone through in a file, a batch at a time. It loses to encoding
-where nearly every piece is different.
+where nearly every pre-token is different.
 
 Special tokens in the text are ordinary text here, and separators of documents are no part of it.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The name of the row that adds up all corpora.
 ALL = "all"
-#: How many different pieces may be in memory as objects of Python.
+#: How many unique pre-tokens may be in memory as objects of Python.
 _FEW = 1 << 16
 #: How many documents are pulled from an iterable at a time.
 _BUFFER = 8192
@@ -113,19 +113,19 @@ def _rows(tokenizers: Mapping[str, Tokenizer], totals: Mapping[str, list[tuple[i
 def _totals(
     tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile, progress: ProgressCallback | None
 ) -> dict[str, tuple[int, int]]:
-    """Bytes and tokens of all pieces, by tokenizer."""
-    # These take every text as one piece: alone, a piece might be split once more.
+    """Bytes and tokens of all pre-tokens, by tokenizer."""
+    # These take every text as one pre-token: alone, a pre-token might be split once more.
     whole = {name: Tokenizer(each.mergeable_ranks, pattern="(?s).+") for name, each in tokenizers.items()}
     size = done = 0
     tokens = dict.fromkeys(tokenizers, 0)
     for batch in _batches(counts):
-        size += sum(seen * len(piece) for piece, seen in batch)
+        size += sum(seen * len(pretoken) for pretoken, seen in batch)
         texts: list[str] = []
         times: list[int] = []
-        for piece, seen in batch:
+        for pretoken, seen in batch:
             try:
-                texts.append(piece.decode())
-            except UnicodeDecodeError:  # a byte that is not UTF-8 is a piece of its own, and has a token
+                texts.append(pretoken.decode())
+            except UnicodeDecodeError:  # a byte that is not UTF-8 is a pre-token of its own, and has a token
                 for name in tokens:
                     tokens[name] += seen
             else:

@@ -13,8 +13,8 @@
 | a name that ends in         | is                                                                          |
 |-----------------------------|-----------------------------------------------------------------------------|
 | `.counts`                   | counts that were saved, not text                                            |
-| `.counts.tsv`               | the same as lines `piece<TAB>count`, as `Counts.to_tsv` writes them. The    |
-|                             | name alone decides: any other `.tsv` is a table                             |
+| `.counts.tsv`               | the same as lines `pre-token<TAB>count`, as `Counts.to_tsv` writes them.    |
+|                             | The name alone decides: any other `.tsv` is a table                         |
 | `.parquet`                  | a table: its column `text`, every row a document (see `tables`)             |
 | anything else               | JSON, CSV or text by its name, compressed or not: `merganser.reading`       |
 |                             | has the table. A binary file is refused, or skipped where a folder or a     |

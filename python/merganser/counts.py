@@ -1,8 +1,8 @@
-"""Counts: how often each piece occurs in a corpus, with the settings that made them.
+"""Counts: how often each pre-token occurs in a corpus, with the settings that made them.
 
 Counts add up (`a + b`), so a corpus can be counted in parts and in many places; training from the sum is
 training from the whole. They are kept in files of their own (`save`, `load`: exact and checksummed) or as
-`piece<TAB>count` lines (`to_tsv`, `from_tsv`) for other programs.
+`pre-token<TAB>count` lines (`to_tsv`, `from_tsv`) for other programs.
 """
 
 import os
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Counts:
-    """Pieces and how often each occurred. Never changes once made.
+    """Pre-tokens and how often each occurred. Never changes once made.
 
     >>> a = Counts({b"ab": 3})
     >>> b = Counts({b"ab": 1, b"c": 2**40})
@@ -46,7 +46,7 @@ class Counts:
 
     def __init__(
         self,
-        pieces: Mapping[bytes, int],
+        pretokens: Mapping[bytes, int],
         *,
         pattern: str = PATTERN,
         special_tokens: Iterable[str] = (),
@@ -57,7 +57,7 @@ class Counts:
         settings = Settings().replaced_by(pattern, special_tokens, separator)
         self.skipped = Skipped()
         self._native = _core.Counts(
-            dict(pieces),
+            dict(pretokens),
             settings.pattern,
             list(settings.special_tokens),
             settings.separator,
@@ -85,11 +85,11 @@ class Counts:
         return self._native.to_dict()
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The `n` most frequent pieces, or all; equally frequent ones in the order of their bytes."""
+        """The `n` most frequent pre-tokens, or all; equally frequent ones in the order of their bytes."""
         return self._native.most_common(len(self) if n is None else max(n, 0))
 
     def to_tsv(self, path: str | os.PathLike[str]) -> None:
-        """Writes a line `piece<TAB>count` for each piece, the most frequent first.
+        """Writes a line `pre-token<TAB>count` for each pre-token, the most frequent first.
 
         `merganser.formats.tsv` says how bytes that are not plain text are written. It has no settings.
         """
@@ -104,7 +104,7 @@ class Counts:
         special_tokens: Iterable[str] = (),
         separator: str | None = SEPARATOR,
     ) -> "Counts":
-        """Reads lines as `to_tsv` writes them, in any order; a piece that comes twice is added up."""
+        """Reads lines as `to_tsv` writes them, in any order; a pre-token that comes twice is added up."""
         return cls(tsv.read(path), pattern=pattern, special_tokens=special_tokens, separator=separator)
 
     @property
@@ -141,11 +141,11 @@ class Counts:
 
     @property
     def invalid_bytes(self) -> int:
-        """How many bytes of the corpus were not UTF-8; each of them is a piece of its own."""
+        """How many bytes of the corpus were not UTF-8; each of them is a pre-token of its own."""
         return self._native.invalid_bytes
 
     def __len__(self) -> int:
-        """How many different pieces there are."""
+        """How many unique pre-tokens there are."""
         return len(self._native)
 
     def __add__(self, other: object) -> "Counts":
@@ -162,7 +162,7 @@ class Counts:
 
     def __repr__(self) -> str:
         pattern = self.pattern_name or repr(self.pattern)
-        return f"<Counts: {len(self):,} different pieces, {self.total:,} in all, pattern {pattern}>"
+        return f"<Counts: {len(self):,} unique pre-tokens, {self.total:,} in all, pattern {pattern}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         settings = (self.pattern_name or self.pattern, list(self.special_tokens), self.separator)
@@ -170,14 +170,14 @@ class Counts:
 
 
 def _unpickle(
-    pieces: dict[bytes, int],
+    pretokens: dict[bytes, int],
     pattern: str,
     special_tokens: list[str],
     separator: str | None,
     invalid_bytes: int,
     documents: int,
 ) -> Counts:
-    return Counts._of(_core.Counts(pieces, pattern, special_tokens, separator, invalid_bytes, documents))
+    return Counts._of(_core.Counts(pretokens, pattern, special_tokens, separator, invalid_bytes, documents))
 
 
 @overload
@@ -218,7 +218,7 @@ def count(
     buffer_size: int = 8192,
     **reading: "Unpack[ReadingOptions]",
 ) -> Counts | CountsFile:
-    """Counts the pieces of a corpus; see `merganser.corpus` for what a corpus can be.
+    """Counts the pre-tokens of a corpus; see `merganser.corpus` for what a corpus can be.
 
     pattern: a preset ("gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace") or a regular
         expression; "gpt4" if not given.
@@ -317,7 +317,7 @@ def _found(
 
 
 def empty(settings: Settings) -> Counts:
-    """No pieces at all; adding to it checks that the settings agree."""
+    """No pre-tokens at all; adding to it checks that the settings agree."""
     return Counts(
         {},
         pattern=settings.pattern,

@@ -9,7 +9,7 @@ from merganser import _core
 from merganser.reading import Skipped
 from merganser.settings import Settings
 
-#: How many pieces are handed to Python at a time.
+#: How many pre-tokens are handed to Python at a time.
 _BATCH = 1 << 14
 
 
@@ -31,11 +31,11 @@ class CountsFile:
     special_tokens: tuple[str, ...]
     separator: str | None
     documents: int
-    #: How many bytes of the corpus were not UTF-8; each of them is a piece of its own.
+    #: How many bytes of the corpus were not UTF-8; each of them is a pre-token of its own.
     invalid_bytes: int
     #: The sum of all counts.
     total: int
-    _pieces: int = field(repr=False)
+    _pretokens: int = field(repr=False)
     #: What could not be read when this was counted; it is not in the file.
     skipped: Skipped = field(default=Skipped(), repr=False)
 
@@ -43,7 +43,7 @@ class CountsFile:
     def open(cls, path: str | os.PathLike[str]) -> "CountsFile":
         """Reads the beginning and the end of a file."""
         reader = _core.CountsReader(Path(path))
-        documents, invalid_bytes, pieces, total = reader.numbers
+        documents, invalid_bytes, pretokens, total = reader.numbers
         return cls(
             Path(path),
             reader.pattern,
@@ -53,7 +53,7 @@ class CountsFile:
             documents,
             invalid_bytes,
             total,
-            pieces,
+            pretokens,
         )
 
     @property
@@ -61,18 +61,18 @@ class CountsFile:
         return Settings(self.pattern_name or self.pattern, self.special_tokens, self.separator)
 
     def __len__(self) -> int:
-        """How many different pieces there are."""
-        return self._pieces
+        """How many unique pre-tokens there are."""
+        return self._pretokens
 
     def __bool__(self) -> bool:
         return True
 
     def top(self, n: int) -> list[tuple[bytes, int]]:
-        """The `n` most frequent pieces; equally frequent ones in the order of their bytes."""
+        """The `n` most frequent pre-tokens; equally frequent ones in the order of their bytes."""
         return _core.top_counts(self.path, n)
 
     def batches(self, size: int = _BATCH) -> Iterator[list[tuple[bytes, int]]]:
-        """All pieces and their counts in the order of their bytes, `size` at a time."""
+        """All pre-tokens and their counts in the order of their bytes, `size` at a time."""
         reader = _core.CountsReader(self.path)
         while batch := reader.read(size):
             yield batch

@@ -19,7 +19,7 @@ from merganser.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from merganser.chat.template import Template
     from merganser.engines.local import ProgressCallback
-    from merganser.verification import Pieces
+    from merganser.verification import Pretokens
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
@@ -54,7 +54,7 @@ def export(
     tokenizer: Tokenizer,
     path: str | os.PathLike[str],
     format: ExportFormat,
-    on: "Pieces | None" = None,
+    on: "Pretokens | None" = None,
     chat: "Template | None" = None,
     roles: Mapping[str, str] | None = None,
     progress: "ProgressCallback | None" = None,

@@ -1,4 +1,4 @@
-"""What decides which pieces a corpus has: the pattern, the special tokens and the separator.
+"""What decides which pre-tokens a corpus has: the pattern, the special tokens and the separator.
 
 Where a caller leaves one out, it follows what is there already (counts, or a base tokenizer), and is else the
 default.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from merganser.reading import ReadingOptions
     from merganser.settings import Separator
     from merganser.tokens import Tokens
-    from merganser.verification import Pieces
+    from merganser.verification import Pretokens
 
 T = TypeVar("T")
 
@@ -281,7 +281,7 @@ class Tokenizer(_core.Tokenizer):
         path: str | os.PathLike[str],
         *,
         format: "ExportFormat",
-        on: "Pieces | None" = None,
+        on: "Pretokens | None" = None,
         chat: "Template | None" = None,
         roles: Mapping[str, str] | None = None,
         progress: "ProgressCallback | None" = None,
@@ -304,8 +304,8 @@ class Tokenizer(_core.Tokenizer):
         progress: called with the stage ("count", "verify"), what is done and the total.
 
         Before anything is written, tiktoken or Hugging Face is asked for the ids of a set of adversarial
-        texts, of up to 20,000 tokens and of the 20,000 most frequent pieces of `on`; for the other formats,
-        and where the library is not installed, our own reader is. A difference is an `ExportError`.
+        texts, of up to 20,000 tokens and of the 20,000 most frequent pre-tokens of `on`; for the other
+        formats, and where the library is not installed, our own reader is. A difference is an `ExportError`.
 
         A format that cannot hold the tokenizer exactly refuses it with an `ExportError` that says why. With
         "gguf" a `MerganserWarning` says which rare texts llama.cpp is known to split in another way.

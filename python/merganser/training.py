@@ -37,7 +37,7 @@ def train(
     tie_break: TieBreak = "ids",
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
-    min_piece_count: int = 1,
+    min_pretoken_count: int = 1,
     certify: bool = True,
     base: Tokenizer | None = None,
     buffer_size: int = 8192,
@@ -54,13 +54,13 @@ def train(
         tokens follow the merges, in the order given here, or in that of the counts.
     tie_break: which of several equally frequent pairs comes first: "ids", the smallest ids, as rustbpe;
         "huggingface", as Hugging Face tokenizers; "bytes", the greatest bytes, as the CS336 course.
-    min_frequency: pairs seen less often are not merged.
-    max_token_bytes: the longest token that may be made.
-    min_piece_count: pieces seen less often are dropped before training, which saves memory and may change
+    min_frequency: pairs seen less often are not merged. max_token_bytes: the longest token that may be made.
+    min_pretoken_count: pre-tokens seen less often are dropped before training, which saves memory and may
+    change
         merges. `tokenizer.training` says what was dropped, and as "proven_merges" how many of the first
-        merges are proven to be those of all pieces; from there on they are only likely.
+        merges are proven to be those of all pre-tokens; from there on they are only likely.
     certify: False saves the time of that proof: little as a rule, but three times that of training on all
-        pieces where nearly all merges can be proven.
+        pre-tokens where nearly all merges can be proven.
     base: a tokenizer to go on from. Every id that it has stays, special tokens included; new merges follow
         its highest id, and new special tokens follow them.
     buffer_size: how many documents of an iterable are handed over at a time.
@@ -77,7 +77,7 @@ def train(
     """
     check_names(train, reading)
     vocab_size = whole_number(vocab_size, "vocab_size")
-    _check_rules(tie_break, min_frequency, max_token_bytes, min_piece_count)
+    _check_rules(tie_break, min_frequency, max_token_bytes, min_pretoken_count)
     engine = engine or Local()
     engine.check()
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
@@ -121,8 +121,8 @@ def train(
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
-            min_piece_count=min_piece_count,
-            certify=certify and min_piece_count > 1,
+            min_pretoken_count=min_pretoken_count,
+            certify=certify and min_pretoken_count > 1,
             base=base,
             **engine.merging(),
             progress=progress,
@@ -138,31 +138,31 @@ def train(
         "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_bytes": max_token_bytes,
-        **_pruning(min_piece_count, len(seen), dropped, certificate),
+        **_pruning(min_pretoken_count, len(seen), dropped, certificate),
         "documents": counts.documents,
-        "different_pieces": len(counts),
-        "pieces": counts.total,
+        "unique_pretokens": len(counts),
+        "pretokens": counts.total,
         "invalid_bytes": counts.invalid_bytes,
         "skipped_records": counts.skipped.records,
         "skipped_files": counts.skipped.files,
     }
     tokenizer = Tokenizer._of(model, merge_counts, training)
     if len(seen) < merges:
-        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_piece_count)
+        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_pretoken_count)
     return tokenizer
 
 
 def _pruning(
-    min_piece_count: int, merges: int, dropped: tuple[int, int], certificate: tuple[int, int] | None
+    min_pretoken_count: int, merges: int, dropped: tuple[int, int], certificate: tuple[int, int] | None
 ) -> dict[str, Any]:
     """What was dropped, and which merges that cannot have changed; None where nobody looked."""
-    dropped_pieces, dropped_total = dropped
-    if not dropped_pieces:
+    dropped_pretokens, dropped_total = dropped
+    if not dropped_pretokens:
         certificate = (merges, merges)
     proven, checked = certificate or (None, None)
     return {
-        "min_piece_count": min_piece_count,
-        "dropped_pieces": dropped_pieces,
+        "min_pretoken_count": min_pretoken_count,
+        "dropped_pretokens": dropped_pretokens,
         "dropped_total": dropped_total,
         "proven_merges": proven,
         "checked_merges": checked,
@@ -170,14 +170,16 @@ def _pruning(
 
 
 def _check_rules(
-    tie_break: str, min_frequency: int, max_token_bytes: int | None, min_piece_count: int
+    tie_break: str, min_frequency: int, max_token_bytes: int | None, min_pretoken_count: int
 ) -> None:
     if tie_break not in TIE_BREAKS:
         raise SettingsError(f"tie_break is one of {', '.join(TIE_BREAKS)}, not {tie_break!r}")
     if min_frequency < 1:
         raise SettingsError(f"min_frequency must be at least 1, not {min_frequency}")
-    if min_piece_count < 1:
-        raise SettingsError(f"min_piece_count must be at least 1, which drops nothing, not {min_piece_count}")
+    if min_pretoken_count < 1:
+        raise SettingsError(
+            f"min_pretoken_count must be at least 1, which drops nothing, not {min_pretoken_count}"
+        )
     if max_token_bytes is not None and max_token_bytes < 1:
         raise SettingsError(
             f"max_token_bytes must be at least 1, or None for no limit, not {max_token_bytes}"
@@ -231,15 +233,15 @@ def _check_goes_on_from(base: Tokenizer, counts: Counts | CountsFile) -> None:
 
 
 def _warn_smaller(
-    got: int, asked: int, min_frequency: int, max_token_bytes: int | None, min_piece_count: int
+    got: int, asked: int, min_frequency: int, max_token_bytes: int | None, min_pretoken_count: int
 ) -> None:
     limits = []
     if min_frequency > 1:
         limits.append(f"min_frequency={min_frequency}")
     if max_token_bytes is not None:
         limits.append(f"max_token_bytes={max_token_bytes}")
-    if min_piece_count > 1:
-        limits.append(f"min_piece_count={min_piece_count}")
+    if min_pretoken_count > 1:
+        limits.append(f"min_pretoken_count={min_pretoken_count}")
     why = (
         f"no pair is left that {' and '.join(limits)} would let merge"
         if limits

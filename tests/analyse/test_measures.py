@@ -133,12 +133,12 @@ def test_frequencies_are_not_rounded(tmp_path: object) -> None:
     path = f"{tmp_path}/large.counts"
     counts.save(path)
     sample = analyse.Sample.of([b"a"])
-    sample._pieces["gpt4"] = analyse.sample.Pieces.of(merganser.Counts.load(path))
+    sample._pretokens["gpt4"] = analyse.sample.Pretokens.of(merganser.Counts.load(path))
     usage = analyse.use(BYTES, sample)
     assert usage.frequencies[[97, 98]].tolist() == [2**62 + 1, 1]
     assert usage.tokens == 2**62 + 2
     with pytest.raises(merganser.CountsError, match="64 bits do not hold"):
-        analyse.sample.Pieces.of(merganser.Counts({b"ab": 2**62}))
+        analyse.sample.Pretokens.of(merganser.Counts({b"ab": 2**62}))
 
 
 def test_smaller_vocabularies_from_one_training() -> None:

@@ -16,7 +16,7 @@ def test_unreachable_by_hand() -> None:
     tokens = (b"ab", b"abc", b"xyz", b"x y", b"\xc3\xa9\xc3")
     tokenizer = merganser.Tokenizer(BYTES | {token: 256 + nth for nth, token in enumerate(tokens)})
     assert analyse.unreachable(tokenizer) == [259, 260]
-    assert tokenizer.encode("xyz") == [258], "a whole piece is looked up"
+    assert tokenizer.encode("xyz") == [258], "a whole pre-token is looked up"
     for text in ("x y", "ax y", "x yz", " x y "):
         assert 259 not in tokenizer.encode(text)
 

@@ -254,32 +254,32 @@ def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "options", "told"),
+    ("pretokens", "options", "told"),
     [
         (
             {b"ab": 9, b"cd": 5, b"ef": 1},
             [],
-            "dropped 1 of 3 different pieces, 6.67% of all\n"
-            "all 2 merges are proven identical to training on all pieces",
+            "dropped 1 of 3 unique pre-tokens, 6.67% of all\n"
+            "all 2 merges are proven identical to training on all pre-tokens",
         ),
         (
             {b"xy": 9, b"ab": 5, b"bc": 4, b"bcd": 2},
-            ["--min-piece-count", "3"],
-            "merges 1-1 are proven identical to training on all pieces; "
+            ["--min-pretoken-count", "3"],
+            "merges 1-1 are proven identical to training on all pre-tokens; "
             "from 2 on (which differs) they are only likely",
         ),
         (
             {b"ab": 5, b"bc": 4, b"bcd": 1, b"bce": 1},
             [],
-            "no merge is proven identical to training on all pieces; "
+            "no merge is proven identical to training on all pre-tokens; "
             "from 1 on (which differs) they are only likely",
         ),
         ({b"ab": 9, b"bc": 3, b"cd": 1}, ["--no-certify"], "what that has changed was not looked into"),
     ],
 )
-def test_what_pruning_has_changed_is_told(pieces: dict[bytes, int], options: list[str], told: str) -> None:
-    Counts(pieces).save("x.counts")
-    done = run("train", "x.counts", "--vocab-size", "258", "--min-piece-count", "2", *options)
+def test_what_pruning_has_changed_is_told(pretokens: dict[bytes, int], options: list[str], told: str) -> None:
+    Counts(pretokens).save("x.counts")
+    done = run("train", "x.counts", "--vocab-size", "258", "--min-pretoken-count", "2", *options)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(f"{told}\n")
 
@@ -310,7 +310,7 @@ ERRORS = {
     ],
     "missing base": ["train", "a.txt", "--vocab-size", "300", "--base", "missing"],
     "work of another training": ["train", "a.txt", "--vocab-size", "300", "--work-dir", "work"],
-    "bad piece count": ["train", "a.txt", "--vocab-size", "300", "--min-piece-count", "0"],
+    "bad pre-token count": ["train", "a.txt", "--vocab-size", "300", "--min-pretoken-count", "0"],
     "truncated tokenizer": ["encode", "truncated", "text"],
     "truncated counts": ["train", "truncated.counts", "--vocab-size", "300"],
     "missing tokenizer": ["decode", "missing", "1"],

@@ -75,7 +75,7 @@ def test_a_line_has_all_figures_and_fits(
     [
         (["train", "a.txt", "--vocab-size", "300"], r"counting .*100%  \d+ of \d+ kB"),
         (["train", "a.txt", "--vocab-size", "300"], r"merging .*100%  44 of 44 merges"),
-        (["train", "a.txt", "--vocab-size", "300", "--min-piece-count", "2"], r"proving .* of \d+"),
+        (["train", "a.txt", "--vocab-size", "300", "--min-pretoken-count", "2"], r"proving .* of \d+"),
         (["count", "a.txt", "--out", "a.counts"], r"counting .*100%  \d+ of \d+ kB"),
         (["encode", "tokenizer.merganser", "a.txt", "--out", "ids"], r"encoding .*100%  \d+ of \d+ kB"),
         (["verify", *["tokenizer.merganser"] * 2, "--on", "a.txt"], r"verifying .*100%  \d+ of \d+ kB"),
@@ -180,7 +180,7 @@ def test_combining_says_how_much_there_is(folder: Path) -> None:
 
 
 def test_proving_says_how_much_there_is() -> None:
-    done, total = told(merganser.train, [TEXT], 1500, min_piece_count=2)["certify"]
+    done, total = told(merganser.train, [TEXT], 1500, min_pretoken_count=2)["certify"]
     assert 0 < done <= total
 
 

@@ -32,9 +32,9 @@ CASES = {
         "a.txt",
         "--vocab-size",
         "300",
-        "--min-piece-count",
+        "--min-pretoken-count",
         "0",
-    ): "--min-piece-count must be at least 1",
+    ): "--min-pretoken-count must be at least 1",
     ("train", "a.txt", "--vocab-size", "300", "--memory", "1MB"): "--memory must be at least 16MB",
     ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory is a number of bytes",
     (

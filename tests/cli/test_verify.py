@@ -38,7 +38,7 @@ def test_a_difference_ends_with_3_and_is_shown(capsys: pytest.CaptureFixture[str
     assert main(["verify", "a.merganser", "b.merganser", "--on", "b.txt", "a.txt"]) == 3
     out = capsys.readouterr().out
     assert out.startswith(
-        "different: the same piece is merged in another way\nin document 0 (the first is 0)"
+        "different: the same pre-token is merged in another way\nin document 0 (the first is 0)"
     )
     parted = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
     assert parted is not None
@@ -56,9 +56,9 @@ def test_json_has_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["documents"] == told["tokens"] == told["bytes"] == 0
     difference = told["difference"]
     assert (difference["document"], difference["offset"]) == (0, parted.offset)
-    assert (difference["reason"], difference["piece"], difference["step"]) == (
+    assert (difference["reason"], difference["pretoken"], difference["step"]) == (
         parted.reason,
-        parted.piece,
+        parted.pretoken,
         parted.step,
     )
     assert difference["a"]["ids"] == list(parted.a.ids)
@@ -68,14 +68,14 @@ def test_json_has_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["difference"] is None
 
 
-def test_another_split_is_shown_as_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_split_is_shown_as_pretokens(capsys: pytest.CaptureFixture[str]) -> None:
     Path("digits.txt").write_text("x 12345")
     ranks = merganser.load("a.merganser").mergeable_ranks | {b"12": 400, b"34": 401}
     for name in ("gpt2", "gpt4"):
         merganser.Tokenizer(ranks, pattern=name).save(f"{name}.merganser")
     assert main(["verify", "gpt2.merganser", "gpt4.merganser", "--on", "digits.txt"]) == 3
     out = capsys.readouterr().out
-    assert "the text is split into other pieces" in out
+    assert "the text is split into other pre-tokens" in out
     assert "\n·12345\n" in out
     assert "\n· | 123 | 45\n" in out
 

@@ -167,7 +167,7 @@ def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: 
         (Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"), "b'abc' the first, are not made by any merge"),
         (Tokenizer(BYTES, pattern="gpt2", special_tokens={"Ġ": 256}), "another name"),
         (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even as plain text"),
-        (Tokenizer(BYTES, pattern="llama3", special_tokens={"Ġhello": 256}), "piece ' hello'"),
+        (Tokenizer(BYTES, pattern="llama3", special_tokens={"Ġhello": 256}), "pre-token ' hello'"),
         (Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}), "an id without a token"),
     ],
 )

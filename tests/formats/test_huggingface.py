@@ -156,7 +156,10 @@ def test_a_token_that_no_merge_reaches_stays_whole() -> None:
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for tokenizer, message in (
         (Tokenizer(BYTES, special_tokens={"é": 256}), "another name"),
-        (Tokenizer(BYTES | {b"abc": 256}, pattern="whitespace", special_tokens={"<s>": 300}), "one piece"),
+        (
+            Tokenizer(BYTES | {b"abc": 256}, pattern="whitespace", special_tokens={"<s>": 300}),
+            "one pre-token",
+        ),
         (Tokenizer(BYTES, pattern=r"(?i)ss|."), "ignores case"),
     ):
         with pytest.raises(ExportError, match=message):

@@ -40,8 +40,8 @@ class Reference:
 
     def encode_ordinary(self, text: str) -> list[int]:
         ids = []
-        for piece in self.pattern.findall(text):
-            tokens = [bytes([byte]) for byte in piece.encode()]
+        for pretoken in self.pattern.findall(text):
+            tokens = [bytes([byte]) for byte in pretoken.encode()]
             for pair in self.merges:
                 tokens = merge_pair(tokens, pair)
             ids += [self.tokens.index(token) for token in tokens]

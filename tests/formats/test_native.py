@@ -195,3 +195,15 @@ def test_tokens_of_megabytes_are_saved_and_loaded(tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "long.merganser")
     assert max(map(len, tokenizer.vocab)) == 1 << 21
     assert merganser.load(tmp_path / "long.merganser") == tokenizer
+
+
+def test_facts_under_their_old_names_are_read(saved: Path) -> None:
+    """Files written when pre-tokens were called pieces."""
+    body = saved.read_bytes().rpartition(b"sha256 ")[0]
+    for new, old in ((b'"unique_pretokens"', b'"different_pieces"'), (b'"pretokens"', b'"pieces"')):
+        assert new in body
+        body = body.replace(new, old)
+    saved.write_bytes(body + b"sha256 " + hashlib.sha256(body).hexdigest().encode() + b"\n")
+    facts = merganser.load(saved).training
+    assert facts["pretokens"] >= facts["unique_pretokens"] > 0
+    assert not any("piece" in name for name in facts)

@@ -29,12 +29,12 @@ SPLITS = {
 
 
 def theirs(pattern: str, text: str) -> list[str]:
-    return [piece for piece, _ in SPLITS[pattern].pre_tokenize_str(text)]
+    return [pretoken for pretoken, _ in SPLITS[pattern].pre_tokenize_str(text)]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(text=texts)
-def test_pieces_are_the_same_there(pattern: str, text: str) -> None:
+def test_pretokens_are_the_same_there(pattern: str, text: str) -> None:
     assert theirs(pattern, text) == merganser.split(text, pattern)
 
 
@@ -58,8 +58,8 @@ def test_every_code_point_is_in_the_same_classes_there(classes: list[str]) -> No
     # In parts: the library takes time that grows with the square of a text.
     for start in range(0, len(code_points), 20_000):
         text = code_points[start : start + 20_000] + "a"
-        pieces = [piece for piece, _ in cutter.pre_tokenize_str(text)]
-        assert pieces == merganser.split(text, pattern)
+        pretokens = [pretoken for pretoken, _ in cutter.pre_tokenize_str(text)]
+        assert pretokens == merganser.split(text, pattern)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -131,7 +131,7 @@ FOREIGN_SPLITS = {
 @given(text=texts)
 def test_patterns_of_others_split_the_same_here(pattern: str, text: str) -> None:
     cutter, ours = FOREIGN_SPLITS[pattern]
-    assert merganser.split(text, ours) == [piece for piece, _ in cutter.pre_tokenize_str(text)]
+    assert merganser.split(text, ours) == [pretoken for pretoken, _ in cutter.pre_tokenize_str(text)]
 
 
 @pytest.mark.parametrize("pattern", FOREIGN)
@@ -167,12 +167,12 @@ branches = st.lists(st.tuples(atoms, repeats).map("".join), min_size=1, max_size
 @given(st.lists(branches, min_size=1, max_size=4).map("|".join), st.text("ab \n!é", max_size=12))
 def test_what_is_said_to_be_covered_is(pattern: str, text: str) -> None:
     try:
-        pieces = merganser.split(text, pattern)
+        pretokens = merganser.split(text, pattern)
         covered = coverage.covers(pattern)
     except (merganser.PatternError, ExportError):
         return
     if covered:
         # Behind a pattern that leaves nothing, nothing is ever reached.
-        assert merganser.split(text, f"(?:{pattern})|(?s:.)+") == pieces
+        assert merganser.split(text, f"(?:{pattern})|(?s:.)+") == pretokens
         found = regex.findall(f"(?:{pattern})|(?P<rest>(?s:.))", text)
         assert not any(found)

@@ -10,9 +10,9 @@ from merganser.formats.tsv import escape, unescape
 
 
 @given(st.binary() | st.text().map(str.encode))
-def test_any_bytes_survive_the_tsv_escape_on_one_line(piece: bytes) -> None:
-    escaped = escape(piece)
-    assert unescape(escaped) == piece
+def test_any_bytes_survive_the_tsv_escape_on_one_line(pretoken: bytes) -> None:
+    escaped = escape(pretoken)
+    assert unescape(escaped) == pretoken
     assert escaped.isprintable()
 
 

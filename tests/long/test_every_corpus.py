@@ -6,7 +6,7 @@
 import merganser
 import pytest
 from corpora import NAMES, corpus_file, corpus_text
-from cuts import tiktoken_pieces
+from cuts import tiktoken_pretokens
 from peers import huggingface_merges, rustbpe_merges
 from strategies import PRESETS
 
@@ -39,6 +39,6 @@ def test_cuts_are_those_of_tiktoken(corpus: str, pattern: str) -> None:
     text = corpus_text(corpus)
     for start in range(0, len(text), _SLICE):
         part = text[start : start + _SLICE]
-        pieces = merganser.split(part, pattern)
+        pretokens = merganser.split(part, pattern)
         regex = merganser.Counts({}, pattern=pattern).pattern
-        assert tiktoken_pieces(part, regex, pieces) == pieces
+        assert tiktoken_pretokens(part, regex, pretokens) == pretokens

@@ -1,4 +1,4 @@
-"""Every shared corpus at full size: the ids of tiktoken, in batches and in one piece, and back.
+"""Every shared corpus at full size: the ids of tiktoken, in batches and in one pre-token, and back.
 
 `make test-long` runs this; it takes some minutes, nearly all of it in tiktoken.
 """

@@ -82,7 +82,7 @@ def test_merges_are_those_of_train_and_the_result_is_known_to_all(client: TestCl
     told = [merge for kind, batch in events if kind == "merges" for merge in batch]
     assert [(bytes.fromhex(left), bytes.fromhex(right)) for left, right, _ in told] == truth.merges
     assert [seen for _, _, seen in told] == list(truth.merge_counts.values())
-    assert events[0] == ("counted", {"documents": 1, "pieces": 261, "different": 9})
+    assert events[0] == ("counted", {"documents": 1, "pretokens": 261, "different": 9})
     assert events[-1][0] == "done" and events[-1][1]["name"] == "mine"
     assert "mine" in [known["name"] for known in client.get("/token/api/about").json()["tokenizers"]]
     saved = client.get("/token/api/train/file", params={"tokenizer": "mine"})

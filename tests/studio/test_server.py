@@ -135,14 +135,14 @@ def test_moves_come_in_the_order_of_the_training(small: merganser.Tokenizer) -> 
     known = Known(small)
     told = told_of(known, "the cat sat on the mat, playing with tokens", False, 0)
     ranks = [known.rank[id] for _, _, id in told["moves"]]
-    assert len(told["pieces"]) > 5
+    assert len(told["pretokens"]) > 5
     assert ranks == sorted(ranks)
 
 
 def test_a_long_text_is_told_of_in_part(small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat " * 1000
     told = told_of(Known(small), text, False, 10_000)
-    first, last = told["pieces"][0][0], told["pieces"][-1][1]
+    first, last = told["pretokens"][0][0], told["pretokens"][-1][1]
     assert first <= 10_000 < last and last - first <= 240
     assert not told["whole"]
     assert bytes.fromhex(told["bytes"]) == text.encode()[first:last]

@@ -135,14 +135,14 @@ def test_a_swapped_merge_is_the_one_that_is_told(
         assert a.encode(TEXT) == b.encode(TEXT)
         return
     assert parted.reason in ("ids", "merges")
-    assert TEXT.encode()[parted.offset :].startswith(parted.piece.encode())
+    assert TEXT.encode()[parted.offset :].startswith(parted.pretoken.encode())
     assert a.encode(TEXT) != b.encode(TEXT)
-    assert list(parted.a.ids) == a.encode(parted.piece)
-    assert list(parted.b.ids) == b.encode(parted.piece)
+    assert list(parted.a.ids) == a.encode(parted.pretoken)
+    assert list(parted.b.ids) == b.encode(parted.pretoken)
     made = {b"".join(merge) for merge in (parted.a.merge, parted.b.merge) if merge}
     assert made & {one, other}
     if parted.reason == "merges":
-        steps = merges_of(parted.piece.encode(), a)[0], merges_of(parted.piece.encode(), b)[0]
+        steps = merges_of(parted.pretoken.encode(), a)[0], merges_of(parted.pretoken.encode(), b)[0]
         assert parted.step is not None
         assert steps[0][: parted.step] == steps[1][: parted.step]
         assert parted.a.merge != parted.b.merge
@@ -154,7 +154,7 @@ def test_the_merge_where_they_part() -> None:
     assert merganser.verify(a, b, on=["abc"]).same  # 258 for both, by other merges
     parted = merganser.verify(a, b, on=["xyz", "a", "  bab"]).difference
     assert parted is not None
-    assert (parted.document, parted.offset, parted.piece) == (2, 1, " bab")
+    assert (parted.document, parted.offset, parted.pretoken) == (2, 1, " bab")
     assert parted.reason == "ids"
     assert parted.a.merge == parted.b.merge == (b"a", b"b")
     assert (parted.a.ids, parted.b.ids) == ((32, 98, 256), (32, 98, 257))
@@ -162,12 +162,12 @@ def test_the_merge_where_they_part() -> None:
         parted.document = 1  # type: ignore[misc]
 
 
-def test_other_merges_of_the_same_piece() -> None:
+def test_other_merges_of_the_same_pretoken() -> None:
     a = merganser.Tokenizer(BYTES | {b"ab": 256, b"cd": 258})
     b = merganser.Tokenizer(BYTES | {b"bc": 257, b"cd": 258})
     parted = merganser.verify(a, b, on=["cd xabcx"]).difference
     assert parted is not None
-    assert (parted.reason, parted.step, parted.offset, parted.piece) == ("merges", 0, 2, " xabcx")
+    assert (parted.reason, parted.step, parted.offset, parted.pretoken) == ("merges", 0, 2, " xabcx")
     assert (parted.a.merge, parted.b.merge) == ((b"a", b"b"), (b"b", b"c"))
     assert parted.a.tokens == (b" ", b"x", b"ab", b"c", b"x")
     assert parted.b.tokens == (b" ", b"x", b"a", b"bc", b"x")
@@ -188,16 +188,16 @@ def test_the_split_differs() -> None:
         assert parted is not None
         assert parted.reason == "split"
         assert (parted.a.merge, parted.step) == (None, None)
-        assert "".join(parted.a.pieces) == "".join(parted.b.pieces) == parted.piece
-        assert "é 1234x".encode()[parted.offset :].startswith(parted.piece.encode())
-    assert parted.a.pieces != parted.b.pieces
+        assert "".join(parted.a.pretokens) == "".join(parted.b.pretokens) == parted.pretoken
+        assert "é 1234x".encode()[parted.offset :].startswith(parted.pretoken.encode())
+    assert parted.a.pretokens != parted.b.pretokens
 
 
 def test_a_special_token_to_one_only() -> None:
     without = merganser.Tokenizer(TRAINED_HERE.mergeable_ranks)
     parted = merganser.verify(without, LIVE[1], on=["the", "the<s> cat"]).difference
     assert parted is not None
-    assert (parted.reason, parted.document, parted.offset, parted.piece) == ("special", 1, 3, "<s>")
+    assert (parted.reason, parted.document, parted.offset, parted.pretoken) == ("special", 1, 3, "<s>")
     assert parted.b.tokens == (b"<s>",)
     assert b"".join(parted.a.tokens) == b"<s>"
 
@@ -225,12 +225,12 @@ def test_text_that_tiktoken_drops_is_a_difference() -> None:
 
 @given(texts.filter(bool))
 def test_merges_lead_to_the_tokens(text: str) -> None:
-    for piece in merganser.split(text):
-        tokens = [TRAINED_HERE.token_bytes(id) for id in TRAINED_HERE.encode_ordinary(piece)]
-        merges, made = merges_of(piece.encode(), TRAINED_HERE)
-        if len(merganser.split(piece)) == 1:
+    for pretoken in merganser.split(text):
+        tokens = [TRAINED_HERE.token_bytes(id) for id in TRAINED_HERE.encode_ordinary(pretoken)]
+        merges, made = merges_of(pretoken.encode(), TRAINED_HERE)
+        if len(merganser.split(pretoken)) == 1:
             assert made == tokens
-            assert len(merges) == len(piece.encode()) - len(tokens)
+            assert len(merges) == len(pretoken.encode()) - len(tokens)
 
 
 # ── errors ────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ HOW = "`regex` and a dictionary"
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """One thread, no cache: each piece that is not a token is merged anew."""
+    """One thread, no cache: each pre-token that is not a token is merged anew."""
     ranks = vocabularies.ranks()
     # In `regex`, `$` also matches before a newline that ends the text; `\Z` is tiktoken's `$`.
     split = regex.compile(vocabularies.PATTERNS[pattern].replace("$", r"\Z"))
@@ -21,11 +21,11 @@ def load(pattern: str, threads: int) -> Encoder:
     def encode(text: str) -> list[int]:
         ids = []
         for found in split.findall(text):
-            piece = found.encode()
-            if piece in ranks:
-                ids.append(ranks[piece])
+            pretoken = found.encode()
+            if pretoken in ranks:
+                ids.append(ranks[pretoken])
             else:
-                ids += [ranks[token] for token in merge_by_rank(piece, ranks, limit=len(ranks))]
+                ids += [ranks[token] for token in merge_by_rank(pretoken, ranks, limit=len(ranks))]
         return ids
 
     return Encoder(encode=encode, to_lists=lambda texts: [encode(text) for text in texts])

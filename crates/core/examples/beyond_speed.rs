@@ -1,7 +1,7 @@
 //! What training beyond memory costs: seconds and peak memory, in memory and within several limits.
 //!
-//! `cargo run --release -p merganser-core --example beyond_speed -- PIECES MERGES [MB…]`: PIECES (in millions) made of
-//! random syllables, most of them seen once; each of MB is a limit.
+//! `cargo run --release -p merganser-core --example beyond_speed -- PRETOKENS MERGES [MB…]`: PRETOKENS (in
+//! millions) made of random syllables, most of them seen once; each of MB is a limit.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use merganser_core::train::{Limit, Source, TieBreak, TrainSettings, train};
 
 fn main() {
     let given: Vec<f64> = std::env::args().skip(1).map(|arg| arg.parse().expect("a number")).collect();
-    let [pieces, merges, limits @ ..] = &given[..] else { panic!("PIECES MERGES [MB…]") };
+    let [pretokens, merges, limits @ ..] = &given[..] else { panic!("PRETOKENS MERGES [MB…]") };
     let mut random = 1u64;
     let mut next = move |below: u64| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -27,22 +27,22 @@ fn main() {
         .collect();
     let settings =
         Settings { splitter: Splitter::new("gpt2").unwrap(), special_tokens: vec![], separator: None };
-    let made = (0..(pieces * 1e6) as u64).map(|_| {
-        let mut piece = String::from(" ");
+    let made = (0..(pretokens * 1e6) as u64).map(|_| {
+        let mut pretoken = String::from(" ");
         for _ in 0..2 + next(3) {
             let rank = next(900).min(next(900));
-            piece += syllables[rank as usize].trim();
+            pretoken += syllables[rank as usize].trim();
         }
-        (piece, 1 + 1000 / (1 + next(3000)))
+        (pretoken, 1 + 1000 / (1 + next(3000)))
     });
-    let counts = Counts::from_pieces(settings, made).expect("counts");
-    println!("{} different pieces, {} in all", counts.len(), counts.total());
+    let counts = Counts::from_pretokens(settings, made).expect("counts");
+    println!("{} unique pre-tokens, {} in all", counts.len(), counts.total());
     let settings = TrainSettings {
         merges: *merges as usize,
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
-        min_piece_count: 1,
+        min_pretoken_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,

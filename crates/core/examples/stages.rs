@@ -32,14 +32,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         counted.as_secs_f64(),
         (counted - split).as_secs_f64()
     );
-    println!("       {} pieces, {} different, {} documents", counts.total(), counts.len(), counts.documents);
+    println!(
+        "       {} pre-tokens, {} different, {} documents",
+        counts.total(),
+        counts.len(),
+        counts.documents
+    );
 
     let rules = TrainSettings {
         merges: size.parse::<usize>()?.saturating_sub(256),
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
-        min_piece_count: 1,
+        min_pretoken_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,

@@ -60,7 +60,7 @@ pub enum Error {
     EmptyCorpus,
     /// Work was to go on at a place that the corpus does not reach.
     CorpusEndsEarly,
-    /// One document, or one piece, is longer than this version can address.
+    /// One document, or one pre-token, is longer than this version can address.
     TooLong {
         what: &'static str,
         bytes: u64,

@@ -1,13 +1,14 @@
-//! Key: a piece of up to 15 bytes and its length in two machine words, compared in two instructions and hashed with
-//! one multiplication. Nearly all pieces are that short. The idea is gigatoken's.
+//! Key: a pre-token of up to 15 bytes and its length in two machine words, compared in two instructions and
+//! hashed with one multiplication. Nearly all pre-tokens are that short. The idea is gigatoken's.
 
-/// The longest piece that is packed.
+/// The longest pre-token that is packed.
 pub const PACKED: usize = 15;
 
-/// A piece of 1 to 15 bytes, zero-padded, its length in the top byte of the second half. [0, 0] is no piece.
+/// A pre-token of 1 to 15 bytes, zero-padded, its length in the top byte of the second half. [0, 0] is no
+/// pre-token.
 pub type Key = [u64; 2];
 
-/// For each length: which bits are the piece's, and the length where it belongs.
+/// For each length: which bits are the pre-token's, and the length where it belongs.
 const SHAPES: [(Key, u64); 16] = {
     let mut shapes = [([0, 0], 0); 16];
     let mut len = 0;
@@ -46,35 +47,35 @@ fn load_short(bytes: &[u8]) -> u128 {
     }
 }
 
-/// The bytes of a piece, and how many they are.
+/// The bytes of a pre-token, and how many they are.
 pub fn unpack([low, high]: Key) -> ([u8; 16], usize) {
     ((low as u128 | (high as u128) << 64).to_le_bytes(), (high >> 56) as usize)
 }
 
-/// A number that orders pieces as their bytes do: the first 15 bytes, then the length, where all longer ones are alike.
-/// So two pieces with the same number are the same, or both are longer than 15 bytes.
+/// A number that orders pre-tokens as their bytes do: the first 15 bytes, then the length, where all longer
+/// ones are alike. So two pre-tokens with the same number are the same, or both are longer than 15 bytes.
 #[inline(always)]
-pub fn order(piece: &[u8]) -> u128 {
-    if piece.len() <= PACKED {
-        order_of_key(pack(piece, 0, piece.len()))
+pub fn order(pretoken: &[u8]) -> u128 {
+    if pretoken.len() <= PACKED {
+        order_of_key(pack(pretoken, 0, pretoken.len()))
     } else {
-        let first: &[u8; 16] = piece.first_chunk().expect("16 bytes or more");
+        let first: &[u8; 16] = pretoken.first_chunk().expect("16 bytes or more");
         u128::from_be_bytes(*first) & !0xFF | LONG
     }
 }
 
-/// The last byte of the order of pieces that are not packed.
+/// The last byte of the order of pre-tokens that are not packed.
 pub const LONG: u128 = PACKED as u128 + 1;
 
-/// The same for a piece that is packed already.
+/// The same for a pre-token that is packed already.
 #[inline(always)]
 pub fn order_of_key([low, high]: Key) -> u128 {
     (low.swap_bytes() as u128) << 64 | high.swap_bytes() as u128
 }
 
-/// The bytes of a packed piece from its order, and how many they are.
+/// The bytes of a packed pre-token from its order, and how many they are.
 #[inline(always)]
-pub fn piece_of_order(order: u128) -> ([u8; 16], usize) {
+pub fn pretoken_of_order(order: u128) -> ([u8; 16], usize) {
     (order.to_be_bytes(), (order & 0xFF) as usize)
 }
 
@@ -90,7 +91,7 @@ pub fn hash([low, high]: Key, seed: u64) -> u64 {
     mix(low ^ seed, high ^ 0xD1B5_4A32_D192_ED03)
 }
 
-/// For pieces of 16 bytes and more; the last 16 may be read twice.
+/// For pre-tokens of 16 bytes and more; the last 16 may be read twice.
 #[inline(never)]
 pub fn hash_long(bytes: &[u8], seed: u64) -> u64 {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -111,19 +112,19 @@ mod tests {
     #[test]
     fn the_order_is_that_of_the_bytes() {
         let bytes = [0, 1, b'a', 0xFF];
-        let mut pieces: Vec<Vec<u8>> = vec![];
+        let mut pretokens: Vec<Vec<u8>> = vec![];
         for len in [1, 2, 7, 8, 9, 14, 15, 16, 17] {
             for nth in 0..64 {
-                let mut piece = vec![bytes[nth % 4]; len];
-                piece[len / 2] = bytes[nth / 4 % 4];
-                piece[len - 1] = bytes[nth / 16];
-                pieces.push(piece);
+                let mut pretoken = vec![bytes[nth % 4]; len];
+                pretoken[len / 2] = bytes[nth / 4 % 4];
+                pretoken[len - 1] = bytes[nth / 16];
+                pretokens.push(pretoken);
             }
         }
-        for a in &pieces {
-            let (unpacked, len) = piece_of_order(order(a));
+        for a in &pretokens {
+            let (unpacked, len) = pretoken_of_order(order(a));
             assert!(len > PACKED || unpacked[..len] == a[..]);
-            for b in &pieces {
+            for b in &pretokens {
                 let (of_a, of_b) = (order(a), order(b));
                 assert!(of_a == of_b && of_a & 0xFF == LONG || of_a.cmp(&of_b) == a.cmp(b), "{a:?} {b:?}");
             }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_its_piece_wherever_it_stands() {
+    fn a_key_is_its_pretoken_wherever_it_stands() {
         let text: Vec<u8> = (1..=40).collect();
         for len in 1..=PACKED {
             for start in 0..=text.len() - len {

@@ -3,7 +3,7 @@
 //! Data flows one way, and each stage sees only the value that reaches it:
 //!
 //! ```text
-//! corpus ─documents─▶ split ─pieces─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode ─tokens─▶ embed
+//! corpus ─documents─▶ split ─pre-tokens─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode ─tokens─▶ embed
 //! ```
 
 pub mod corpus;

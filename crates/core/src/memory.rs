@@ -16,8 +16,9 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 }
 
 /// Zeros, in huge pages where the system has them: a table of hundreds of megabytes that is read at random
-/// otherwise spends its time in TLB misses. The pages come from the system when they are first touched, which is
-/// dear (about a second per gigabyte on a virtual machine), so threads should touch their own parts themselves.
+/// otherwise spends its time in TLB misses. The pages come from the system when they are first touched, which
+/// is dear (about a second per gigabyte on a virtual machine), so threads should touch their own parts
+/// themselves.
 ///
 /// `T` must not be aligned to more than 16 bytes: such memory is zeroed by hand, before the advice.
 pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {

@@ -1,8 +1,8 @@
 //! Pack: ranks as one string of bytes, to hand a tokenizer to another process.
 //!
-//! For each token, lowest id first: the distance of its id from the one expected, its length, its bytes; numbers
-//! in seven bits per byte, lowest first, as LEB128 has them. A token of n bytes takes n + 2, so that the
-//! 200,000 of o200k take 1.8 MB and some milliseconds.
+//! For each token, lowest id first: the distance of its id from the one expected, its length, its bytes;
+//! numbers in seven bits per byte, lowest first, as LEB128 has them. A token of n bytes takes n + 2, so that
+//! the 200,000 of o200k take 1.8 MB and some milliseconds.
 
 use crate::{Error, Result, Tokenizer};
 

@@ -17,7 +17,7 @@ pub enum Stage {
     Merge,
     /// Turning text into ids; the unit is bytes of text.
     Encode,
-    /// Checking merges against pieces that were dropped; the unit is bytes of pieces.
+    /// Checking merges against pre-tokens that were dropped; the unit is bytes of pre-tokens.
     Certify,
     /// Learning vectors; the unit is batches.
     Embed,

@@ -18,7 +18,7 @@ use crate::encode::cache::Cache;
 use crate::encode::crossings::Crossings;
 use crate::encode::decode::Slots;
 use crate::encode::derive::{Derived, derive};
-use crate::encode::pieces::{ID_BITS, Pairs};
+use crate::encode::pretokens::{ID_BITS, Pairs};
 use crate::encode::special::finder;
 use crate::split::Splitter;
 use crate::{Error, Result};
@@ -45,7 +45,7 @@ pub struct Tokenizer {
     special_finder: Option<AhoCorasick>,
     pairs: Pairs,
     merges: Vec<(u32, u32, u32)>,
-    whole_piece_only: Vec<u32>,
+    whole_pretoken_only: Vec<u32>,
     crossings: Crossings,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
@@ -100,11 +100,11 @@ impl Tokenizer {
         }
         check_specials(&specials, find)?;
 
-        let Derived { pairs, merges, whole_piece_only } = merges_of(byte_ids, &ranks);
+        let Derived { pairs, merges, whole_pretoken_only } = merges_of(byte_ids, &ranks);
         let names: Vec<&str> = specials.iter().map(|(token, _)| token.as_str()).collect();
         let special_finder = finder(&names)?;
         let tokens = ranks.iter().map(|(token, _)| &token[..]);
-        let whole = whole_piece_only.iter().map(|&id| span(&bytes, &starts, id));
+        let whole = whole_pretoken_only.iter().map(|&id| span(&bytes, &starts, id));
         let crossings = Crossings::new(tokens, whole);
         let cache = Cache::new(ranks.iter().map(|(token, id)| (&token[..], *id)), ranks.len());
         Ok(Tokenizer {
@@ -117,7 +117,7 @@ impl Tokenizer {
             special_finder,
             pairs,
             merges,
-            whole_piece_only,
+            whole_pretoken_only,
             crossings,
             cache: Arc::new(cache),
             slots: OnceLock::new(),
@@ -127,8 +127,8 @@ impl Tokenizer {
     /// From merges: merge `i` makes the token `first_id + i`.
     ///
     /// Without a base, ids 0 to 255 are the single bytes. With one, all that it has keeps its id, special
-    /// tokens included, and `specials` are added to its own. The same value as [`Tokenizer::from_ranks`] on the
-    /// same tokens; merges that could never be applied in that order are an error, for they would make
+    /// tokens included, and `specials` are added to its own. The same value as [`Tokenizer::from_ranks`] on
+    /// the same tokens; merges that could never be applied in that order are an error, for they would make
     /// encoding by pairs and by bytes differ.
     pub fn from_merges(
         base: Option<&Tokenizer>,
@@ -143,8 +143,8 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// [`Tokenizer::from_merges`] for what [`train`](crate::train::train) has just yielded. Training saw each of
-    /// its merges happen, so they are the ones that would be derived, and the work is saved.
+    /// [`Tokenizer::from_merges`] for what [`train`](crate::train::train) has just yielded. Training saw each
+    /// of its merges happen, so they are the ones that would be derived, and the work is saved.
     pub fn trained(
         base: Option<&Tokenizer>,
         merges: &[(u32, u32)],
@@ -161,8 +161,8 @@ impl Tokenizer {
             for &(left, right, new) in &merges {
                 pairs.insert(left, right, new);
             }
-            let whole_piece_only = base.map_or(Vec::new(), |base| base.whole_piece_only.clone());
-            Derived { pairs, merges, whole_piece_only }
+            let whole_pretoken_only = base.map_or(Vec::new(), |base| base.whole_pretoken_only.clone());
+            Derived { pairs, merges, whole_pretoken_only }
         })?;
         #[cfg(debug_assertions)]
         check_witnessed(
@@ -265,18 +265,18 @@ impl Tokenizer {
         &self.merges
     }
 
-    /// Ids of the tokens that no merge makes, lowest first: each is used only where it is the entire piece.
-    /// A trained tokenizer has none.
-    pub fn whole_piece_only(&self) -> &[u32] {
-        &self.whole_piece_only
+    /// Ids of the tokens that no merge makes, lowest first: each is used only where it is the entire
+    /// pre-token. A trained tokenizer has none.
+    pub fn whole_pretoken_only(&self) -> &[u32] {
+        &self.whole_pretoken_only
     }
 
     /// Byte strings that a training which continues from this tokenizer must not make a token of.
     ///
-    /// A new token inside a whole-piece-only token could complete it and so change how old text is
+    /// A new token inside a whole-pre-token-only token could complete it and so change how old text is
     /// encoded; see "Imported vocabularies" in `docs/how-bpe-works.md`. Empty for a trained tokenizer.
     pub fn forbidden_when_continued(&self) -> Vec<Vec<u8>> {
-        let whole = self.whole_piece_only.iter().filter_map(|&id| self.token_bytes(id));
+        let whole = self.whole_pretoken_only.iter().filter_map(|&id| self.token_bytes(id));
         let mut inside: Vec<Vec<u8>> = whole
             .flat_map(|token| (2..token.len()).flat_map(|length| token.windows(length)))
             .filter(|bytes| self.id_of(bytes).is_none())
@@ -396,7 +396,7 @@ fn check_witnessed(
         Some((given, derived)) if derived.2 < given.2 => {
             let token = show(tokenizer.token_bytes(derived.2).unwrap_or_default());
             bad(format!(
-                "the new merges complete the token {token} (id {}), which the base has only as a whole piece; \
+                "the new merges complete the token {token} (id {}), which the base has only as a whole pre-token; \
                  do not learn parts of such tokens",
                 derived.2
             ))

@@ -28,7 +28,7 @@ fn settings(
     run(py, || Settings::new(splitter, special_tokens, separator))
 }
 
-/// Pieces and how often each occurred, with the settings that made them.
+/// Pre-tokens and how often each occurred, with the settings that made them.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counts(pub Arc<count::Counts>);
 
@@ -37,7 +37,7 @@ impl Counts {
     #[new]
     fn new(
         py: Python<'_>,
-        pieces: &Bound<'_, PyDict>,
+        pretokens: &Bound<'_, PyDict>,
         pattern: &str,
         special_tokens: Vec<String>,
         separator: Option<String>,
@@ -45,19 +45,24 @@ impl Counts {
         documents: u64,
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
-        let mut borrowed = Vec::with_capacity(pieces.len());
-        for (piece, count) in pieces.iter() {
+        let mut borrowed = Vec::with_capacity(pretokens.len());
+        for (pretoken, count) in pretokens.iter() {
             let Ok(count) = count.extract::<u64>() else {
-                let message = format!("the count of {piece} must be a whole number below 2^64, not {count}");
+                let message =
+                    format!("the count of {pretoken} must be a whole number below 2^64, not {count}");
                 return Err(raise(py, "CountsError", message));
             };
-            let Ok(piece) = piece.cast_into::<PyBytes>() else {
-                return Err(raise(py, "CountsError", "the pieces of counts are bytes, as in {b\"ab\": 3}"));
+            let Ok(pretoken) = pretoken.cast_into::<PyBytes>() else {
+                return Err(raise(
+                    py,
+                    "CountsError",
+                    "the pre-tokens of counts are bytes, as in {b\"ab\": 3}",
+                ));
             };
-            borrowed.push((piece, count));
+            borrowed.push((pretoken, count));
         }
-        let pieces: Vec<(&[u8], u64)> = borrowed.iter().map(|(p, count)| (p.as_bytes(), *count)).collect();
-        let mut counts = run(py, || count::Counts::from_pieces(settings, pieces))?;
+        let pretokens: Vec<(&[u8], u64)> = borrowed.iter().map(|(p, count)| (p.as_bytes(), *count)).collect();
+        let mut counts = run(py, || count::Counts::from_pretokens(settings, pretokens))?;
         counts.invalid_bytes = invalid_bytes;
         counts.documents = documents;
         Ok(Counts(Arc::new(counts)))
@@ -80,23 +85,23 @@ impl Counts {
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let pieces = PyDict::new(py);
-        for (piece, count) in self.0.iter() {
-            pieces.set_item(PyBytes::new(py, piece), count)?;
+        let pretokens = PyDict::new(py);
+        for (pretoken, count) in self.0.iter() {
+            pretokens.set_item(PyBytes::new(py, pretoken), count)?;
         }
-        Ok(pieces)
+        Ok(pretokens)
     }
 
     /// The most frequent first; equals in the order of their bytes.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        let mut pieces: Vec<(&[u8], u64)> = self.0.iter().collect();
+        let mut pretokens: Vec<(&[u8], u64)> = self.0.iter().collect();
         let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
-        if n < pieces.len() {
-            pieces.select_nth_unstable_by(n, order);
-            pieces.truncate(n);
+        if n < pretokens.len() {
+            pretokens.select_nth_unstable_by(n, order);
+            pretokens.truncate(n);
         }
-        pieces.sort_unstable_by(order);
-        pieces.into_iter().map(|(piece, count)| (PyBytes::new(py, piece), count)).collect()
+        pretokens.sort_unstable_by(order);
+        pretokens.into_iter().map(|(pretoken, count)| (PyBytes::new(py, pretoken), count)).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -138,7 +143,8 @@ impl Counts {
     }
 }
 
-/// Where a file of plain text can be cut into ranges of about `size` bytes, and whether that is inside a document.
+/// Where a file of plain text can be cut into ranges of about `size` bytes, and whether that is inside a
+/// document.
 #[pyfunction]
 pub fn shard_cuts(
     py: Python<'_>,
@@ -224,8 +230,8 @@ impl Counter {
         Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
     }
 
-    /// Writes to `folder` what does not fit in `memory` bytes, and at least every `seconds` if given; `job` goes into the
-    /// folder. It is made when it is needed; if it is there, it is locked now.
+    /// Writes to `folder` what does not fit in `memory` bytes, and at least every `seconds` if given; `job`
+    /// goes into the folder. It is made when it is needed; if it is there, it is locked now.
     fn spill_to(
         &self,
         py: Python<'_>,

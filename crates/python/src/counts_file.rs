@@ -11,17 +11,17 @@ use pyo3::types::PyBytes;
 use crate::errors::raise;
 use crate::interrupt::{Callback, run, run_interruptible};
 
-/// Documents, invalid bytes, different pieces, all pieces.
+/// Documents, invalid bytes, unique pre-tokens, all pre-tokens.
 pub type FileNumbers = (u64, u64, u64, u64);
 
-/// A piece and its count.
+/// A pre-token and its count.
 type Entry<'py> = (Bound<'py, PyBytes>, u64);
 
 pub fn as_tuple(numbers: Numbers) -> FileNumbers {
-    (numbers.documents, numbers.invalid_bytes, numbers.pieces, numbers.total)
+    (numbers.documents, numbers.invalid_bytes, numbers.pretokens, numbers.total)
 }
 
-/// Adds files up into one, or shares the sum out over several by the hash of the piece.
+/// Adds files up into one, or shares the sum out over several by the hash of the pre-token.
 #[pyfunction]
 #[pyo3(signature = (paths, outs, scratch, progress = None))]
 pub fn merge_counts(
@@ -37,11 +37,11 @@ pub fn merge_counts(
     Ok(as_tuple(merged))
 }
 
-/// The most frequent pieces of a file, which is read and checked as a whole.
+/// The most frequent pre-tokens of a file, which is read and checked as a whole.
 #[pyfunction]
 pub fn top_counts(py: Python<'_>, path: PathBuf, n: usize) -> PyResult<Vec<Entry<'_>>> {
-    let pieces = run_interruptible(py, None, &Progress::new(), |progress| count::top(&path, n, progress))?;
-    Ok(pieces.into_iter().map(|(piece, count)| (PyBytes::new(py, &piece), count)).collect())
+    let pretokens = run_interruptible(py, None, &Progress::new(), |progress| count::top(&path, n, progress))?;
+    Ok(pretokens.into_iter().map(|(pretoken, count)| (PyBytes::new(py, &pretoken), count)).collect())
 }
 
 /// A file that is read from its beginning to its end.
@@ -55,17 +55,17 @@ impl CountsReader {
         Ok(CountsReader(Mutex::new(run(py, || Reader::open(&path))?)))
     }
 
-    /// The next pieces, at most `n`; none at the end.
+    /// The next pre-tokens, at most `n`; none at the end.
     fn read<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Entry<'py>>> {
         let reader = &mut *self.lock(py)?;
         let batch = run(py, || {
             let mut batch: Vec<(Vec<u8>, u64)> = Vec::new();
             while batch.len() < n && reader.advance()? {
-                batch.push((reader.piece().to_vec(), reader.count()));
+                batch.push((reader.pretoken().to_vec(), reader.count()));
             }
             Ok(batch)
         })?;
-        Ok(batch.into_iter().map(|(piece, count)| (PyBytes::new(py, &piece), count)).collect())
+        Ok(batch.into_iter().map(|(pretoken, count)| (PyBytes::new(py, &pretoken), count)).collect())
     }
 
     #[getter]

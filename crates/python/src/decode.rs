@@ -147,7 +147,8 @@ pub fn decode_batch<'py>(
     }
 }
 
-/// Every sequence on some thread, in the order given. What takes less than a thread takes to start stays on this one.
+/// Every sequence on some thread, in the order given. What takes less than a thread takes to start stays on
+/// this one.
 fn decode_group(
     tokenizer: &Tokenizer,
     sequences: &[Shared<'_>],
@@ -263,8 +264,8 @@ impl StreamDecoder {
         Ok(PyString::new(py, &text))
     }
 
-    /// Ends the text: if a character is not whole, "strict" is an error and "replace" puts U+FFFD. Then the decoder
-    /// is as new.
+    /// Ends the text: if a character is not whole, "strict" is an error and "replace" puts U+FFFD. Then the
+    /// decoder is as new.
     fn finish(&self, py: Python<'_>) -> PyResult<&'static str> {
         run_attached(py, || self.lock().finish())
     }

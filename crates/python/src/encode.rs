@@ -165,13 +165,13 @@ pub fn encode_batch<'py>(
     Ok(lists)
 }
 
-/// Lists of ids, made from the parts of a batch while it is being encoded. Takes the GIL for each part, and looks for
-/// Ctrl-C then.
+/// Lists of ids, made from the parts of a batch while it is being encoded. Takes the GIL for each part, and
+/// looks for Ctrl-C then.
 struct Lists<'a> {
     ints: &'a Ints,
     made: Py<PyList>,
-    /// What came and was not made into lists yet: a document that goes on, or parts that came while the GIL was
-    /// hard to get.
+    /// What came and was not made into lists yet: a document that goes on, or parts that came while the GIL
+    /// was hard to get.
     held: Part,
     /// Below so many ids it is not worth waiting for the GIL.
     enough: usize,
@@ -417,7 +417,8 @@ fn numbered<T>(py: Python<'_>, n: usize, outcome: PyResult<T>) -> PyResult<T> {
 }
 
 /// The Python int of every id, made when it is first used, so that an element of a list costs a reference
-/// count and not an object. Takes 8 bytes per id, and 32 for each that was used: 8 MB for all 200,000 of o200k.
+/// count and not an object. Takes 8 bytes per id, and 32 for each that was used: 8 MB for all 200,000 of
+/// o200k.
 pub struct Ints {
     len: usize,
     /// Null until used; else a reference that this table owns.
@@ -448,8 +449,8 @@ impl Ints {
             Some(layout) => {
                 // SAFETY: it is a list.
                 let room = unsafe { layout.items(list.as_ptr()).add(at) };
-                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is written
-                // once.
+                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is
+                // written once.
                 self.fill_with(list, ids, |n, int| unsafe {
                     layout.add_reference(int);
                     room.add(n).write(int);

@@ -25,7 +25,8 @@ pub struct Ids<'py> {
     len: usize,
 }
 
-/// Ids that another Python thread may write while they are read without the GIL: each is the old or the new number.
+/// Ids that another Python thread may write while they are read without the GIL: each is the old or the new
+/// number.
 pub type Shared<'a> = &'a [AtomicU32];
 
 pub fn read(ids: Shared<'_>) -> impl ExactSizeIterator<Item = u32> + Clone {
@@ -102,8 +103,8 @@ impl<'py> Ids<'py> {
     pub fn shared(&self) -> Shared<'_> {
         match &self.array {
             Some(array) if self.owned.is_empty() && self.len > 0 => {
-                // SAFETY: `of_array` found that so many aligned numbers of 32 bits lie there, one after the other; the
-                // array is alive, and whoever writes into it meanwhile does no harm.
+                // SAFETY: `of_array` found that so many aligned numbers of 32 bits lie there, one after the
+                // other; the array is alive, and whoever writes into it meanwhile does no harm.
                 unsafe {
                     let first = (*array.as_array_ptr()).fields.data.cast_const();
                     std::slice::from_raw_parts(first.cast::<AtomicU32>(), self.len)
@@ -186,14 +187,14 @@ pub fn for_each_part(
 
 #[inline(always)]
 fn from_item(list: &Bound<'_, PyList>, at: usize) -> PyResult<u32> {
-    // SAFETY: the list is one. Past its end, which may come sooner if code of an id shortens it, this is null with
-    // an exception.
+    // SAFETY: the list is one. Past its end, which may come sooner if code of an id shortens it, this is null
+    // with an exception.
     let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at as isize) };
     if item.is_null() {
         return Err(PyErr::fetch(list.py()));
     }
-    // SAFETY: the list keeps the item alive, for no code of others runs in between. What is no `int`, or is negative
-    // or too large, gives the highest number there is, with an exception.
+    // SAFETY: the list keeps the item alive, for no code of others runs in between. What is no `int`, or is
+    // negative or too large, gives the highest number there is, with an exception.
     let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
     if number < u32::MAX.into() {
         return Ok(number as u32);

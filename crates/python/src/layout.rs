@@ -1,10 +1,11 @@
-//! Where CPython keeps the items of a list and the number of an int, so that millions of them need no call each.
+//! Where CPython keeps the items of a list and the number of an int, so that millions of them need no call
+//! each.
 //!
-//! Through the stable ABI every item costs a call with its checks, and those are most of the price of a list. The
-//! places themselves have been the same in CPython 3.10 to 3.14: after the head of two words, a list has its length and
-//! the address of its items, an int a word of signs and sizes and its digits of 30 bits. Nobody promises it, so
-//! it is looked at once, in objects whose contents are known; in other versions, or where it is not as expected, the
-//! calls do the work.
+//! Through the stable ABI every item costs a call with its checks, and those are most of the price of a list.
+//! The places themselves have been the same in CPython 3.10 to 3.14: after the head of two words, a list has
+//! its length and the address of its items, an int a word of signs and sizes and its digits of 30 bits.
+//! Nobody promises it, so it is looked at once, in objects whose contents are known; in other versions, or
+//! where it is not as expected, the calls do the work.
 
 use std::sync::OnceLock;
 
@@ -20,7 +21,8 @@ const KNOWN: std::ops::RangeInclusive<(u8, u8)> = (3, 10)..=(3, 14);
 /// Words before the length of a list, and before the first word of an int.
 const HEAD: usize = 2;
 
-/// From this version on, a reference count has 32 bits, and those of objects that live for ever have the highest set.
+/// From this version on, a reference count has 32 bits, and those of objects that live for ever have the
+/// highest set.
 const IMMORTAL: (u8, u8) = (3, 12);
 
 /// Found only where objects lie as expected.
@@ -102,7 +104,8 @@ fn find(py: Python<'_>) -> PyResult<Option<Layout>> {
     let size = |class: Bound<'_, PyAny>, part: &str| class.getattr(part)?.extract::<usize>();
     let word = size_of::<usize>();
     let (list, int) = (py.get_type::<PyList>().into_any(), py.get_type::<PyInt>().into_any());
-    // A head of another size, as in some debugging builds, makes all objects longer; others count all references.
+    // A head of another size, as in some debugging builds, makes all objects longer; others count all
+    // references.
     if cfg!(not(all(target_pointer_width = "64", target_endian = "little")))
         || name != "cpython"
         || sys.hasattr("gettotalrefcount")?

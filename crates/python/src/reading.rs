@@ -45,7 +45,8 @@ pub fn skipped(skipped: Skipped) -> (u64, u64, Vec<String>) {
     (skipped.records, skipped.files, skipped.first)
 }
 
-/// Why a file is taken for binary, judged by its first 64 KB after decompression; None where it looks like text.
+/// Why a file is taken for binary, judged by its first 64 KB after decompression; None where it looks like
+/// text.
 #[pyfunction]
 pub fn judge_file(py: Python<'_>, path: PathBuf, reading: &Reading) -> PyResult<Option<String>> {
     let found = run(py, || Ok(corpus::judge_file(&path, &reading.0)))?;

@@ -9,7 +9,8 @@ use pyo3::types::{PyBytes, PyIterator};
 
 use crate::interrupt::{Callback, run_fed};
 
-/// Runs `work` on another thread, while the calling thread hands it what `chunks`, an iterator of `bytes`, gives.
+/// Runs `work` on another thread, while the calling thread hands it what `chunks`, an iterator of `bytes`,
+/// gives.
 pub fn run_on_stream<T: Send>(
     py: Python<'_>,
     callback: Callback<'_, '_>,

@@ -1,10 +1,10 @@
 //! UTF-8 to `str`.
 //!
-//! CPython reads UTF-8 one character at a time once it has seen one that is not ASCII, and copies all it has when
-//! it meets a wider one: 3 ns per byte. We know the number of characters and the widest before we begin, and so can
-//! fill a `str` where it lies. The stable ABI has no call that makes a `str` to be filled; CPython itself has always
-//! had `PyUnicode_New`, which is looked up by name. Where it is not found, or strings do not look as expected, the
-//! stable call does the work.
+//! CPython reads UTF-8 one character at a time once it has seen one that is not ASCII, and copies all it has
+//! when it meets a wider one: 3 ns per byte. We know the number of characters and the widest before we begin,
+//! and so can fill a `str` where it lies. The stable ABI has no call that makes a `str` to be filled; CPython
+//! itself has always had `PyUnicode_New`, which is looked up by name. Where it is not found, or strings do
+//! not look as expected, the stable call does the work.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -35,7 +35,8 @@ pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<
         return Ok(text);
     }
     let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
-    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an exception.
+    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an
+    // exception.
     let text = unsafe {
         let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
         Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
@@ -110,8 +111,8 @@ impl Wide {
         let made = unsafe { Bound::from_owned_ptr_or_err(py, (self.new)(count as isize, highest))? };
         let first = Characters(made.as_ptr().cast::<u8>().wrapping_add(self.head));
         let filled = run_sized(py, utf8, move || {
-            // SAFETY: `count` characters of the width that `highest` asks for begin there, by the rule that `find`
-            // has tried, and nobody else knows of them.
+            // SAFETY: `count` characters of the width that `highest` asks for begin there, by the rule that
+            // `find` has tried, and nobody else knows of them.
             Ok(unsafe {
                 match highest {
                     0..=0xff => widen(utf8, first.room::<u8>(count), |char| char as u8),

@@ -1,4 +1,4 @@
-//! Text from Python, borrowed where it lies; and its split into pieces.
+//! Text from Python, borrowed where it lies; and its split into pre-tokens.
 
 use merganser_core::split::{Scratch, Splitter};
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ pub fn preset_names() -> Vec<&'static str> {
     merganser_core::split::preset_names().to_vec()
 }
 
-/// The pieces of one document.
+/// The pre-tokens of one document.
 #[pyfunction]
 #[pyo3(signature = (text, pattern = "gpt4"))]
 pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bound<'py, PyString>>> {
@@ -55,15 +55,15 @@ pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bo
         splitter.split(text, &mut Scratch::default(), &mut ends).map(|()| ends)
     })?;
     let mut start = 0;
-    let pieces = ends.into_iter().map(|end| {
-        let piece = &text[start..end as usize];
+    let pretokens = ends.into_iter().map(|end| {
+        let pretoken = &text[start..end as usize];
         start = end as usize;
-        PyString::new(py, piece)
+        PyString::new(py, pretoken)
     });
-    Ok(pieces.collect())
+    Ok(pretokens.collect())
 }
 
-/// How many pieces one document has. For benchmarks: the split alone, in the cache, and nothing kept.
+/// How many pre-tokens one document has. For benchmarks: the split alone, in the cache, and nothing kept.
 #[pyfunction]
 pub fn split_length(text: &Bound<'_, PyString>, pattern: &str) -> PyResult<usize> {
     const PART: usize = 1 << 16;
@@ -71,7 +71,7 @@ pub fn split_length(text: &Bound<'_, PyString>, pattern: &str) -> PyResult<usize
     let mut rest = borrow_str(text, "EncodeError")?;
     let splitter = splitter(py, pattern)?;
     run(py, || {
-        let (mut scratch, mut ends, mut pieces) = (Scratch::default(), Vec::new(), 0);
+        let (mut scratch, mut ends, mut pretokens) = (Scratch::default(), Vec::new(), 0);
         while rest.len() > PART {
             let part = &rest[..rest.floor_char_boundary(PART)];
             let Some(end) = splitter.split_beginning(part, &mut scratch, &mut ends) else { break };
@@ -80,10 +80,10 @@ pub fn split_length(text: &Bound<'_, PyString>, pattern: &str) -> PyResult<usize
                 break;
             }
             rest = &rest[end..];
-            pieces += ends.len();
+            pretokens += ends.len();
             ends.clear();
         }
         splitter.split(rest, &mut scratch, &mut ends)?;
-        Ok(pieces + ends.len())
+        Ok(pretokens + ends.len())
     })
 }

@@ -83,10 +83,10 @@ impl Tokenizer {
 
     /// Text to ids.
     ///
-    /// A special token in the text is an error, for text from strangers must not steer a model. It becomes its
-    /// id where allowed_special names it or is "all"; it is plain text where disallowed_special, a collection
-    /// too, does not name it. prepend and append put a token at the ends of the document: a special token by
-    /// its name, or any by its id.
+    /// A special token in the text is an error, for text from strangers must not steer a model. It becomes
+    /// its id where allowed_special names it or is "all"; it is plain text where disallowed_special, a
+    /// collection too, does not name it. prepend and append put a token at the ends of the document: a
+    /// special token by its name, or any by its id.
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
@@ -127,8 +127,8 @@ impl Tokenizer {
         encode::encode_batch(self, texts, policy, threads)
     }
 
-    /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text i
-    /// are ids[offsets[i]:offsets[i + 1]]. No Python object is made for any of them.
+    /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text
+    /// i are ids[offsets[i]:offsets[i + 1]]. No Python object is made for any of them.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -203,8 +203,8 @@ impl Tokenizer {
         decode::decode_batch(&self.0, batch, errors, threads)
     }
 
-    /// Ids to text, and where each begins: its first character, or its first byte in UTF-8 if unit is "bytes".
-    /// A token that begins inside a character has that character's place.
+    /// Ids to text, and where each begins: its first character, or its first byte in UTF-8 if unit is
+    /// "bytes". A token that begins inside a character has that character's place.
     #[pyo3(signature = (ids, *, unit = "characters"))]
     fn decode_with_offsets<'py>(
         &self,
@@ -219,9 +219,11 @@ impl Tokenizer {
         decode::token_bytes(&self.0, id)
     }
 
-    /// The id of a token: of its bytes, or of text, which stands for its UTF-8. A special token goes by its name.
+    /// The id of a token: of its bytes, or of text, which stands for its UTF-8. A special token goes by its
+    /// name.
     ///
-    /// What is not exactly one token is an EncodeError. The inverse of `token_bytes`; nothing is built for it.
+    /// What is not exactly one token is an EncodeError. The inverse of `token_bytes`; nothing is built for
+    /// it.
     ///
     /// >>> import merganser
     /// >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])

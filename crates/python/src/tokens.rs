@@ -78,8 +78,8 @@ impl TokenWriter {
         Ok(TokenWriter { writer: Mutex::new(Some(writer)), progress: Progress::new(), callback: progress })
     }
 
-    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`; where a
-    /// record is there, `within` bytes into its text.
+    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`;
+    /// where a record is there, `within` bytes into its text.
     fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64, within: u64) -> PyResult<()> {
         let mut guard = self.lock(py)?;
         guard.as_mut().ok_or_else(|| unusable(py))?.start_at(shard, Place { part, offset, within });

@@ -19,7 +19,7 @@ enum Given {
     File(PathBuf),
 }
 
-/// How many pieces were dropped, and how often they were seen.
+/// How many pre-tokens were dropped, and how often they were seen.
 type Dropped = (u64, u64);
 
 /// How many merges are proven, and how many were checked.
@@ -27,11 +27,12 @@ type Certified = (usize, usize);
 
 /// Learns at most `merges` merges; ids go on after those of `base`, and the new special tokens follow.
 ///
-/// `counts` are in memory or in a file. What does not fit in `memory` bytes goes to `folder`. With a `log` it goes on after the merges that stand there, unless it is to start `afresh`. Also gives how often
-/// each merge was seen, what was dropped and, if asked, how many of them are proven and how many were checked.
+/// `counts` are in memory or in a file. What does not fit in `memory` bytes goes to `folder`. With a `log` it
+/// goes on after the merges that stand there, unless it is to start `afresh`. Also gives how often each merge
+/// was seen, what was dropped and, if asked, how many of them are proven and how many were checked.
 #[pyfunction]
 #[pyo3(signature = (
-    counts, merges, special_tokens, *, tie_break, min_frequency, max_token_bytes, min_piece_count, certify, base,
+    counts, merges, special_tokens, *, tie_break, min_frequency, max_token_bytes, min_pretoken_count, certify, base,
     threads, memory, folder, log, afresh, checkpoint_every, progress
 ))]
 #[allow(clippy::too_many_arguments)] // the settings of training, by name
@@ -43,7 +44,7 @@ pub fn train(
     tie_break: &str,
     min_frequency: u64,
     max_token_bytes: Option<usize>,
-    min_piece_count: u64,
+    min_pretoken_count: u64,
     certify: bool,
     base: Option<&Tokenizer>,
     threads: usize,
@@ -85,7 +86,7 @@ pub fn train(
                 tie_break,
                 min_frequency,
                 max_token_bytes,
-                min_piece_count,
+                min_pretoken_count,
                 forbidden: &forbidden,
                 base,
                 first_id,
@@ -97,7 +98,7 @@ pub fn train(
             };
             let limit = memory.map(|memory| Limit { memory, folder: &folder });
             let learned = merganser_core::train::train(&source, &settings, log, limit, progress)?;
-            let dropped = match min_piece_count {
+            let dropped = match min_pretoken_count {
                 0 | 1 => (0, 0),
                 least => source.rarer_than(least, progress)?,
             };

@@ -67,10 +67,10 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
         "script": _resource("page.js"),
     }
     text = _resource("page.html")
-    pieces = text.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:  # in one go, so that nothing that is filled in is taken for a place
-        name, _, rest = piece.partition("}}")
+    pretokens = text.split("{{")
+    filled = [pretokens[0]]
+    for pretoken in pretokens[1:]:  # in one go, so that nothing that is filled in is taken for a place
+        name, _, rest = pretoken.partition("}}")
         filled += [parts[name], rest]
     return "".join(filled)
 

@@ -81,7 +81,7 @@ def report(
         known = {_unused(TRAINED, known): trained, **known}
         about.insert(
             0,
-            f"Trained on documents: {counts.documents:,}; pieces: {counts.total:,}, of which different: "
+            f"Trained on documents: {counts.documents:,}; pre-tokens: {counts.total:,}, of which different: "
             f"{len(counts):,}; merges: {len(trained.merges):,}.",
         )
     elif held_out is None:

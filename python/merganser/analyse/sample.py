@@ -1,8 +1,8 @@
-"""Sample: a text to measure on, as the pieces that it is made of and how often each occurs.
+"""Sample: a text to measure on, as the pre-tokens that it is made of and how often each occurs.
 
 The core counts it, once for its words and once for each pattern that asks for it, on all cores: 100 MB of
-mixed text take about 2 s each on two. It then stays in memory as its different pieces, which
-is little, except where nearly every piece is different.
+mixed text take about 2 s each on two. It then stays in memory as its unique pre-tokens, which
+is little, except where nearly every pre-token is different.
 """
 
 import re
@@ -37,26 +37,26 @@ _ENDS = re.compile(r"[.!?…]+[\"'”’»)\]*_]*\Z|[。！？｡؟۔।॥]+")
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """The different pieces of a text under one pattern, and how often each occurs."""
+class Pretokens:
+    """The unique pre-tokens of a text under one pattern, and how often each occurs."""
 
     texts: list[str]
     times: NDArray[np.int64]
-    #: Bytes that are not UTF-8: each is a piece of its own.
+    #: Bytes that are not UTF-8: each is a pre-token of its own.
     stray: dict[bytes, int]
 
     @classmethod
-    def of(cls, counts: Counts) -> "Pieces":
+    def of(cls, counts: Counts) -> "Pretokens":
         texts: list[str] = []
         times: list[int] = []
         stray: dict[bytes, int] = {}
         size = 0
-        for piece, seen in counts.to_dict().items():
-            size += seen * len(piece)
+        for pretoken, seen in counts.to_dict().items():
+            size += seen * len(pretoken)
             try:
-                texts.append(piece.decode())
+                texts.append(pretoken.decode())
             except UnicodeDecodeError:
-                stray[piece] = seen
+                stray[pretoken] = seen
             else:
                 times.append(seen)
         if size >= 1 << 63:
@@ -64,7 +64,7 @@ class Pieces:
         return cls(texts, np.array(times, dtype=np.int64), stray)
 
     def total(self, sizes: "Iterator[int]") -> int:
-        """The sum over all occurrences, of what is known of each different piece."""
+        """The sum over all occurrences, of what is known of each unique pre-token."""
         return int(np.fromiter(sizes, dtype=np.int64, count=len(self.texts)) @ self.times)
 
 
@@ -88,7 +88,7 @@ class Sample:
     _source: Source = field(repr=False, compare=False)
     _engine: Local = field(repr=False, compare=False)
     _reading: "ReadingOptions" = field(repr=False, compare=False)
-    _pieces: dict[str, Pieces] = field(default_factory=dict, repr=False, compare=False)
+    _pretokens: dict[str, Pretokens] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -112,30 +112,30 @@ class Sample:
             )
         engine = engine or Local()
         counts = count(source, pattern=_WORDS, special_tokens=(), engine=engine, progress=progress, **reading)
-        pieces = Pieces.of(counts)
-        words = pieces.total(int(bool(_INK.search(text))) for text in pieces.texts)
+        pretokens = Pretokens.of(counts)
+        words = pretokens.total(int(bool(_INK.search(text))) for text in pretokens.texts)
         if not words:
             raise CorpusError(
                 f"{name} holds no words to measure on; check the path, the glob and the separator"
             )
-        stray = sum(pieces.stray.values())
+        stray = sum(pretokens.stray.values())
         return cls(
             name,
-            bytes=pieces.total(len(text.encode()) for text in pieces.texts) + stray,
-            characters=pieces.total(map(len, pieces.texts)) + stray,
+            bytes=pretokens.total(len(text.encode()) for text in pretokens.texts) + stray,
+            characters=pretokens.total(map(len, pretokens.texts)) + stray,
             words=words,
-            sentences=pieces.total(len(_ENDS.findall(text)) for text in pieces.texts) or 1,
+            sentences=pretokens.total(len(_ENDS.findall(text)) for text in pretokens.texts) or 1,
             documents=counts.documents,
             _source=source,
             _engine=engine,
             _reading=reading,
         )
 
-    def pieces(self, pattern: str) -> Pieces:
-        """Its pieces under a pattern, counted when first asked for."""
-        if pattern not in self._pieces:
+    def pretokens(self, pattern: str) -> Pretokens:
+        """Its pre-tokens under a pattern, counted when first asked for."""
+        if pattern not in self._pretokens:
             counts = count(
                 self._source, pattern=pattern, special_tokens=(), engine=self._engine, **self._reading
             )
-            self._pieces[pattern] = Pieces.of(counts)
-        return self._pieces[pattern]
+            self._pretokens[pattern] = Pretokens.of(counts)
+        return self._pretokens[pattern]

@@ -1,8 +1,8 @@
 """Usage: how often a text makes a tokenizer yield each of its tokens.
 
-Every different piece is encoded once and counts as often as it occurs: the numbers are those of encoding it
-all, as what becomes of a piece depends on nothing else. 100 MB of mixed text take 3 s beyond counting,
-most of it for the million different pieces. It loses to encoding where nearly every piece is different.
+Every unique pre-token is encoded once and counts as often as it occurs: the numbers are those of encoding it
+all, as what becomes of a pre-token depends on nothing else. 100 MB of mixed text take 3 s beyond counting,
+most of it for the million unique pre-tokens. It loses to encoding where nearly every pre-token is different.
 """
 
 from dataclasses import dataclass
@@ -59,18 +59,18 @@ def use_sizes(tokenizer: Tokenizer, sizes: list[int], sample: Sample) -> list[Us
 
 
 def as_whole(tokenizer: Tokenizer) -> Tokenizer:
-    """One that takes every text as one piece: alone, a piece might be split once more."""
+    """One that takes every text as one pre-token: alone, a pre-token might be split once more."""
     return Tokenizer(tokenizer.mergeable_ranks, pattern="(?s).+")
 
 
 def _used(tokenizer: Tokenizer, whole: Tokenizer, sample: Sample) -> Usage:
-    pieces = sample.pieces(tokenizer.pattern_name or tokenizer.pattern)
+    pretokens = sample.pretokens(tokenizer.pattern_name or tokenizer.pattern)
     ranks = tokenizer.mergeable_ranks
     by_id = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
-    made, offsets = whole.encode_flat(pieces.texts)
+    made, offsets = whole.encode_flat(pretokens.texts)
     # On integers: weights in floating point would be rounded from 2⁵³ on.
-    np.add.at(by_id, made, np.repeat(pieces.times, np.diff(offsets)))
-    for byte, seen in pieces.stray.items():
+    np.add.at(by_id, made, np.repeat(pretokens.times, np.diff(offsets)))
+    for byte, seen in pretokens.stray.items():
         by_id[ranks[byte]] += seen
     ids = np.sort(np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks)))
     frequencies = by_id[ids]

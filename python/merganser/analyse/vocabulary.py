@@ -14,7 +14,7 @@ from merganser.tokenizer import Tokenizer
 
 
 def unreachable(tokenizer: Tokenizer) -> list[int]:
-    """Ids that no text can yield: no merge makes the token, and it is no piece by itself.
+    """Ids that no text can yield: no merge makes the token, and it is no pre-token by itself.
 
     What training makes can always be reached; imported vocabularies may hold others. A token that merges do
     make, but that the pattern always cuts, is not found: that would take a proof about the pattern.
@@ -23,18 +23,18 @@ def unreachable(tokenizer: Tokenizer) -> list[int]:
     >>> unreachable(Tokenizer(ranks | {b"ab": 256, b"abc": 257, b"xyz": 258, b"x y": 259}))
     [259]
 
-    `abc` is `ab` and `c`; `xyz` has no merge, but the whole piece is looked up; `x y` is two pieces.
+    `abc` is `ab` and `c`; `xyz` has no merge, but the whole pre-token is looked up; `x y` is two pre-tokens.
     """
     made = set(tokenizer.merges_as_ids.values())
     pattern = tokenizer.pattern_name or tokenizer.pattern
     return [
         id
         for token, id in tokenizer.mergeable_ranks.items()
-        if len(token) > 1 and id not in made and not _is_piece(token, pattern)
+        if len(token) > 1 and id not in made and not _is_pretoken(token, pattern)
     ]
 
 
-def _is_piece(token: bytes, pattern: str) -> bool:
+def _is_pretoken(token: bytes, pattern: str) -> bool:
     try:
         text = token.decode()
     except UnicodeDecodeError:

@@ -34,7 +34,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Count the pieces of CORPUS, to train from later; counts among it are added up.
+    """Count the pre-tokens of CORPUS, to train from later; counts among it are added up.
 
     The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
 
@@ -61,8 +61,8 @@ def command(
         drawing.as_json(
             {
                 "counts": str(out),
-                "different_pieces": len(counts),
-                "pieces": counts.total,
+                "unique_pretokens": len(counts),
+                "pretokens": counts.total,
                 "documents": counts.documents,
                 "invalid_bytes": counts.invalid_bytes,
                 "skipped": counts.skipped.as_dict(),
@@ -70,9 +70,9 @@ def command(
             }
         )
         return
-    made = f"{len(counts):,} different pieces, {counts.total:,} in all, in "
+    made = f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, in "
     click.echo(drawing.with_path(made, out, f" ({seconds:.2f} s)"))
     if counts.invalid_bytes:
         click.echo(
-            f"note: {counts.invalid_bytes:,} bytes were not UTF-8; each was a piece of its own", err=True
+            f"note: {counts.invalid_bytes:,} bytes were not UTF-8; each was a pre-token of its own", err=True
         )

@@ -91,7 +91,8 @@ def command(
     console = Console(highlight=False)
     console.print(f"[bold]python-stdlib[/]: {len(files):,} files, {size / 1e6:.1f} MB")
     console.print(
-        f"  split and count  {seconds['count']:6.2f} s   {len(counts):,} different pieces of {counts.total:,}"
+        f"  split and count  {seconds['count']:6.2f} s   {len(counts):,} unique pre-tokens "
+        f"of {counts.total:,}"
     )
     console.print(f"  merge            {seconds['merge']:6.2f} s   {tokenizer.vocab_size:,} tokens\n")
     click.echo(f"{tokenizer.show(SAMPLE)}\n")

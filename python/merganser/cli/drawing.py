@@ -23,21 +23,21 @@ def as_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def token(piece: bytes) -> str:
+def token(pretoken: bytes) -> str:
     """One token on one line; spaces at its ends stay visible."""
-    return escape(piece).replace(" ", "·")
+    return escape(pretoken).replace(" ", "·")
 
 
-def short_token(piece: bytes, room: int) -> str:
+def short_token(pretoken: bytes, room: int) -> str:
     """The same in `room` columns: of a longer token the beginning, and how many bytes it has.
 
     >>> short_token(b"-" * 500, 30)
     '-----------------… (500 bytes)'
     """
-    shown = token(piece)
+    shown = token(pretoken)
     if cells(shown) <= room:
         return shown
-    end = f"… ({len(piece):,} bytes)"
+    end = f"… ({len(pretoken):,} bytes)"
     while cells(shown) + len(end) > room and shown:
         shown = shown[: min(len(shown) - 1, room - len(end))]
     return shown + end
@@ -78,8 +78,8 @@ def coloured(tokens: list[bytes]) -> "Text":
     from rich.text import Text
 
     text = Text()
-    for nth, piece in enumerate(tokens):
+    for nth, pretoken in enumerate(tokens):
         # A token may end in the middle of a character, so it is escaped; a newline must still break the line.
-        shown = "⏎\n".join(escape(line) for line in piece.split(b"\n"))
+        shown = "⏎\n".join(escape(line) for line in pretoken.split(b"\n"))
         text.append(shown, style=f"black on {_COLOURS[nth % len(_COLOURS)]}")
     return text

@@ -175,5 +175,6 @@ def _corpus(
         click.echo(f"{outcome.found:,} of the shards were there from an interrupted run")
     if facts["invalid_bytes"]:
         click.echo(
-            f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a piece of its own", err=True
+            f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a pre-token of its own",
+            err=True,
         )

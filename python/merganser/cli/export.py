@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FOR_TOKENIZERS = ["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 _FOR_COUNTS = ["tsv", "parquet"]
 
-#: How many pieces make a row group of Parquet.
+#: How many pre-tokens make a row group of Parquet.
 _BATCH = 1 << 17
 
 
@@ -76,11 +76,11 @@ def command(
     AutoTokenizer (huggingface), or one with vocab.json and merges.txt (gpt2); minbpe's .model and .vocab; a
     vocabulary for llama.cpp (gguf); or the bytes of every token, as .npy or .pt (token-lengths).
 
-    A .counts file becomes piece<TAB>count lines (tsv) or Parquet: pieces come in the order of their bytes,
-    and are never in memory as a whole.
+    A .counts file becomes pre-token<TAB>count lines (tsv) or Parquet: pre-tokens come in the order of their
+    bytes, and are never in memory as a whole.
 
     Before a tokenizer is written, it is verified that tiktoken or Hugging Face, or for other formats our own
-    reader, gives the same ids: on adversarial texts, on its tokens and on the most frequent pieces of the
+    reader, gives the same ids: on adversarial texts, on its tokens and on the most frequent pre-tokens of the
     training.
 
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
@@ -91,12 +91,12 @@ def command(
 
     if form in _FOR_TOKENIZERS:
         tokenizer = named.load()
-        pieces = on or (named.path and _training_beside(named.path, tokenizer))
+        pretokens = on or (named.path and _training_beside(named.path, tokenizer))
         format = cast("ExportFormat", form)
         template = None if chat is None else _template(chat)
         with progress.drawn() as draw:
             written = tokenizer.export(
-                out, format=format, on=pieces, chat=template, roles=_roles(roles), progress=draw
+                out, format=format, on=pretokens, chat=template, roles=_roles(roles), progress=draw
             )
         files = [str(file) for file in written]
         facts: dict[str, Any] = {"out": str(out), "format": form, "files": files}
@@ -134,10 +134,10 @@ def command(
         parquet.write(counts.batches(_BATCH), facts, out)
     if as_json:
         drawing.as_json(
-            {"out": str(out), "format": form, "different_pieces": len(counts), "pieces": counts.total}
+            {"out": str(out), "format": form, "unique_pretokens": len(counts), "pretokens": counts.total}
         )
         return
-    click.echo(drawing.with_path(f"{len(counts):,} different pieces, {counts.total:,} in all, in ", out))
+    click.echo(drawing.with_path(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, in ", out))
 
 
 def _roles(given: tuple[str, ...]) -> dict[str, str]:
@@ -195,6 +195,6 @@ def _training_beside(path: Path, tokenizer: "Tokenizer") -> "CountsFile | None":
             counts = CountsFile.open(file)
         except (CountsError, OSError):  # nobody asked for it
             continue
-        if counts.pattern == tokenizer.pattern and counts.total == tokenizer.training.get("pieces"):
+        if counts.pattern == tokenizer.pattern and counts.total == tokenizer.training.get("pretokens"):
             return counts
     return None

@@ -9,7 +9,7 @@ from merganser.cli import drawing, naming, options
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
 
-#: Columns for a token beside its id, and for a piece beside its count.
+#: Columns for a token beside its id, and for a pre-token beside its count.
 _ROOM = drawing.WIDTH - len("   123456  ")
 _ROOM_BESIDE_COUNT = drawing.WIDTH - len("  123,456,789,012  ")
 
@@ -78,29 +78,29 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
 
 def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
     found = counts.top(top)
-    pieces = [{"piece": drawing.token(piece), "count": count} for piece, count in found]
+    pretokens = [{"pretoken": drawing.token(pretoken), "count": count} for pretoken, count in found]
     if as_json:
         drawing.as_json(
             {
-                "different_pieces": len(counts),
-                "pieces": counts.total,
+                "unique_pretokens": len(counts),
+                "pretokens": counts.total,
                 "documents": counts.documents,
                 "invalid_bytes": counts.invalid_bytes,
                 "pattern": counts.pattern,
                 "pattern_name": counts.pattern_name,
                 "special_tokens": counts.special_tokens,
                 "separator": counts.separator,
-                "top_pieces": pieces,
+                "top_pretokens": pretokens,
             }
         )
         return
     click.echo(
-        f"{len(counts):,} different pieces, {counts.total:,} in all, from {counts.documents:,} documents"
+        f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, from {counts.documents:,} documents"
     )
     click.echo(f"pattern    {counts.pattern_name or counts.pattern}")
     click.echo(f"separator  {counts.separator or 'none'}")
     click.echo(f"special    {' '.join(counts.special_tokens) or 'none'}")
     click.echo(f"not UTF-8  {counts.invalid_bytes:,} bytes")
-    click.echo("\ntop pieces")
-    for piece, count in found:
-        click.echo(f"  {count:>12,}  {drawing.short_token(piece, _ROOM_BESIDE_COUNT)}")
+    click.echo("\ntop pre-tokens")
+    for pretoken, count in found:
+        click.echo(f"  {count:>12,}  {drawing.short_token(pretoken, _ROOM_BESIDE_COUNT)}")

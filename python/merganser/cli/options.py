@@ -217,7 +217,7 @@ def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray
 
 
 def reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide which pieces a corpus has."""
+    """The options that decide which pre-tokens a corpus has."""
     for option in (
         click.option(
             "--separator",

@@ -33,17 +33,17 @@ from merganser.cli import drawing, naming, options, progress
 )
 @click.option("--max-token-bytes", type=int, help="The longest token that may be made.")
 @click.option(
-    "--min-piece-count",
+    "--min-pretoken-count",
     type=int,
     default=1,
     show_default=True,
-    help="Pieces seen less often are dropped; what that has changed is found out and told.",
+    help="Pre-tokens seen less often are dropped; what that has changed is found out and told.",
 )
 @click.option(
     "--certify/--no-certify",
     default=True,
     show_default=True,
-    help="After dropping pieces, prove how many merges are those of all pieces.",
+    help="After dropping pre-tokens, prove how many merges are those of all pre-tokens.",
 )
 @click.option("--base", type=naming.TOKENIZER, help="A tokenizer to extend; all its ids stay.")
 @options.working
@@ -134,29 +134,30 @@ def command(
     made = f"{tokenizer.vocab_size:,} tokens from {facts['documents']:,} documents, in "
     click.echo(drawing.with_path(made, path))
     click.echo("  ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items()))
-    if facts["min_piece_count"] > 1:
+    if facts["min_pretoken_count"] > 1:
         _show_pruning(facts, len(tokenizer.merges) - len(going_on.merges if going_on else ()))
     if facts["invalid_bytes"]:
         click.echo(
-            f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a piece of its own", err=True
+            f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a pre-token of its own",
+            err=True,
         )
 
 
 def _show_pruning(facts: Mapping[str, Any], learned: int) -> None:
     proven = facts["proven_merges"]
     click.echo(
-        f"dropped {facts['dropped_pieces']:,} of {facts['different_pieces']:,} different pieces, "
-        f"{facts['dropped_total'] / facts['pieces']:.2%} of all"
+        f"dropped {facts['dropped_pretokens']:,} of {facts['unique_pretokens']:,} unique pre-tokens, "
+        f"{facts['dropped_total'] / facts['pretokens']:.2%} of all"
     )
     if proven is None:
         click.echo("what that has changed was not looked into")
         return
     if proven == learned:
-        click.echo(f"all {learned:,} merges are proven identical to training on all pieces")
+        click.echo(f"all {learned:,} merges are proven identical to training on all pre-tokens")
         return
     known = f"merges 1-{proven:,} are" if proven else "no merge is"
     why = "which differs" if proven < facts["checked_merges"] else "checked no further"
     click.echo(
-        f"{known} proven identical to training on all pieces; "
+        f"{known} proven identical to training on all pre-tokens; "
         f"from {proven + 1:,} on ({why}) they are only likely"
     )

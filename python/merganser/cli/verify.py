@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 #: How the command ends when the ids are not the same; 1 and 2 are errors.
 DIFFERENT = 3
-#: How many tokens, merges or pieces of a side are shown.
+#: How many tokens, merges or pre-tokens of a side are shown.
 _SHOWN = 40
 _REASONS = {
-    "split": "the text is split into other pieces",
-    "merges": "the same piece is merged in another way",
+    "split": "the text is split into other pre-tokens",
+    "merges": "the same pre-token is merged in another way",
     "ids": "the same tokens have other ids",
     "special": "a special token for one, text for the other",
     "unknown": "the ids differ; how one of them comes to its ids cannot be told",
@@ -42,7 +42,7 @@ def command(
 ) -> int:
     """Verify that the tokenizers A and B give the same ids to every document.
 
-    The first difference is shown: the piece, what each makes of it, and the merge at which they part. The
+    The first difference is shown: the pre-token, what each makes of it, and the merge at which they part. The
     exit code is 0 if all ids are the same, and 3 if not.
 
     merganser reads a file itself; tiktoken:NAME, transformers:NAME and tokenizers:FILE (a tokenizer.json)
@@ -82,7 +82,7 @@ def _facts(found: "Verification") -> dict[str, Any]:
             "document": parted.document,
             "offset": parted.offset,
             "reason": parted.reason,
-            "piece": parted.piece,
+            "pretoken": parted.pretoken,
             "step": parted.step,
             "a": _side_facts(parted.a),
             "b": _side_facts(parted.b),
@@ -92,7 +92,7 @@ def _facts(found: "Verification") -> dict[str, Any]:
 
 def _side_facts(side: "Segmentation") -> dict[str, Any]:
     return {
-        "pieces": side.pieces,
+        "pretokens": side.pretokens,
         "tokens": [drawing.token(token) for token in side.tokens],
         "ids": side.ids,
         "merge": side.merge and [drawing.token(token) for token in side.merge],
@@ -123,8 +123,10 @@ def _show(found: "Verification", a: str, b: str) -> None:
 
 
 def _parts(parted: "Difference", side: "Segmentation", colours: bool) -> "Text | str":
-    """Pieces where the split differs, and tokens otherwise."""
-    parts = [piece.encode() for piece in side.pieces] if parted.reason == "split" else list(side.tokens)
+    """Pre-tokens where the split differs, and tokens otherwise."""
+    parts = (
+        [pretoken.encode() for pretoken in side.pretokens] if parted.reason == "split" else list(side.tokens)
+    )
     more = " …" if len(parts) > _SHOWN else ""
     if colours:
         return drawing.coloured(parts[:_SHOWN]).append(more)

@@ -60,7 +60,8 @@ class Ray:
     storage: a folder or an fsspec address ("s3://bucket/folder") that all nodes share, for what was counted.
         One job at a time. Only "local" does without, and then nothing can be resumed. Emptied when the work
         has succeeded.
-    parts: into how many parts the pieces are shared out by their hash, to be merged in parallel; 16 if not
+    parts: into how many parts the pre-tokens are shared out by their hash, to be merged in parallel; 16 if
+    not
         given, or as many as there are shards.
     shard_size: how much text a task counts; what is done again at most where one is lost.
     memory: what a task may take. Ray places tasks accordingly.

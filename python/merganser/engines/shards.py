@@ -5,11 +5,11 @@ The plan depends on the corpus and the settings alone. Small files go together; 
 cut into ranges where a cut changes nothing (`crates/core/src/corpus/shards.rs`); any other file is a shard of
 its own, whatever its size.
 
-A shard becomes one sorted run for each of P parts, by the hash of the piece. So all that there is of a piece
-lies in the runs of one part, and the parts are merged apart from each other, at most `FAN_IN` runs at a time.
-What a task has done is vouched for by a manifest in the storage, with the size, the checksum and the sums of
-every file: a task that finds its manifest there has nothing to do, and one that reads a file checks it. The
-files of a job lie below its id, so that a straggler of an earlier job never writes among them.
+A shard becomes one sorted run for each of P parts, by the hash of the pre-token. So all that there is of a
+pre-token lies in the runs of one part, and the parts are merged apart from each other, at most `FAN_IN` runs
+at a time. What a task has done is vouched for by a manifest in the storage, with the size, the checksum and
+the sums of every file: a task that finds its manifest there has nothing to do, and one that reads a file
+checks it. The files of a job lie below its id, so that a straggler of an earlier job never writes among them.
 
 No task needs more memory than it is given, nor more of its own disk than the runs of one shard, or one merge
 from an address, take.
@@ -225,14 +225,14 @@ def _fresh(name: str) -> str:
 
 
 def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path) -> Manifest:
-    """Merges files into others, by the hash of the piece, and keeps those. Gives their manifest."""
+    """Merges files into others, by the hash of the pre-token, and keeps those. Gives their manifest."""
     outs = [storage.place(name, scratch) for name in names]
     documents, invalid_bytes, _, total = _core.merge_counts(paths, outs, scratch)
     runs = []
     for name, out in zip(names, outs, strict=True):
         numbers = dict(
             zip(
-                ("documents", "invalid_bytes", "pieces", "total"),
+                ("documents", "invalid_bytes", "pretokens", "total"),
                 _core.CountsReader(out).numbers,
                 strict=True,
             )

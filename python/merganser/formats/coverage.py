@@ -1,7 +1,7 @@
 """Coverage: whether a pattern leaves text unmatched.
 
-To us each character of such text is a piece; tiktoken and minbpe drop it, and Hugging Face may. So a pattern
-of theirs is the same here only if it leaves none.
+To us each character of such text is a pre-token; tiktoken and minbpe drop it, and Hugging Face may. So a
+pattern of theirs is the same here only if it leaves none.
 """
 
 import re

@@ -16,8 +16,8 @@ Of our patterns, llama.cpp has gpt2, llama3 and qwen2 under names of its own. It
 the former it departs from us, and from the models' own tokenizers, in two rare things: its characters are
 those of Unicode before 16, and with llama3 and qwen2 ſ is no s there: it does not cut `'ſ` off a letter.
 
-With llama3, a piece that is a token stays whole, so that tokens that no merge reaches can be written; with
-the others they cannot. Ids without a token become unused ones.
+With llama3, a pre-token that is a token stays whole, so that tokens that no merge reaches can be written;
+with the others they cannot. Ids without a token become unused ones.
 
 Reading takes the facts from the front of a file of any size. What a caller puts around the text, such as a
 token at its beginning, is no part of a tokenizer here.
@@ -50,7 +50,7 @@ CAUTION = (
     "characters that are new in Unicode 16, and, with llama3 and qwen2, 'ſ before a letter. All other text "
     "has the same ids there"
 )
-#: With these a piece that is a token stays whole, whatever the merges.
+#: With these a pre-token that is a token stays whole, whatever the merges.
 _WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
 #: Roles of special tokens that llama.cpp may add to a text.
@@ -113,8 +113,8 @@ def _refuse_what_would_be_encoded_otherwise(tokenizer: Tokenizer) -> None:
             continue
         if len(split(text, tokenizer.pattern)) == 1:
             raise ExportError(
-                f"the special token {special!r} is how llama.cpp spells the piece {text!r}, which it would "
-                "take for it even as plain text; give it another name"
+                f"the special token {special!r} is how llama.cpp spells the pre-token {text!r}, which "
+                "it would take for it even as plain text; give it another name"
             )
 
 

@@ -91,11 +91,11 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
     if not follows:
         vocab = whole
         if ignore_merges and (
-            alone := next((name for name, _ in specials if _is_piece(tokenizer, name)), None)
+            alone := next((name for name, _ in specials if _is_pretoken(tokenizer, name)), None)
         ):
             raise ExportError(
-                f"the special token {alone!r} is one piece, and Hugging Face would take it for special even "
-                "as plain text; give the special tokens ids that follow all others"
+                f"the special token {alone!r} is one pre-token, and Hugging Face would take it for "
+                "special even as plain text; give the special tokens ids that follow all others"
             )
     if tokenizer.pattern_name is None:
         pattern = oniguruma.with_rest(tokenizer.pattern)
@@ -137,5 +137,5 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def _is_piece(tokenizer: Tokenizer, special: str) -> bool:
+def _is_pretoken(tokenizer: Tokenizer, special: str) -> bool:
     return len(split(special, tokenizer.pattern)) == 1

@@ -55,6 +55,14 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         file.write(body)
         file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
 
+#: Names of training facts in files written before pre-tokens had that name.
+_RENAMED = {
+    "pieces": "pretokens",
+    "different_pieces": "unique_pretokens",
+    "dropped_pieces": "dropped_pretokens",
+    "min_piece_count": "min_pretoken_count",
+}
+
 
 def _damaged(what: str) -> BadFile:
     return BadFile(f"is damaged: {what}; get a fresh copy, or train again")
@@ -95,7 +103,7 @@ def parse(data: bytes) -> Tokenizer:
         pattern=header["pattern"],
         special_tokens=header["special_tokens"],
         merge_counts=counts,
-        training=header["training"],
+        training={_RENAMED.get(name, name): fact for name, fact in header["training"].items()},
     )
 
 

@@ -87,7 +87,7 @@ def _code_point(escape: str) -> str:
 
 #: Far above any real pattern, and low enough that none takes long to read.
 MAX_PATTERN = 1 << 13
-#: What stands behind a pattern of ours: text that it does not match becomes pieces of one character.
+#: What stands behind a pattern of ours: text that it does not match becomes pre-tokens of one character.
 _OPEN, _REST = "(?:", ")|(?m:.)"
 
 
@@ -99,8 +99,8 @@ def with_rest(pattern: str) -> str:
 def read(pattern: str, *, drops_rest: bool = False) -> str:
     r"""The pattern of ours that means the same, if there is one for certain.
 
-    What a pattern does not match is one piece to Hugging Face's `Split`, unless it drops it; to us it is a
-    piece for every character. So that is written into the pattern, where text may be left unmatched.
+    What a pattern does not match is one pre-token to Hugging Face's `Split`, unless it drops it; to us it is
+    a pre-token for every character. So that is written into the pattern, where text may be left unmatched.
 
     >>> print(read(r"\p{L}+"))
     (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+

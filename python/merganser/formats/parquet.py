@@ -1,4 +1,5 @@
-"""Parquet: counts as a table of two columns, `piece` (binary) and `count` (uint64), in the order of pieces.
+"""Parquet: counts as a table of two columns, `pretoken` (binary) and `count` (uint64), in the order of
+pre-tokens.
 
 Needs pyarrow, the extra `[data]`. Written batch by batch, so that it never is in memory as a whole; the
 settings that made the counts stand in the metadata of the schema, under `merganser`, as JSON.
@@ -23,12 +24,12 @@ def write(
     except ImportError as error:
         raise SettingsError("parquet needs pyarrow: pip install 'merganser[data]'") from error
     columns = [
-        pyarrow.field("piece", pyarrow.binary(), False),
+        pyarrow.field("pretoken", pyarrow.binary(), False),
         pyarrow.field("count", pyarrow.uint64(), False),
     ]
     schema = pyarrow.schema(columns, metadata={"merganser": json.dumps(facts, ensure_ascii=False)})
     with written_whole(path) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in batches:
-            pieces, counts = zip(*batch, strict=True)
-            arrays = [pyarrow.array(pieces, pyarrow.binary()), pyarrow.array(counts, pyarrow.uint64())]
+            pretokens, counts = zip(*batch, strict=True)
+            arrays = [pyarrow.array(pretokens, pyarrow.binary()), pyarrow.array(counts, pyarrow.uint64())]
             writer.write_batch(pyarrow.record_batch(arrays, schema=schema))

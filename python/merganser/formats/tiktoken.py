@@ -158,7 +158,7 @@ def parse_plugin(facts: dict[str, Any], ranks: bytes) -> Tokenizer:
 def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
     """The same tokenizer as a `tiktoken.Encoding`: its ranks, its special tokens, its pattern.
 
-    tiktoken drops text that the pattern does not match, and to us each character of it is a piece. The
+    tiktoken drops text that the pattern does not match, and to us each character of it is a pre-token. The
     patterns of the known encodings match all text; another one that may not is refused.
     """
     try:
@@ -197,7 +197,7 @@ _OPEN, _REST = "(?:", ")|(?s:.)"
 
 
 def _pattern(tokenizer: Tokenizer) -> str:
-    """Its pattern. tiktoken drops what its pattern does not match; to us each character of it is a piece."""
+    """The pattern. tiktoken drops text that it does not match; here each such character is a pre-token."""
     return with_rest(tokenizer.pattern) if tokenizer.pattern_name is None else tokenizer.pattern
 
 

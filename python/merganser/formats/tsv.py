@@ -1,7 +1,7 @@
-r"""TSV: a line `piece<TAB>count` for each piece, for other programs to read and write.
+r"""TSV: a line `pre-token<TAB>count` for each pre-token, for other programs to read and write.
 
 Printable text stands as it is. A backslash is `\\`; tab, newline and carriage return are `\t`, `\n` and `\r`;
-every byte of anything else is `\xNN`. So every piece is one line, and every line is one piece.
+every byte of anything else is `\xNN`. So every pre-token is one line, and every line is one pre-token.
 """
 
 import os
@@ -13,23 +13,23 @@ from merganser.errors import CorpusError, CountsError
 from merganser.files import written_whole
 
 
-def write(pieces: Iterable[tuple[bytes, int]], path: str | os.PathLike[str]) -> None:
+def write(pretokens: Iterable[tuple[bytes, int]], path: str | os.PathLike[str]) -> None:
     with written_whole(path) as file:
-        for piece, count in pieces:
-            file.write(f"{escape(piece)}\t{count}\n".encode())
+        for pretoken, count in pretokens:
+            file.write(f"{escape(pretoken)}\t{count}\n".encode())
 
 
 def read(path: str | os.PathLike[str]) -> dict[bytes, int]:
-    pieces: dict[bytes, int] = {}
+    pretokens: dict[bytes, int] = {}
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip(b"\r\n"):
-                    piece, count = _parse(line, f"{path}, line {number}")
-                    pieces[piece] = pieces.get(piece, 0) + count
+                    pretoken, count = _parse(line, f"{path}, line {number}")
+                    pretokens[pretoken] = pretokens.get(pretoken, 0) + count
     except OSError as error:
         raise CorpusError(f"cannot read {path}: {error.strerror}") from error
-    return pieces
+    return pretokens
 
 
 _NAMED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -37,14 +37,14 @@ _BYTES = {f"\\{letter}": byte for letter, byte in (("\\", b"\\"), ("t", b"\t"), 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|.|\Z)", re.DOTALL)
 
 
-def escape(piece: bytes) -> str:
+def escape(pretoken: bytes) -> str:
     r"""Any bytes as one line of printable text.
 
     >>> print(escape(b"caf\xc3\xa9\tau lait\xff"))
     café\tau lait\xff
     """
     # surrogateescape keeps each invalid byte as one character, which is not printable and so escaped below.
-    text = piece.decode("utf-8", "surrogateescape")
+    text = pretoken.decode("utf-8", "surrogateescape")
     return "".join(_NAMED.get(c) or (c if c.isprintable() else _as_bytes(c)) for c in text)
 
 
@@ -75,9 +75,9 @@ def unescape(text: str) -> bytes:
 
 def _parse(line: bytes, place: str) -> tuple[bytes, int]:
     try:
-        piece, count = line.decode("utf-8").rstrip("\r\n").split("\t")
+        pretoken, count = line.decode("utf-8").rstrip("\r\n").split("\t")
         if not re.fullmatch("[0-9]+", count):
             raise ValueError(f"{count!r} is not a count")
-        return unescape(piece), int(count)
+        return unescape(pretoken), int(count)
     except ValueError as error:
-        raise CountsError(f"{place} is not piece<TAB>count as to_tsv writes it: {error}") from error
+        raise CountsError(f"{place} is not pre-token<TAB>count as to_tsv writes it: {error}") from error

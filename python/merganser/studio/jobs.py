@@ -32,7 +32,7 @@ class Cancelled(Exception):
 
 
 class Job:
-    """One piece of work. `work` is called with it, and its result, an object, is what it is done with."""
+    """One unit of work. `work` is called with it, and its result, an object, is what it is done with."""
 
     def __init__(self, work: Callable[["Job"], dict[str, Any]]) -> None:
         self.id = secrets.token_urlsafe(9)

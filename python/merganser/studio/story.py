@@ -1,8 +1,9 @@
 """Story: of what a token is made, and how a text was merged, move by move.
 
-The moves of a text are those of its pieces; of two pieces, the one whose next merge was learned earlier moves
-first, so that a text grows in the order of the training. Shown are the pieces around one place, because
-nobody follows a thousand moves: a tree takes microseconds, 400 bytes of text about a millisecond.
+The moves of a text are those of its pre-tokens; of two pre-tokens, the one whose next merge was learned
+earlier moves first, so that a text grows in the order of the training. Shown are the pre-tokens around one
+place, because nobody follows a thousand moves: a tree takes microseconds, 400 bytes of text about a
+millisecond.
 """
 
 import heapq
@@ -19,8 +20,8 @@ from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
 from merganser.verification.parting import merges_by
 
-#: How much text is told of, in bytes; a longer piece is told of whole, up to the second number.
-WINDOW, LONGEST_PIECE = 240, 4000
+#: How much text is told of, in bytes; a longer pre-token is told of whole, up to the second number.
+WINDOW, LONGEST_PRETOKEN = 240, 4000
 
 
 def asked(request: Request) -> tuple[Known, int]:
@@ -78,7 +79,7 @@ async def steps(request: Request) -> Response:
 
 
 def told_of(known: Known, text: str, specials: bool, at: int) -> dict[str, Any]:
-    """The pieces around the byte `at`, and the moves by which they became tokens.
+    """The pre-tokens around the byte `at`, and the moves by which they became tokens.
 
     A move is [start, end, id]: what lies there becomes this token. Places are bytes of the text.
     """
@@ -87,7 +88,7 @@ def told_of(known: Known, text: str, specials: bool, at: int) -> dict[str, Any]:
     nth = int(np.searchsorted(cuts, min(max(at, 0), len(data)), side="right")) - 1
     first = last = min(max(nth, 0), max(len(cuts) - 2, 0))
     if len(cuts) < 2:
-        return {"start": 0, "bytes": "", "pieces": [], "moves": [], "whole": True}
+        return {"start": 0, "bytes": "", "pretokens": [], "moves": [], "whole": True}
     # It grows to both sides for as long as there is room.
     while True:
         before = first > 0 and cuts[last + 1] - cuts[first - 1] <= WINDOW
@@ -96,11 +97,11 @@ def told_of(known: Known, text: str, specials: bool, at: int) -> dict[str, Any]:
         last += after
         if not before and not after:
             break
-    pieces = [(int(cuts[n]), int(cuts[n + 1])) for n in range(first, last + 1)]
+    pretokens = [(int(cuts[n]), int(cuts[n + 1])) for n in range(first, last + 1)]
     waiting: list[tuple[int, int, int, list[tuple[int, int, int]]]] = []
-    for start, end in pieces:
-        if end - start > LONGEST_PIECE:
-            raise HTTPException(400, f"this piece has {end - start:,} bytes: too many moves to follow")
+    for start, end in pretokens:
+        if end - start > LONGEST_PRETOKEN:
+            raise HTTPException(400, f"this pre-token has {end - start:,} bytes: too many moves to follow")
         moves = _moves(known, data[start:end], start, specials)
         if moves:
             waiting.append((known.rank.get(moves[0][2], 0), start, 0, moves))
@@ -111,29 +112,29 @@ def told_of(known: Known, text: str, specials: bool, at: int) -> dict[str, Any]:
         told.append(moves[place])
         if place + 1 < len(moves):
             heapq.heappush(waiting, (known.rank.get(moves[place + 1][2], 0), start, place + 1, moves))
-    start, end = pieces[0][0], pieces[-1][1]
+    start, end = pretokens[0][0], pretokens[-1][1]
     return {
         "start": start,
         "bytes": data[start:end].hex(),
-        "pieces": pieces,
+        "pretokens": pretokens,
         "moves": told,
         "whole": (start, end) == (0, len(data)),
         "facts": {id: known.facts(id) for id in {id for _, _, id in told}},
     }
 
 
-def _moves(known: Known, piece: bytes, start: int, specials: bool) -> list[tuple[int, int, int]]:
-    special = known.tokenizer.special_tokens.get(piece.decode()) if specials else None
+def _moves(known: Known, pretoken: bytes, start: int, specials: bool) -> list[tuple[int, int, int]]:
+    special = known.tokenizer.special_tokens.get(pretoken.decode()) if specials else None
     if special is not None:
-        return [(start, start + len(piece), special)]
-    merges, _ = merges_by(piece, known.ranks)
+        return [(start, start + len(pretoken), special)]
+    merges, _ = merges_by(pretoken, known.ranks)
     return [
         (start + at, start + at + sum(map(len, merge)), known.ranks[b"".join(merge)]) for at, merge in merges
     ]
 
 
 def _cuts(known: Known, text: str, data: bytes, specials: bool) -> list[int]:
-    """Where pieces begin, in bytes, and where the last one ends; special tokens are pieces of their own."""
+    """Byte offsets of the pre-tokens, and the end of the last; a special token is a pre-token of its own."""
     ids, _ = known.tokenizer.encode_flat(
         [text], allowed_special="all" if specials else (), disallowed_special=()
     )
@@ -143,8 +144,8 @@ def _cuts(known: Known, text: str, data: bytes, specials: bool) -> list[int]:
     pattern = known.tokenizer.pattern_name or known.tokenizer.pattern
     for n in (*special.tolist(), len(ids)):
         begin = int(ends[n - 1]) if n else 0
-        for piece in _core.split(data[cuts[-1] : begin].decode(), pattern):
-            cuts.append(cuts[-1] + len(piece.encode()))
+        for pretoken in _core.split(data[cuts[-1] : begin].decode(), pattern):
+            cuts.append(cuts[-1] + len(pretoken.encode()))
         if n < len(ids):
             cuts.append(int(ends[n]))
     return cuts

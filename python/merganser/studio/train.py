@@ -108,7 +108,7 @@ def learn(job: Job, shared: Desk, source: Source, asked: dict[str, Any]) -> dict
         job.check()
         job.tell(
             "counted",
-            {"documents": counts.documents, "pieces": counts.total, "different": len(counts)},
+            {"documents": counts.documents, "pretokens": counts.total, "different": len(counts)},
         )
         # A log needs a folder that is its own, and is kept here until it was read.
         Path(folder, "work").mkdir()

@@ -8,8 +8,8 @@ Documents are compared as ordinary text: a special token in them is text to both
 takes it as special, and is asked as it is. With one of them, its special tokens are special for both sides.
 """
 
-from merganser.verification.exports import Pieces, verify_export
+from merganser.verification.exports import Pretokens, verify_export
 from merganser.verification.parting import Difference, Segmentation
 from merganser.verification.run import Verification, verify
 
-__all__ = ["Difference", "Pieces", "Segmentation", "Verification", "verify", "verify_export"]
+__all__ = ["Difference", "Pretokens", "Segmentation", "Verification", "verify", "verify_export"]

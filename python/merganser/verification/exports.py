@@ -17,16 +17,16 @@ from merganser.verification.parting import Difference
 from merganser.verification.peers import peer
 from merganser.verification.run import Parted, Run
 
-#: An export is verified on so many of the most frequent pieces of the training, and on so many tokens.
+#: An export is verified on so many of the most frequent pre-tokens of the training, and on so many tokens.
 MOST = 20_000
-#: Where the pieces of the training may come from.
-Pieces = Counts | CountsFile | Source
+#: Where the pre-tokens of the training may come from.
+Pretokens = Counts | CountsFile | Source
 
 
 def verify_export(
     tokenizer: Tokenizer,
     others: Mapping[str, Any],
-    on: Pieces | None = None,
+    on: Pretokens | None = None,
     progress: ProgressCallback | None = None,
 ) -> None:
     """Refuses an export with an `ExportError` if anybody who reads it would give other ids.
@@ -37,9 +37,9 @@ def verify_export(
     progress: called with the stage ("count", "verify"), what is done and the total.
 
     The texts are the adversarial set, the special tokens in all positions, at most 20,000 of the tokens,
-    evenly spread, and the 20,000 most frequent pieces of the training.
+    evenly spread, and the 20,000 most frequent pre-tokens of the training.
     """
-    texts = [*texts_for(tokenizer, MOST), *_pieces(tokenizer, on, progress)]
+    texts = [*texts_for(tokenizer, MOST), *_pretokens(tokenizer, on, progress)]
     done, total = 0, len(others) * sum(len(text.encode()) for text in texts)
     for name, other in others.items():
         run = Run(peer(tokenizer), peer(other))
@@ -58,15 +58,17 @@ def verify_export(
             raise ExportError(f"{name} cannot encode what we do: {error}; nothing was written") from error
 
 
-def _pieces(tokenizer: Tokenizer, on: Pieces | None, progress: ProgressCallback | None) -> Iterable[str]:
+def _pretokens(
+    tokenizer: Tokenizer, on: Pretokens | None, progress: ProgressCallback | None
+) -> Iterable[str]:
     if on is None:
         return
     if not isinstance(on, Counts | CountsFile):
         pattern = tokenizer.pattern_name or tokenizer.pattern
         on = count(on, pattern=pattern, special_tokens=tokenizer.special_tokens, progress=progress)
-    for piece, _ in on.most_common(MOST) if isinstance(on, Counts) else on.top(MOST):
+    for pretoken, _ in on.most_common(MOST) if isinstance(on, Counts) else on.top(MOST):
         try:
-            yield piece.decode()
+            yield pretoken.decode()
         except UnicodeDecodeError:  # a byte that is not UTF-8: not to be had from text
             continue
 
@@ -74,10 +76,10 @@ def _pieces(tokenizer: Tokenizer, on: Pieces | None, progress: ProgressCallback 
 def describe(difference: Difference) -> str:
     """A difference in one line."""
     a, b = difference.a, difference.b
-    piece = difference.piece if len(difference.piece) < 80 else f"{difference.piece[:80]}…"
+    pretoken = difference.pretoken if len(difference.pretoken) < 80 else f"{difference.pretoken[:80]}…"
     if difference.reason == "split":
-        return f"{piece!r} is split as {_few(a.pieces)}, and as {_few(b.pieces)}"
-    return f"{piece!r} becomes {_few(a.tokens)} {_few(a.ids)}, and {_few(b.tokens)} {_few(b.ids)}"
+        return f"{pretoken!r} is split as {_few(a.pretokens)}, and as {_few(b.pretokens)}"
+    return f"{pretoken!r} becomes {_few(a.tokens)} {_few(a.ids)}, and {_few(b.tokens)} {_few(b.ids)}"
 
 
 def _few(parts: tuple[Any, ...]) -> str:

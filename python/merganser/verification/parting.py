@@ -1,11 +1,11 @@
 """Parting: where two tokenizers part on a text, and the merge at which they do.
 
-A text becomes pieces, and a piece becomes tokens by merges. If the pieces differ, that is the reason.
-Otherwise the merges of the piece are gone through in order on both sides, and the first that is not the same
-is the reason; or all are the same and a token merely has another id.
+A text becomes pre-tokens, and a pre-token becomes tokens by merges. If the pre-tokens differ, that is the
+reason. Otherwise the merges of the pre-token are gone through in order on both sides, and the first that is
+not the same is the reason; or all are the same and a token merely has another id.
 
 It is done once, for the one document that differs: `merges_of` is the plain algorithm with a heap,
-O(n log n) for a piece of n bytes.
+O(n log n) for a pre-token of n bytes.
 """
 
 import heapq
@@ -27,7 +27,7 @@ Reason = Literal["split", "merges", "ids", "special", "unknown"]
 class Segmentation:
     """What one side makes of the stretch of text where they part."""
 
-    pieces: tuple[str, ...]
+    pretokens: tuple[str, ...]
     tokens: tuple[bytes, ...]
     ids: tuple[int, ...]
     #: The merge that it does where the other one does something else; None where it has no more to do.
@@ -38,26 +38,26 @@ class Segmentation:
 class Difference:
     """Where two tokenizers part.
 
-    reason: "split": they cut the text into other pieces. "merges": the same piece, other merges.
+    reason: "split": they cut the text into other pre-tokens. "merges": the same pre-token, other merges.
         "ids": the same tokens, but one of them has another id; `merge` is the one that makes it.
         "special": a special token to one of them. "unknown": the ids differ, but how one of them
         comes to its ids cannot be told.
     """
 
-    #: Which document, from 0 on, and the byte in it at which the piece begins.
+    #: Which document, from 0 on, and the byte in it at which the pre-token begins.
     document: int
     offset: int
     reason: Reason
-    #: The piece. Where the split differs: the text up to where both have a cut again.
-    piece: str
+    #: The pre-token. Where the split differs: the text up to where both have a cut again.
+    pretoken: str
     a: Segmentation
     b: Segmentation
-    #: Where merges differ: how many merges of the piece are the same on both sides.
+    #: Where merges differ: how many merges of the pre-token are the same on both sides.
     step: int | None = None
 
 
 class _Side:
-    """A text as one side has it: its tokens with their ends, and the cuts between pieces."""
+    """A text as one side has it: its tokens with their ends, and the cuts between pre-tokens."""
 
     def __init__(self, peer: Peer, data: bytes, ids: list[int]) -> None:
         self.peer = peer
@@ -65,26 +65,26 @@ class _Side:
         self.tokens = [peer.token_bytes(id) for id in ids]
         self.ends = [0, *accumulate(map(len, self.tokens))]
         self.specials = set(peer.specials.values())
-        #: In order; None where the tokens are not the text, or the pieces cannot be told.
+        #: In order; None where the tokens are not the text, or the pre-tokens cannot be told.
         self.cuts = self._cuts(data) if b"".join(self.tokens) == data else None
 
     def _cuts(self, data: bytes) -> list[int] | None:
         cuts = [0]
         special = [n for n, id in enumerate(self.ids) if id in self.specials]
         for n in [*special, len(self.ids)]:
-            pieces = self.peer.pieces(data[cuts[-1] : self.ends[n]].decode())
-            if pieces is None:
+            pretokens = self.peer.pretokens(data[cuts[-1] : self.ends[n]].decode())
+            if pretokens is None:
                 return None
-            for piece in pieces:
-                cuts.append(cuts[-1] + len(piece.encode()))
+            for pretoken in pretokens:
+                cuts.append(cuts[-1] + len(pretoken.encode()))
             cuts.extend(self.ends[n + 1 : n + 2])  # the special token itself
         return cuts
 
     def within(self, data: bytes, start: int, end: int) -> Segmentation:
         cuts = [cut for cut in self.cuts or [start, end] if start <= cut <= end]
-        pieces = [data[left:right].decode("utf-8", "replace") for left, right in pairwise(cuts)]
+        pretokens = [data[left:right].decode("utf-8", "replace") for left, right in pairwise(cuts)]
         tokens = slice(bisect_left(self.ends, start), bisect_left(self.ends, end))
-        return Segmentation(tuple(pieces), tuple(self.tokens[tokens]), tuple(self.ids[tokens]))
+        return Segmentation(tuple(pretokens), tuple(self.tokens[tokens]), tuple(self.ids[tokens]))
 
     def has_special(self, segmentation: Segmentation) -> bool:
         return not self.specials.isdisjoint(segmentation.ids)
@@ -101,36 +101,36 @@ def part(text: str, document: int, sides: tuple[Peer, Peer], ids: tuple[list[int
     if a.cuts is None or b.cuts is None:
         end = max(a.ends[min(nth + 1, len(a.ids))], b.ends[min(nth + 1, len(b.ids))])
         made_by_a, made_by_b = a.within(data, at, end), b.within(data, at, end)
-        piece = data[at:end].decode("utf-8", "replace")
-        return Difference(document, at, "unknown", piece, made_by_a, made_by_b)
+        pretoken = data[at:end].decode("utf-8", "replace")
+        return Difference(document, at, "unknown", pretoken, made_by_a, made_by_b)
     common = sorted({*a.cuts} & {*b.cuts})
     start, end = (common[bisect_right(common, at) + n] for n in (-1, 0))
     made_by_a, made_by_b = a.within(data, start, end), b.within(data, start, end)
     where = (document, start)
-    piece = data[start:end].decode()
+    pretoken = data[start:end].decode()
     if a.has_special(made_by_a) != b.has_special(made_by_b):
-        return Difference(*where, "special", piece, made_by_a, made_by_b)
-    if made_by_a.pieces != made_by_b.pieces:
-        return Difference(*where, "split", piece, made_by_a, made_by_b)
+        return Difference(*where, "special", pretoken, made_by_a, made_by_b)
+    if made_by_a.pretokens != made_by_b.pretokens:
+        return Difference(*where, "split", pretoken, made_by_a, made_by_b)
     if made_by_a.tokens == made_by_b.tokens:
         token = a.tokens[nth]
         made_by_a = replace(made_by_a, merge=_making(token, a.peer.model))
         made_by_b = replace(made_by_b, merge=_making(token, b.peer.model))
-        return Difference(*where, "ids", piece, made_by_a, made_by_b)
-    merges_a, merges_b = _told(piece, a, made_by_a), _told(piece, b, made_by_b)
+        return Difference(*where, "ids", pretoken, made_by_a, made_by_b)
+    merges_a, merges_b = _told(pretoken, a, made_by_a), _told(pretoken, b, made_by_b)
     if merges_a is None or merges_b is None:
-        return Difference(*where, "merges", piece, made_by_a, made_by_b)
+        return Difference(*where, "merges", pretoken, made_by_a, made_by_b)
     step = next(n for n, (of_a, of_b) in enumerate(zip_longest(merges_a, merges_b)) if of_a != of_b)
     made_by_a = replace(made_by_a, merge=merges_a[step][1] if step < len(merges_a) else None)
     made_by_b = replace(made_by_b, merge=merges_b[step][1] if step < len(merges_b) else None)
-    return Difference(*where, "merges", piece, made_by_a, made_by_b, step)
+    return Difference(*where, "merges", pretoken, made_by_a, made_by_b, step)
 
 
-def _told(piece: str, side: _Side, made: Segmentation) -> list[tuple[int, Merge]] | None:
-    """The merges of a piece, if they lead to what the side has really made."""
+def _told(pretoken: str, side: _Side, made: Segmentation) -> list[tuple[int, Merge]] | None:
+    """The merges of a pre-token, if they lead to what the side has really made."""
     if side.peer.model is None:
         return None
-    merges, tokens = merges_of(piece.encode(), side.peer.model)
+    merges, tokens = merges_of(pretoken.encode(), side.peer.model)
     return merges if tokens == list(made.tokens) else None
 
 
@@ -141,31 +141,32 @@ def _making(token: bytes, tokenizer: Tokenizer | None) -> Merge | None:
     return next((pair for pair in tokenizer.merges if pair[0] + pair[1] == token), (token,))
 
 
-def merges_of(piece: bytes, tokenizer: Tokenizer) -> tuple[list[tuple[int, Merge]], list[bytes]]:
-    """The merges that a piece goes through, each with the byte where it begins, and the tokens it becomes.
+def merges_of(pretoken: bytes, tokenizer: Tokenizer) -> tuple[list[tuple[int, Merge]], list[bytes]]:
+    """The merges that a pre-token goes through, each with the byte where it begins, and the tokens it
+    becomes.
 
     >>> import merganser
     >>> merges_of(b" lows", merganser.train(["low lower lowest"] * 9, 260))
     ([(1, (b'l', b'o')), (1, (b'lo', b'w')), (0, (b' ', b'low'))], [b' low', b's'])
     """
-    return merges_by(piece, tokenizer.mergeable_ranks)
+    return merges_by(pretoken, tokenizer.mergeable_ranks)
 
 
-def merges_by(piece: bytes, ranks: Mapping[bytes, int]) -> tuple[list[tuple[int, Merge]], list[bytes]]:
-    """The same by ranks that are at hand: to make them of a tokenizer takes longer than a piece does."""
+def merges_by(pretoken: bytes, ranks: Mapping[bytes, int]) -> tuple[list[tuple[int, Merge]], list[bytes]]:
+    """The same by ranks that are at hand: to make them of a tokenizer takes longer than a pre-token does."""
     # A token is known by its first byte: where it ends, and where the one before it begins.
-    end = {at: at + 1 for at in range(len(piece))}
-    before = {at: at - 1 for at in range(len(piece) + 1)}
+    end = {at: at + 1 for at in range(len(pretoken))}
+    before = {at: at - 1 for at in range(len(pretoken) + 1)}
     waiting: list[tuple[int, int, int]] = []
 
     def look(at: int) -> None:
         """Puts the pair that begins here in the queue, if it is a token."""
-        if at >= 0 and (middle := end[at]) < len(piece):
-            rank = ranks.get(piece[at : end[middle]])
+        if at >= 0 and (middle := end[at]) < len(pretoken):
+            rank = ranks.get(pretoken[at : end[middle]])
             if rank is not None:
                 heapq.heappush(waiting, (rank, at, end[middle]))
 
-    for at in range(len(piece) - 1):
+    for at in range(len(pretoken) - 1):
         look(at)
     merges: list[tuple[int, Merge]] = []
     while waiting:
@@ -173,13 +174,13 @@ def merges_by(piece: bytes, ranks: Mapping[bytes, int]) -> tuple[list[tuple[int,
         middle = end.get(at)
         if middle is None or end.get(middle) != stop:
             continue  # one of the two has become part of something else
-        merges.append((at, (piece[at:middle], piece[middle:stop])))
+        merges.append((at, (pretoken[at:middle], pretoken[middle:stop])))
         end[at] = stop
         del end[middle]
         before[stop] = at
         look(at)
         look(before[at])
-    tokens = [piece[at:stop] for at, stop in end.items()]
-    if len(tokens) > 1 and piece in ranks:
-        return [(0, (piece,))], [piece]
+    tokens = [pretoken[at:stop] for at, stop in end.items()]
+    if len(tokens) > 1 and pretoken in ranks:
+        return [(0, (pretoken,))], [pretoken]
     return merges, tokens

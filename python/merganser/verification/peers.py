@@ -35,7 +35,7 @@ class Peer(Protocol):
 
     def token_bytes(self, id: int) -> bytes: ...
 
-    def pieces(self, text: str) -> list[str] | None:
+    def pretokens(self, text: str) -> list[str] | None:
         """How it splits a text without special tokens; None where that cannot be told."""
 
     @property
@@ -104,7 +104,7 @@ class _Ours:
     def token_bytes(self, id: int) -> bytes:
         return self.model.token_bytes(id)
 
-    def pieces(self, text: str) -> list[str]:
+    def pretokens(self, text: str) -> list[str]:
         return split(text, self.model.pattern)
 
 
@@ -121,7 +121,7 @@ class _Read:
         except MerganserError:
             return None
 
-    def pieces(self, text: str) -> list[str] | None:
+    def pretokens(self, text: str) -> list[str] | None:
         return None if self.model is None else split(text, self.model.pattern)
 
 
@@ -163,12 +163,12 @@ class _HuggingFace(_Read):
         except KeyError:  # not of the byte-level kind
             return token.encode()
 
-    def pieces(self, text: str) -> list[str] | None:
+    def pretokens(self, text: str) -> list[str] | None:
         if self._live.pre_tokenizer is None:
             return None
         cuts = self._live.pre_tokenizer.pre_tokenize_str(text)
-        pieces = [text[start:end] for _, (start, end) in cuts]
-        return pieces if "".join(pieces) == text else None
+        pretokens = [text[start:end] for _, (start, end) in cuts]
+        return pretokens if "".join(pretokens) == text else None
 
 
 class _Transformers(_HuggingFace):

@@ -65,7 +65,7 @@ def verify(
     >>> merganser.verify(tokenizer, tokenizer.to_tiktoken(), on=["lowest low", "slow"]).same
     True
     >>> found = merganser.verify(tokenizer, tokenizer.truncated(259), on=["slow", "lowest lower"])
-    >>> found.difference.piece, found.difference.a.merge, found.difference.b.merge
+    >>> found.difference.pretoken, found.difference.a.merge, found.difference.b.merge
     (' lower', (b' low', b'e'), None)
     """
     check_names(verify, reading)

@@ -1,8 +1,8 @@
 //! Binary: whether a file holds text at all, judged by its first 64 KB after decompression.
 //!
-//! A NUL byte never occurs in text, and hardly any binary format does without one for that long. What has none is
-//! judged by its share of invalid UTF-8: a Latin-1 text of a European language has at most some percent, random bytes
-//! have about 45, and text in a legacy encoding of another script has more than that.
+//! A NUL byte never occurs in text, and hardly any binary format does without one for that long. What has
+//! none is judged by its share of invalid UTF-8: a Latin-1 text of a European language has at most some
+//! percent, random bytes have about 45, and text in a legacy encoding of another script has more than that.
 
 use std::fmt;
 use std::io::{ErrorKind, Read};
@@ -41,7 +41,8 @@ impl fmt::Display for Binary {
     }
 }
 
-/// Judges a regular file. What cannot be opened, and what can be read only once, passes: reading reports its faults.
+/// Judges a regular file. What cannot be opened, and what can be read only once, passes: reading reports its
+/// faults.
 pub fn judge_file(path: &Path, reading: &Reading) -> Option<Binary> {
     if !path.metadata().is_ok_and(|facts| facts.is_file()) {
         return None;
@@ -51,7 +52,8 @@ pub fn judge_file(path: &Path, reading: &Reading) -> Option<Binary> {
     judge_input(Input::of_file(path, Place::default(), terms).ok()?)
 }
 
-/// Judges the beginning of a file or stream, which may be compressed. Only a longer one than [`JUDGED`] may be cut off.
+/// Judges the beginning of a file or stream, which may be compressed. Only a longer one than [`JUDGED`] may
+/// be cut off.
 pub fn judge_beginning(beginning: &[u8], name: &Path, reading: &Reading) -> Option<Binary> {
     let (reading, skips, progress) = quietly(reading);
     let terms = Terms { reading: &reading, skips: &skips, progress: &progress };

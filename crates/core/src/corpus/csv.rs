@@ -1,4 +1,5 @@
-//! CSV as RFC 4180 has it, with any delimiter: fields in quotes may hold delimiters, line breaks and doubled quotes.
+//! CSV as RFC 4180 has it, with any delimiter: fields in quotes may hold delimiters, line breaks and doubled
+//! quotes.
 //!
 //! Elsewhere in a field a quote is a quote. Records end with `\n` or `\r\n`.
 

@@ -130,8 +130,8 @@ impl Cutters {
         last
     }
 
-    /// The end, not before `earliest`, of the first cutter that is one whatever stands before the text: no other one reaches
-    /// into it from the left. Behind it a cut is right.
+    /// The end, not before `earliest`, of the first cutter that is one whatever stands before the text: no
+    /// other one reaches into it from the left. Behind it a cut is right.
     pub fn first_lone_end(&self, text: &[u8], earliest: usize) -> Option<Cut> {
         let mut from = 0;
         while let Some(Found { start, end, kind, .. }) = self.find(text, from) {

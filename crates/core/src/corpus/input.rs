@@ -22,8 +22,8 @@ const HEAD: usize = 10;
 /// Needed beside the window to decompress xz.
 const XZ_OVERHEAD: u64 = 1 << 20;
 
-/// The text of one file or stream, on the caller's terms: counted, capped, and ended early where it is damaged
-/// and the rest is to be skipped.
+/// The text of one file or stream, on the caller's terms: counted, capped, and ended early where it is
+/// damaged and the rest is to be skipped.
 pub struct Input<'a> {
     reader: Box<dyn Read + Send + 'a>,
     path: Arc<Path>,
@@ -144,7 +144,8 @@ pub fn read_error(path: &Path, error: io::Error) -> Error {
     error.downcast().unwrap_or_else(|source| Error::Read { path: path.into(), source })
 }
 
-/// Whether this is a file that can be read from anywhere, and not compressed. It is at its beginning afterwards.
+/// Whether this is a file that can be read from anywhere, and not compressed. It is at its beginning
+/// afterwards.
 fn is_plain(file: &mut File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);

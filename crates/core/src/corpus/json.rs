@@ -1,4 +1,5 @@
-//! JSON: where a value ends, which is all that the reader needs to know, and the text in it, which workers find.
+//! JSON: where a value ends, which is all that the reader needs to know, and the text in it, which workers
+//! find.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,7 +11,8 @@ use serde_json::Value;
 /// How many keys of a record an error names.
 const MOST_KEYS: usize = 20;
 
-/// The end of the value that begins at `at`; none where the text ends before it. What is in brackets is not checked.
+/// The end of the value that begins at `at`; none where the text ends before it. What is in brackets is not
+/// checked.
 pub fn value_end(text: &[u8], at: usize, is_all: bool) -> Option<usize> {
     let mut depth = 0;
     let mut now = at;
@@ -85,7 +87,8 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
     })
 }
 
-/// Says which keys there are where `missing` is not among them. Parses the value again, as only errors need it.
+/// Says which keys there are where `missing` is not among them. Parses the value again, as only errors need
+/// it.
 fn no_key(value: &[u8], before: &str, missing: &str) -> String {
     let parsed = serde_json::from_slice(value).unwrap_or_default();
     let keys = keys_at(&parsed, before.trim_end_matches('.'));
@@ -177,7 +180,8 @@ impl<'de> Visitor<'de> for Text<'_, '_> {
     }
 }
 
-/// What is left of a way behind the next key: nothing where that is the whole way, none where it leads elsewhere.
+/// What is left of a way behind the next key: nothing where that is the whole way, none where it leads
+/// elsewhere.
 struct Way<'a>(&'a str);
 
 impl<'de, 'a> DeserializeSeed<'de> for Way<'a> {

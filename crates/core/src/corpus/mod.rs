@@ -1,7 +1,8 @@
 //! Corpus: text from files, streams and memory, in blocks that can be split apart from each other.
 //!
 //! One reader hands out blocks of about a megabyte, in order; any number of threads take the next one. So
-//! memory is bounded by threads × block, whatever the size of a file or of a document, and by the longest record.
+//! memory is bounded by threads × block, whatever the size of a file or of a document, and by the longest
+//! record.
 //!
 //! ```text
 //! file ─▶ input: decompressed, capped ─▶ text:    blocks between safe cuts ─▶ workers
@@ -41,8 +42,9 @@ use crate::{Error, Progress, Result};
 /// How much text a block holds, as a rule. (Small in tests, so that every document is cut.)
 pub const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 20 };
 
-/// A place in a corpus: how many files, streams and documents in memory lie before it, how many bytes of the one
-/// that it is in (decompressed), and, where these end before a record, how many bytes of that record's text.
+/// A place in a corpus: how many files, streams and documents in memory lie before it, how many bytes of the
+/// one that it is in (decompressed), and, where these end before a record, how many bytes of that record's
+/// text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub part: u64,
@@ -66,7 +68,7 @@ pub struct Block {
     pub next: Place,
     /// Whether `text` begins where a document begins.
     pub starts_document: bool,
-    /// Where the reader had to split by itself: the ends of the pieces.
+    /// Where the reader had to split by itself: the ends of the pre-tokens.
     pub ends: Option<Vec<u32>>,
     records: Option<Records>,
     /// The texts of the records, one after the other.
@@ -101,7 +103,8 @@ impl Block {
         self.text.len()
     }
 
-    /// Takes the documents out of the records, where there are any. Left to the workers, who do it side by side.
+    /// Takes the documents out of the records, where there are any. Left to the workers, who do it side by
+    /// side.
     pub fn decode(&mut self) -> Result<()> {
         self.decoded.clear();
         self.documents.clear();

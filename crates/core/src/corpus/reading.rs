@@ -11,7 +11,8 @@ const DESCRIBED: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), a column of CSV.
+    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), a column of
+    /// CSV.
     pub text_key: String,
     pub on_error: OnError,
     /// A compressed file may not become larger than this many times its size.

@@ -1,7 +1,7 @@
 //! Records: files that hold many documents, each with other things around it: JSON lines, JSON, CSV.
 //!
-//! The reader, who holds the lock, only finds where records end; workers take the text out of them. A block holds
-//! whole records, so memory is bounded by the longest of them.
+//! The reader, who holds the lock, only finds where records end; workers take the text out of them. A block
+//! holds whole records, so memory is bounded by the longest of them.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -81,8 +81,8 @@ struct Record {
     behind: usize,
 }
 
-/// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and where
-/// the record ends.
+/// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and
+/// where the record ends.
 pub struct Document {
     pub start: usize,
     pub end: usize,

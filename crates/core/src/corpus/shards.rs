@@ -1,10 +1,11 @@
-//! Shards: a large file of plain text as ranges of bytes that can be counted apart from each other, on any machines.
+//! Shards: a large file of plain text as ranges of bytes that can be counted apart from each other, on any
+//! machines.
 //!
-//! A range begins at the first place behind a multiple of the shard size where a cut changes nothing, whatever the rest
-//! of the file holds: at a safe cut of the pattern (see `split`), or behind a special token or separator that no other one
-//! overlaps. Both can be told from the bytes around them, so a window of 64 KB is read for each range and not the file.
-//! Where a window has no such place, two ranges stay one. That happens to patterns without safe cuts (all but the presets)
-//! when separators are further apart than that.
+//! A range begins at the first place behind a multiple of the shard size where a cut changes nothing,
+//! whatever the rest of the file holds: at a safe cut of the pattern (see `split`), or behind a special token
+//! or separator that no other one overlaps. Both can be told from the bytes around them, so a window of 64 KB
+//! is read for each range and not the file. Where a window has no such place, two ranges stay one. That
+//! happens to patterns without safe cuts (all but the presets) when separators are further apart than that.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

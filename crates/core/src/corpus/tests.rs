@@ -102,7 +102,11 @@ fn count_with(threads: usize, add: impl FnOnce(&mut Counter) -> Result<()>) -> R
     add(&mut counter)?;
     let skipped = counter.skipped();
     let counts = counter.finish(&Progress::new())?;
-    Ok((counts.iter().map(|(piece, count)| (piece.to_vec(), count)).collect(), counts.documents, skipped))
+    Ok((
+        counts.iter().map(|(pretoken, count)| (pretoken.to_vec(), count)).collect(),
+        counts.documents,
+        skipped,
+    ))
 }
 
 fn count_documents(documents: &[String]) -> Counted {
@@ -279,11 +283,11 @@ fn a_bad_record_is_named_by_its_line_and_can_be_skipped() {
         ("true", "expected a string"),
     ] {
         let lines = format!("{{\"text\": \"one\"}}\n\n{bad}\n\"two\"\n");
-        let (error, (pieces, documents, skipped)) = wrong("x.jsonl", lines.as_bytes());
+        let (error, (pretokens, documents, skipped)) = wrong("x.jsonl", lines.as_bytes());
         let message = error.to_string();
         assert!(matches!(error, Error::BadRecord { line: 3, .. }), "{message}");
         assert!(message.starts_with("x.jsonl, line 3: ") && message.contains(reason), "{message}");
-        assert_eq!((pieces, documents), (good.0.clone(), good.1));
+        assert_eq!((pretokens, documents), (good.0.clone(), good.1));
         assert_eq!(skipped, Skipped { records: 1, files: 0, first: vec![message] });
         if !bad.contains("EOF") && !bad.ends_with("\"x\"") && !bad.ends_with("{}") {
             let array = format!("[{{\"text\": \"one\"}},\n\n{bad}\n, \"two\"]");
@@ -310,11 +314,11 @@ fn a_file_whose_records_run_into_each_other_is_named_and_its_rest_can_be_skipped
         ("x.json", "[\"one\"]\n[\"two\"]", 2, "something follows"),
         ("x.csv", "text\none\n\"two\nthree", 3, "a quote in this record is never closed"),
     ] {
-        let (error, (pieces, documents, skipped)) = wrong(name, data.as_bytes());
+        let (error, (pretokens, documents, skipped)) = wrong(name, data.as_bytes());
         let message = error.to_string();
         assert!(matches!(error, Error::BrokenFile { line, .. } if line == at), "{message}");
         assert!(message.contains(reason), "{message}");
-        assert_eq!((pieces, documents), (good.0.clone(), good.1), "{data}");
+        assert_eq!((pretokens, documents), (good.0.clone(), good.1), "{data}");
         assert_eq!(skipped, Skipped { records: 0, files: 1, first: vec![message] });
     }
     let endless = format!("\"{}\n", "x".repeat(1 << 17));
@@ -383,7 +387,7 @@ fn damage_to_compressed_files_is_noticed_wherever_it_is() {
                 .starts_with(&format!("x.txt.{how} is damaged behind byte {offset} of its text: "))
         );
         // What came before is kept.
-        let bytes: u64 = counted.0.iter().map(|(piece, count)| piece.len() as u64 * count).sum();
+        let bytes: u64 = counted.0.iter().map(|(pretoken, count)| pretoken.len() as u64 * count).sum();
         assert_eq!((bytes, counted.2.files), (offset, 1));
     }
     let (error, _) = wrong("x.gz", b"text");
@@ -453,8 +457,8 @@ fn a_file_that_cannot_be_read_is_named_and_can_be_skipped() {
     let add = |counter: &mut Counter, reading: &Reading| counter.add_files(&paths, reading, &Progress::new());
     let error = count_with(2, |counter| add(counter, &Reading::default())).unwrap_err().to_string();
     assert!(error.starts_with("cannot read") && error.contains("b.gz"), "{error}");
-    let (pieces, documents, skipped) = count_with(2, |counter| add(counter, &skipping())).unwrap();
-    assert_eq!((pieces, documents), (BTreeMap::from([(b"one".to_vec(), 2)]), 2));
+    let (pretokens, documents, skipped) = count_with(2, |counter| add(counter, &skipping())).unwrap();
+    assert_eq!((pretokens, documents), (BTreeMap::from([(b"one".to_vec(), 2)]), 2));
     assert_eq!((skipped.files, skipped.records), (2, 0));
     assert!(skipped.first[0].contains("b.gz") && skipped.first[1].contains("c.jsonl"), "{skipped:?}");
     fs::remove_dir_all(folder).unwrap();

@@ -1,8 +1,9 @@
 //! Text: blocks of a file that is one document, or several where a separator stands in it.
 //!
-//! A block ends where a cut cannot change the pieces: at a special token or separator, or at a *safe cut* of the
-//! split pattern (see `split`). Where neither is in sight, the reader splits that stretch itself (patterns that
-//! only look ahead), or reads on until the document ends (patterns that look behind, and single pieces that long).
+//! A block ends where a cut cannot change the pre-tokens: at a special token or separator, or at a *safe cut*
+//! of the split pattern (see `split`). Where neither is in sight, the reader splits that stretch itself
+//! (patterns that only look ahead), or reads on until the document ends (patterns that look behind, and
+//! single pre-tokens that long).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -72,8 +73,8 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// The last place where the text so far can be cut without changing a piece, whatever follows: at a safe cut
-/// of the pattern, behind a byte that is not valid UTF-8, or behind a special token or separator.
+/// The last place where the text so far can be cut without changing a pre-token, whatever follows: at a safe
+/// cut of the pattern, behind a byte that is not valid UTF-8, or behind a special token or separator.
 fn last_cut(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Option<Cut> {
     // A cutter or a character may have begun in the last bytes; only what lies before them is settled.
     let settled = text.len().saturating_sub(cutters.longest().max(4));

@@ -1,16 +1,16 @@
-//! The value that counting yields: every piece once, with its count.
+//! The value that counting yields: every pre-token once, with its count.
 
 use super::Settings;
 use super::table::Table;
 use crate::{Error, Result};
 
-/// Pieces and how often each occurred, each piece once, in no particular order.
+/// Pre-tokens and how often each occurred, each pre-token once, in no particular order.
 pub struct Counts {
     pub settings: Settings,
-    /// Bytes of the corpus that were not part of valid UTF-8; each is a piece of its own.
+    /// Bytes of the corpus that were not part of valid UTF-8; each is a pre-token of its own.
     pub invalid_bytes: u64,
     pub documents: u64,
-    /// The pieces end to end, and where each ends.
+    /// The pre-tokens end to end, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<u64>,
     counts: Vec<u64>,
@@ -28,27 +28,27 @@ impl Counts {
         }
     }
 
-    /// From pieces and counts, in any order; a piece that comes twice is added up.
-    pub fn from_pieces<P: AsRef<[u8]>>(
+    /// From pre-tokens and counts, in any order; a pre-token that comes twice is added up.
+    pub fn from_pretokens<P: AsRef<[u8]>>(
         settings: Settings,
-        pieces: impl IntoIterator<Item = (P, u64)>,
+        pretokens: impl IntoIterator<Item = (P, u64)>,
     ) -> Result<Counts> {
         let mut table = Table::default();
-        for (piece, count) in pieces {
-            let piece = piece.as_ref();
-            if piece.is_empty() {
-                return Err(Error::BadSetting { reason: "a piece must hold at least one byte".into() });
+        for (pretoken, count) in pretokens {
+            let pretoken = pretoken.as_ref();
+            if pretoken.is_empty() {
+                return Err(Error::BadSetting { reason: "a pre-token must hold at least one byte".into() });
             }
             if count > 0 {
-                table.add(piece, count);
+                table.add(pretoken, count);
             }
         }
         table.into_counts(settings)
     }
 
-    /// Adds a piece that is not there yet.
-    pub(super) fn push(&mut self, piece: &[u8], count: u64) {
-        self.bytes.extend_from_slice(piece);
+    /// Adds a pre-token that is not there yet.
+    pub(super) fn push(&mut self, pretoken: &[u8], count: u64) {
+        self.bytes.extend_from_slice(pretoken);
         self.ends.push(self.bytes.len() as u64);
         self.counts.push(count);
     }
@@ -57,13 +57,13 @@ impl Counts {
     pub fn plus(&self, other: &Counts) -> Result<Counts> {
         self.settings.must_equal(&other.settings)?;
         let both = self.iter().chain(other.iter());
-        let mut sum = Counts::from_pieces(self.settings.clone(), both)?;
+        let mut sum = Counts::from_pretokens(self.settings.clone(), both)?;
         sum.invalid_bytes = self.invalid_bytes + other.invalid_bytes;
         sum.documents = self.documents + other.documents;
         Ok(sum)
     }
 
-    /// Number of different pieces.
+    /// Number of unique pre-tokens.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -72,7 +72,7 @@ impl Counts {
         self.counts.is_empty()
     }
 
-    pub fn piece(&self, index: usize) -> &[u8] {
+    pub fn pretoken(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start as usize..self.ends[index] as usize]
     }
@@ -82,7 +82,7 @@ impl Counts {
     }
 
     pub fn get(&self, index: usize) -> (&[u8], u64) {
-        (self.piece(index), self.count(index))
+        (self.pretoken(index), self.count(index))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {

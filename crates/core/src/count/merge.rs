@@ -1,9 +1,9 @@
-//! Merge: several sorted sources become one sorted file, the counts of equal pieces added up.
+//! Merge: several sorted sources become one sorted file, the counts of equal pre-tokens added up.
 //!
-//! A tournament over all sources: the least piece wins, its source moves on, and only the games on its way to the root
-//! are played again. Pieces are compared by a number (`key::order`), and byte by byte only where both are long. So a
-//! piece costs about log₂(sources) comparisons, and memory is one buffer per source, whatever their size. More than
-//! [`FAN_IN`] files are merged in several rounds.
+//! A tournament over all sources: the least pre-token wins, its source moves on, and only the games on its
+//! way to the root are played again. Pre-tokens are compared by a number (`key::order`), and byte by byte
+//! only where both are long. So a pre-token costs about log₂(sources) comparisons, and memory is one buffer
+//! per source, whatever their size. More than [`FAN_IN`] files are merged in several rounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::{Error, Progress, Result, Stage};
 /// How many files are read at the same time.
 pub const FAN_IN: usize = if cfg!(test) { 3 } else { 64 };
 
-/// Pieces in ascending order, from a file or from memory.
+/// Pre-tokens in ascending order, from a file or from memory.
 pub enum Source<'a> {
     File(Box<Reader>),
     Table(Box<Sorted<'a>>),
@@ -31,24 +31,24 @@ impl Source<'_> {
         }
     }
 
-    fn piece(&self) -> &[u8] {
+    fn pretoken(&self) -> &[u8] {
         match self {
-            Source::File(reader) => reader.piece(),
-            Source::Table(sorted) => sorted.piece(),
+            Source::File(reader) => reader.pretoken(),
+            Source::Table(sorted) => sorted.pretoken(),
         }
     }
 
-    /// How many pieces it holds, before the first was taken.
+    /// How many pre-tokens it holds, before the first was taken.
     fn len(&self) -> u64 {
         match self {
-            Source::File(reader) => reader.numbers().pieces,
+            Source::File(reader) => reader.numbers().pretokens,
             Source::Table(sorted) => sorted.len() as u64,
         }
     }
 
     fn order(&self) -> u128 {
         match self {
-            Source::File(reader) => order(reader.piece()),
+            Source::File(reader) => order(reader.pretoken()),
             Source::Table(sorted) => sorted.order(),
         }
     }
@@ -61,13 +61,13 @@ impl Source<'_> {
     }
 }
 
-/// Which of `parts` a piece belongs to: the same on every machine.
-pub fn part_of(piece: &[u8], parts: usize) -> usize {
-    crc32fast::hash(piece) as usize % parts
+/// Which of `parts` a pre-token belongs to: the same on every machine.
+pub fn part_of(pretoken: &[u8], parts: usize) -> usize {
+    crc32fast::hash(pretoken) as usize % parts
 }
 
-/// Merges files into one, or shares the sum out over several by [`part_of`]. Documents and invalid bytes go to the
-/// first. `scratch` is a folder for what lies between two rounds.
+/// Merges files into one, or shares the sum out over several by [`part_of`]. Documents and invalid bytes go
+/// to the first. `scratch` is a folder for what lies between two rounds.
 pub fn merge_files(
     paths: &[PathBuf],
     outs: &[PathBuf],
@@ -93,7 +93,7 @@ pub fn merge_with(
     let mut between = Between(Vec::new());
     let mut round = 0;
     while paths.len() > FAN_IN {
-        // No more than needed, so that most pieces pass once: what is merged here is read again.
+        // No more than needed, so that most pre-tokens pass once: what is merged here is read again.
         let group: Vec<PathBuf> = paths.drain(..FAN_IN.min(paths.len() - FAN_IN + 1)).collect();
         let target = scratch.join(format!(".merged-{}-{round}.tmp", std::process::id()));
         round += 1;
@@ -152,27 +152,27 @@ fn merge(
     }
     progress.begin(Stage::Combine, sources.iter().map(Source::len).sum());
     let mut race = Race::new(sources)?;
-    let mut piece: Vec<u8> = Vec::new();
+    let mut pretoken: Vec<u8> = Vec::new();
     let mut rounds = 0u64;
     let mut read = 0u64;
     let mut total = 0u64;
     while let Some(order) = race.winner_order() {
-        piece.clear();
-        piece.extend_from_slice(race.winner().piece());
+        pretoken.clear();
+        pretoken.extend_from_slice(race.winner().pretoken());
         let mut count = 0u64;
         loop {
             count = count.checked_add(race.winner().count()).ok_or(Error::CountOverflow)?;
             race.advance()?;
             read += 1;
             let same = race.winner_order() == Some(order)
-                && (order & 0xFF != LONG || race.winner().piece() == piece);
+                && (order & 0xFF != LONG || race.winner().pretoken() == pretoken);
             if !same {
                 break;
             }
         }
         total = total.checked_add(count).ok_or(Error::CountOverflow)?;
-        let part = if writers.len() == 1 { 0 } else { part_of(&piece, writers.len()) };
-        writers[part].push(&piece, count)?;
+        let part = if writers.len() == 1 { 0 } else { part_of(&pretoken, writers.len()) };
+        writers[part].push(&pretoken, count)?;
         rounds += 1;
         if rounds.is_multiple_of(LOOK) {
             progress.check()?;
@@ -181,11 +181,11 @@ fn merge(
     }
     progress.advance(read);
     // The readers have compared what they gave with what their files say; this is the other end.
-    let mut written = Numbers { pieces: 0, total: 0, ..numbers };
+    let mut written = Numbers { pretokens: 0, total: 0, ..numbers };
     let shares = std::iter::once((numbers.documents, numbers.invalid_bytes)).chain(std::iter::repeat((0, 0)));
     for (writer, (documents, invalid_bytes)) in writers.into_iter().zip(shares) {
         let part = writer.finish(documents, invalid_bytes)?;
-        written.pieces += part.pieces;
+        written.pretokens += part.pretokens;
         written.total += part.total;
     }
     assert_eq!(written.total, total, "no count is lost");
@@ -200,7 +200,7 @@ struct Race<'a> {
     tree: Vec<usize>,
 }
 
-/// No piece has this order: the last byte of an order is at most 16.
+/// No pre-token has this order: the last byte of an order is at most 16.
 const OVER: u128 = u128::MAX;
 
 impl<'a> Race<'a> {
@@ -225,7 +225,7 @@ impl<'a> Race<'a> {
         Ok(race)
     }
 
-    /// The order of the least piece; none where all sources are at their end.
+    /// The order of the least pre-token; none where all sources are at their end.
     #[inline]
     fn winner_order(&self) -> Option<u128> {
         let order = *self.orders.get(*self.tree.first()?)?;
@@ -237,7 +237,7 @@ impl<'a> Race<'a> {
         &self.sources[self.tree[0]]
     }
 
-    /// Moves the source on that has the least piece.
+    /// Moves the source on that has the least pre-token.
     #[inline]
     fn advance(&mut self) -> Result<()> {
         let mut winner = self.tree[0];
@@ -260,6 +260,6 @@ impl<'a> Race<'a> {
     fn before(&self, a: usize, b: usize) -> bool {
         let (left, right) = (self.orders[a], self.orders[b]);
         left < right
-            || left == right && left & 0xFF == LONG && self.sources[a].piece() < self.sources[b].piece()
+            || left == right && left & 0xFF == LONG && self.sources[a].pretoken() < self.sources[b].pretoken()
     }
 }

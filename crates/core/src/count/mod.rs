@@ -1,11 +1,11 @@
-//! Count: how often each piece occurs. Exact, in parallel, in 64 bits.
+//! Count: how often each pre-token occurs. Exact, in parallel, in 64 bits.
 //!
 //! Every thread takes the next block of text, splits it and counts into a table of its own; the tables are
 //! added up at the end. The result does not depend on where blocks were cut or who counted them.
 //!
-//! Under a limit on memory (`spill`), tables that are full are sorted and written to disk as *runs*, and the runs are
-//! merged at the end, piece by piece (`merge`). So the number of different pieces is limited by the disk alone, and
-//! what was written need not be counted again.
+//! Under a limit on memory (`spill`), tables that are full are sorted and written to disk as *runs*, and the
+//! runs are merged at the end, pre-token by pre-token (`merge`). So the number of unique pre-tokens is
+//! limited by the disk alone, and what was written need not be counted again.
 
 mod counts;
 mod file;
@@ -36,7 +36,7 @@ use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage};
 
-/// What decides which pieces a corpus has. Counts carry it, and only like adds to like.
+/// What decides which pre-tokens a corpus has. Counts carry it, and only like adds to like.
 #[derive(Clone)]
 pub struct Settings {
     pub splitter: Splitter,
@@ -151,8 +151,8 @@ impl Counter {
         self.spill = Some(spill);
     }
 
-    /// Goes on where an earlier counter stopped that has left these runs (see [`Spill::resume`]): the first of what is added is the part `place.part`, and its
-    /// beginning up to `place.offset` is skipped.
+    /// Goes on where an earlier counter stopped that has left these runs (see [`Spill::resume`]): the first
+    /// of what is added is the part `place.part`, and its beginning up to `place.offset` is skipped.
     pub fn resume(&mut self, runs: &[String], log_len: u64, place: Place, in_document: bool) {
         if let Some(spill) = &mut self.spill {
             spill.resume(runs, log_len);
@@ -175,7 +175,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Each text file is a document of its own, or several where the separator stands in it; so is each record.
+    /// Each text file is a document of its own, or several where the separator stands in it; so is each
+    /// record.
     pub fn add_files(&mut self, paths: &[PathBuf], reading: &Reading, progress: &Progress) -> Result<()> {
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |data| data.len()));
         progress.begin(Stage::Count, sizes.sum());
@@ -209,7 +210,8 @@ impl Counter {
         self.skips.skipped()
     }
 
-    /// The bytes of a file of plain text from `start` to `end`, which [`shard_cuts`](crate::corpus::shard_cuts) has found.
+    /// The bytes of a file of plain text from `start` to `end`, which
+    /// [`shard_cuts`](crate::corpus::shard_cuts) has found.
     pub fn add_range(
         &mut self,
         path: &Path,
@@ -249,7 +251,8 @@ impl Counter {
         }
     }
 
-    /// Until there is no more text, or some table is full; then a block is waiting, and all before it are counted.
+    /// Until there is no more text, or some table is full; then a block is waiting, and all before it are
+    /// counted.
     fn count_until_full<N>(&self, progress: &Progress, source: &Mutex<Queue<N>>) -> Result<()>
     where
         N: FnMut(&mut Block, &Splitter, &Cutters) -> Result<bool> + Send,
@@ -317,8 +320,8 @@ impl Counter {
         spill.log(written.into_inner().unwrap()?, next, in_document)
     }
 
-    /// Puts the counts in a file, sorted, and with them those of other files. What is on disk never comes back into memory
-    /// as a whole.
+    /// Puts the counts in a file, sorted, and with them those of other files. What is on disk never comes
+    /// back into memory as a whole.
     pub fn finish_to(mut self, out: &Path, others: &[PathBuf], progress: &Progress) -> Result<Numbers> {
         let outs = [out.to_path_buf()];
         if self.spill.as_ref().is_some_and(|spill| !spill.runs().is_empty()) {
@@ -414,7 +417,7 @@ impl Worker {
                 progress.check()?;
             }
             written += 1;
-            writer.push(sorted.piece(), sorted.count())?;
+            writer.push(sorted.pretoken(), sorted.count())?;
         }
         let numbers = writer.finish(documents, invalid_bytes)?;
         self.table.clear();
@@ -443,7 +446,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Text without special tokens. A byte that is not part of valid UTF-8 is a piece of its own, and the
+    /// Text without special tokens. A byte that is not part of valid UTF-8 is a pre-token of its own, and the
     /// text on its two sides is split apart.
     fn count_stretch(&mut self, stretch: &[u8], splitter: &Splitter) -> Result<()> {
         if let Ok(text) = simdutf8::basic::from_utf8(stretch) {

@@ -1,10 +1,10 @@
-//! Sorted: the pieces of a table in the order of their bytes, without a copy of them.
+//! Sorted: the pre-tokens of a table in the order of their bytes, without a copy of them.
 //!
-//! A packed piece is one number that orders as its bytes do (`key::order`), so sorting follows no pointer; only long
-//! pieces are compared as bytes, and they are few.
+//! A packed pre-token is one number that orders as its bytes do (`key::order`), so sorting follows no
+//! pointer; only long pre-tokens are compared as bytes, and they are few.
 
 use super::table::{Long, Slot};
-use crate::key::{LONG, order, piece_of_order};
+use crate::key::{LONG, order, pretoken_of_order};
 use crate::{Progress, Result};
 
 /// How much is sorted between two looks at whether to stop: some hundredths of a second.
@@ -23,14 +23,14 @@ fn sort(slots: &mut [Slot], progress: &Progress) {
 }
 
 pub struct Sorted<'a> {
-    /// The rest of the packed pieces, their keys the two halves of their order.
+    /// The rest of the packed pre-tokens, their keys the two halves of their order.
     short: std::slice::Iter<'a, Slot>,
     next_short: Option<(u128, u64)>,
     long: std::vec::IntoIter<&'a Long>,
     next_long: Option<&'a Long>,
     bytes: &'a [u8],
     order: u128,
-    /// The piece that was reached, where it is packed and where not.
+    /// The pre-token that was reached, where it is packed and where not.
     packed: ([u8; 16], usize),
     unpacked: &'a [u8],
     count: u64,
@@ -45,9 +45,9 @@ impl<'a> Sorted<'a> {
     ) -> Result<Sorted<'a>> {
         sort(short, progress);
         progress.check()?;
-        let piece = |long: &Long| &bytes[long.start..][..long.len as usize];
+        let pretoken = |long: &Long| &bytes[long.start..][..long.len as usize];
         long.sort_unstable_by(|a, b| {
-            let (a, b) = (piece(a), piece(b));
+            let (a, b) = (pretoken(a), pretoken(b));
             order(a).cmp(&order(b)).then_with(|| a.cmp(b))
         });
         let mut sorted = Sorted {
@@ -71,29 +71,29 @@ impl<'a> Sorted<'a> {
         self.next_short = self.short.next().map(|slot| (order(slot.key), slot.count));
     }
 
-    /// How many pieces are left.
+    /// How many pre-tokens are left.
     pub fn len(&self) -> usize {
         let next = self.next_short.is_some() as usize + self.next_long.is_some() as usize;
         self.short.len() + self.long.len() + next
     }
 
-    /// Goes to the next piece; false at the end.
+    /// Goes to the next pre-token; false at the end.
     pub fn advance(&mut self) -> bool {
         let long = self.next_long.map(|long| &self.bytes[long.start..][..long.len as usize]);
         match (self.next_short, long) {
             (Some((short, count)), long) if long.is_none_or(|long| short < order(long)) => {
-                (self.order, self.packed, self.count) = (short, piece_of_order(short), count);
+                (self.order, self.packed, self.count) = (short, pretoken_of_order(short), count);
                 self.take_short();
                 true
             }
-            (_, Some(piece)) => {
-                (self.order, self.unpacked) = (order(piece), piece);
+            (_, Some(pretoken)) => {
+                (self.order, self.unpacked) = (order(pretoken), pretoken);
                 self.count = self.next_long.map_or(0, |long| long.count);
                 self.next_long = self.long.next();
                 true
             }
             (None, None) => false,
-            (Some(_), None) => unreachable!("a short piece comes before no long one"),
+            (Some(_), None) => unreachable!("a short pre-token comes before no long one"),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Sorted<'a> {
         self.order
     }
 
-    pub fn piece(&self) -> &[u8] {
+    pub fn pretoken(&self) -> &[u8] {
         if self.order & 0xFF == LONG { self.unpacked } else { &self.packed.0[..self.packed.1] }
     }
 

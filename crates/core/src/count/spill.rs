@@ -6,9 +6,10 @@
 //! log.jsonl           a line for each time: the runs, and where in the corpus the next text begins
 //! ```
 //!
-//! A line is written when its runs are on disk under their names, and is itself flushed before counting goes on. So
-//! after a kill everything in the log is whole; a last line that is torn, and runs that no line names, are what was being
-//! written, and are counted again. The folder is made, and locked, when there is something to put in it.
+//! A line is written when its runs are on disk under their names, and is itself flushed before counting goes
+//! on. So after a kill everything in the log is whole; a last line that is torn, and runs that no line names,
+//! are what was being written, and are counted again. The folder is made, and locked, when there is something
+//! to put in it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -58,7 +59,8 @@ impl Spill {
         }
     }
 
-    /// Takes over what an earlier counter has left: its runs, by name, and the first `log_len` bytes of its log.
+    /// Takes over what an earlier counter has left: its runs, by name, and the first `log_len` bytes of its
+    /// log.
     pub fn resume(&mut self, runs: &[String], log_len: u64) {
         let number = |name: &String| name.strip_prefix("run-")?.strip_suffix(".counts")?.parse::<u64>().ok();
         self.number = runs.iter().filter_map(number).max().map_or(0, |last| last + 1);
@@ -137,8 +139,8 @@ impl Spill {
             let comma = if nth > 0 { ", " } else { "" };
             let bytes = path.metadata().map_or(0, |data| data.len());
             line += &format!(
-                "{comma}{{\"name\": \"{name}\", \"bytes\": {bytes}, \"pieces\": {}, \"total\": {}}}",
-                numbers.pieces, numbers.total
+                "{comma}{{\"name\": \"{name}\", \"bytes\": {bytes}, \"pretokens\": {}, \"total\": {}}}",
+                numbers.pretokens, numbers.total
             );
         }
         line += &format!(

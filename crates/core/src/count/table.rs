@@ -1,11 +1,13 @@
-//! Piece → count, for one thread: the inner loop of counting.
+//! Pre-token → count, for one thread: the inner loop of counting.
 //!
-//! Short pieces are packed and stored inline: no pointer is followed. Longer pieces go to an arena. Pieces come
-//! in batches, so that the cache lines of a whole batch are asked for before the first is read.
+//! Short pre-tokens are packed and stored inline: no pointer is followed. Longer pre-tokens go to an arena.
+//! Pre-tokens come in batches, so that the cache lines of a whole batch are asked for before the first is
+//! read.
 //!
-//! A table may have a limit in bytes. It doubles while the old and the new slots fit in it together; then it says that
-//! it is full. Its pieces are sorted where they lie (`sorted`), and the memory serves again. What is left of a block
-//! still goes in a full table: there is room for it, or else the limit gives way, because counts must be right.
+//! A table may have a limit in bytes. It doubles while the old and the new slots fit in it together; then it
+//! says that it is full. Its pre-tokens are sorted where they lie (`sorted`), and the memory serves again.
+//! What is left of a block still goes in a full table: there is room for it, or else the limit gives way,
+//! because counts must be right.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -35,8 +37,8 @@ pub struct Long {
     pub count: u64,
 }
 
-/// What a long piece takes beside its bytes: a bucket and its control byte, an eighth more for those that must stay
-/// free, and a place in the list in which they are sorted.
+/// What a long pre-token takes beside its bytes: a bucket and its control byte, an eighth more for those that
+/// must stay free, and a place in the list in which they are sorted.
 const LONG_ENTRY: usize = (size_of::<Long>() + 1) * 8 / 7 + size_of::<&Long>();
 
 /// A table is not made smaller than this.
@@ -46,8 +48,8 @@ const _: () = assert!(LEAST_SLOTS >= 2 * BATCH, "twice the slots have room for a
 pub struct Table {
     /// Open addressing with linear probing, at most three quarters full as a rule.
     slots: Vec<Slot>,
-    /// No two tables have the same. Pieces that come in the order of one table's slots would otherwise all crowd
-    /// at the beginning of the next one, until it has grown: time would be quadratic.
+    /// No two tables have the same. Pre-tokens that come in the order of one table's slots would otherwise
+    /// all crowd at the beginning of the next one, until it has grown: time would be quadratic.
     seed: u64,
     used: usize,
     long: HashTable<Long>,
@@ -98,7 +100,7 @@ impl Table {
     /// Whether it should be emptied before the next block of text.
     pub fn is_full(&self) -> bool {
         let crowded = self.used * 4 >= self.slots.len() * 3 && !self.may_grow();
-        // Long pieces move to twice the room when theirs is used up, and for a moment take both.
+        // Long pre-tokens move to twice the room when theirs is used up, and for a moment take both.
         let moving = self.long.len() * 16 >= self.long.capacity() * 15;
         let beside = if moving { 2 * self.long.capacity() * LONG_ENTRY } else { 0 };
         crowded || self.memory() + beside > self.limit
@@ -110,7 +112,7 @@ impl Table {
         both + self.long_memory() <= self.limit
     }
 
-    /// The pieces in order. They are sorted where they lie, so that only `clear` can follow.
+    /// The pre-tokens in order. They are sorted where they lie, so that only `clear` can follow.
     pub fn sorted(&mut self, progress: &Progress) -> Result<Sorted<'_>> {
         if self.overflowed {
             return Err(Error::CountOverflow);
@@ -127,8 +129,8 @@ impl Table {
         Sorted::new(&mut self.slots[..filled], self.long.iter().collect(), &self.long_bytes, progress)
     }
 
-    /// Makes it empty. Where it was full, its memory is shared out anew between short and long pieces, as those that
-    /// were there would have had it.
+    /// Makes it empty. Where it was full, its memory is shared out anew between short and long pre-tokens, as
+    /// those that were there would have had it.
     pub fn clear(&mut self) {
         let was_full = self.is_full();
         let long = self.long.len() * LONG_ENTRY + self.long_bytes.len();
@@ -146,12 +148,12 @@ impl Table {
         }
     }
 
-    /// Number of different pieces.
+    /// Number of unique pre-tokens.
     pub fn len(&self) -> usize {
         self.used + self.long.len()
     }
 
-    /// Counts all pieces of `text`, which end where `ends` says.
+    /// Counts all pre-tokens of `text`, which end where `ends` says.
     pub fn count(&mut self, text: &[u8], ends: &[u32]) {
         let mut keys = [[0u64; 2]; BATCH];
         let mut homes = [0usize; BATCH];
@@ -178,13 +180,14 @@ impl Table {
         }
     }
 
-    /// Adds to the count of one piece. A sum that does not fit in 64 bits is an error when the counts are taken.
-    pub fn add(&mut self, piece: &[u8], count: u64) {
-        if piece.len() > PACKED {
-            return self.add_long(piece, count);
+    /// Adds to the count of one pre-token. A sum that does not fit in 64 bits is an error when the counts are
+    /// taken.
+    pub fn add(&mut self, pretoken: &[u8], count: u64) {
+        if pretoken.len() > PACKED {
+            return self.add_long(pretoken, count);
         }
         self.reserve(1);
-        self.add_key(pack(piece, 0, piece.len()), count);
+        self.add_key(pack(pretoken, 0, pretoken.len()), count);
     }
 
     fn add_key(&mut self, key: Key, count: u64) {
@@ -194,8 +197,8 @@ impl Table {
         self.overflowed |= overflowed;
     }
 
-    /// Where a key would like to be. The number of slots need not be a power of two, so that a table can be as large
-    /// as its limit.
+    /// Where a key would like to be. The number of slots need not be a power of two, so that a table can be
+    /// as large as its limit.
     #[inline(always)]
     fn home(&self, key: Key) -> usize {
         ((hash(key, self.seed) as u128 * self.slots.len() as u128) >> 64) as usize
@@ -223,10 +226,10 @@ impl Table {
         &mut self.slots[at]
     }
 
-    fn add_long(&mut self, piece: &[u8], count: u64) {
-        let hash = hash_long(piece, 0x9E37_79B9_7F4A_7C15);
+    fn add_long(&mut self, pretoken: &[u8], count: u64) {
+        let hash = hash_long(pretoken, 0x9E37_79B9_7F4A_7C15);
         let bytes = &mut self.long_bytes;
-        let same = |long: &Long| long.hash == hash && bytes[long.start..][..long.len as usize] == *piece;
+        let same = |long: &Long| long.hash == hash && bytes[long.start..][..long.len as usize] == *pretoken;
         match self.long.find_mut(hash, same) {
             Some(long) => {
                 let (sum, overflowed) = long.count.overflowing_add(count);
@@ -234,8 +237,8 @@ impl Table {
                 self.overflowed |= overflowed;
             }
             None => {
-                let long = Long { hash, start: bytes.len(), len: piece.len() as u32, count };
-                bytes.extend_from_slice(piece);
+                let long = Long { hash, start: bytes.len(), len: pretoken.len() as u32, count };
+                bytes.extend_from_slice(pretoken);
                 self.long.insert_unique(hash, long, |long| long.hash);
             }
         }

@@ -30,8 +30,8 @@ fn naive(documents: &[&[u8]], settings: &Settings) -> HashMap<Vec<u8>, u64> {
             settings.splitter.split(chunk.valid(), &mut Scratch::default(), &mut ends).unwrap();
             let mut start = 0;
             for end in ends {
-                let piece = &chunk.valid().as_bytes()[start..end as usize];
-                *counts.entry(piece.to_vec()).or_default() += 1;
+                let pretoken = &chunk.valid().as_bytes()[start..end as usize];
+                *counts.entry(pretoken.to_vec()).or_default() += 1;
                 start = end as usize;
             }
             for &byte in chunk.invalid() {
@@ -54,7 +54,7 @@ fn cut(text: &[u8], cutter: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn as_map(counts: &Counts) -> HashMap<Vec<u8>, u64> {
-    counts.iter().map(|(piece, count)| (piece.to_vec(), count)).collect()
+    counts.iter().map(|(pretoken, count)| (pretoken.to_vec(), count)).collect()
 }
 
 fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
@@ -131,7 +131,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Ranges of a file, each counted by a counter of its own, have what the whole file has: pieces, documents, invalid bytes.
+    /// Ranges of a file, each counted by a counter of its own, have what the whole file has: pre-tokens,
+    /// documents, invalid bytes.
     #[test]
     fn ranges_add_up_to_the_file(
         text in proptest::collection::vec(hostile_text(), 0..4),
@@ -178,7 +179,7 @@ fn ranges_are_about_as_large_as_asked_for() {
     let documents = b"a document<|endoftext|>".repeat(20);
     assert_eq!(cuts(&documents, r"\w+"), [(115, false), (230, false), (322, false), (414, false)]);
     assert_eq!(cuts(&[b"\x1f\x8b", &words[..]].concat(), "gpt4"), [], "compressed");
-    assert_eq!(cuts(&b"x".repeat(400), "gpt4"), [], "a single piece");
+    assert_eq!(cuts(&b"x".repeat(400), "gpt4"), [], "a single pre-token");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -202,21 +203,21 @@ fn temporary_folder(name: &str) -> PathBuf {
 }
 
 fn some_counts() -> Counts {
-    let pieces =
-        [("ab", 3), ("abc", 1 << 40), ("b", 7), ("a piece of more than fifteen bytes", 2), ("ab", 1)];
-    Counts::from_pieces(settings("gpt4", &["<s>"]), pieces).unwrap()
+    let pretokens =
+        [("ab", 3), ("abc", 1 << 40), ("b", 7), ("a pre-token of more than fifteen bytes", 2), ("ab", 1)];
+    Counts::from_pretokens(settings("gpt4", &["<s>"]), pretokens).unwrap()
 }
 
 #[test]
-fn pieces_given_twice_are_added_up() {
+fn pretokens_given_twice_are_added_up() {
     assert_eq!(as_map(&some_counts())[&b"ab".to_vec()], 4);
     assert_eq!(some_counts().total(), 4 + (1 << 40) + 7 + 2);
 }
 
 #[test]
-fn a_table_of_many_pieces_grows_without_losing_any() {
-    let pieces = (0..50_000u64).map(|i| (format!("{i}{}", "x".repeat((i % 20) as usize)), i + 1));
-    let counts = Counts::from_pieces(settings("gpt2", &[]), pieces).unwrap();
+fn a_table_of_many_pretokens_grows_without_losing_any() {
+    let pretokens = (0..50_000u64).map(|i| (format!("{i}{}", "x".repeat((i % 20) as usize)), i + 1));
+    let counts = Counts::from_pretokens(settings("gpt2", &[]), pretokens).unwrap();
     assert_eq!(counts.len(), 50_000);
     assert_eq!(counts.total(), 50_000 * 50_001 / 2);
 }
@@ -225,7 +226,7 @@ fn a_table_of_many_pieces_grows_without_losing_any() {
 #[test]
 fn adding_up_many_large_counts_is_quick() {
     let counts = |from: u64| {
-        Counts::from_pieces(settings("gpt2", &[]), (from..from + 200_000).map(|i| (format!("{i}"), 1)))
+        Counts::from_pretokens(settings("gpt2", &[]), (from..from + 200_000).map(|i| (format!("{i}"), 1)))
             .unwrap()
     };
     let sum = (1..10).fold(counts(0), |sum, i| sum.plus(&counts(i * 150_000)).unwrap());
@@ -234,18 +235,18 @@ fn adding_up_many_large_counts_is_quick() {
 
 #[test]
 fn unlike_counts_do_not_add() {
-    let error = some_counts().plus(&Counts::from_pieces(settings("gpt2", &["<s>"]), [("a", 1)]).unwrap());
+    let error = some_counts().plus(&Counts::from_pretokens(settings("gpt2", &["<s>"]), [("a", 1)]).unwrap());
     assert!(matches!(error, Err(Error::UnlikeCounts { what: "pattern", .. })));
-    let error = some_counts().plus(&Counts::from_pieces(settings("gpt4", &[]), [("a", 1)]).unwrap());
+    let error = some_counts().plus(&Counts::from_pretokens(settings("gpt4", &[]), [("a", 1)]).unwrap());
     assert!(matches!(error, Err(Error::UnlikeCounts { what: "special tokens", .. })));
 }
 
 #[test]
 fn counts_that_do_not_fit_are_an_error() {
-    let pieces = [("a", u64::MAX), ("b", 1)];
-    assert!(matches!(Counts::from_pieces(settings("gpt2", &[]), pieces), Err(Error::CountOverflow)));
-    for piece in ["a", "a piece of more than fifteen bytes"] {
-        let half = || Counts::from_pieces(settings("gpt2", &[]), [(piece, 1 << 63)]).unwrap();
+    let pretokens = [("a", u64::MAX), ("b", 1)];
+    assert!(matches!(Counts::from_pretokens(settings("gpt2", &[]), pretokens), Err(Error::CountOverflow)));
+    for pretoken in ["a", "a pre-token of more than fifteen bytes"] {
+        let half = || Counts::from_pretokens(settings("gpt2", &[]), [(pretoken, 1 << 63)]).unwrap();
         assert!(matches!(half().plus(&half()), Err(Error::CountOverflow)));
     }
 }
@@ -327,7 +328,8 @@ fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Place, bool)>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Tables of a few slots: nearly every block makes some thread write a run, and the merge takes several rounds.
+    /// Tables of a few slots: nearly every block makes some thread write a run, and the merge takes several
+    /// rounds.
     #[test]
     fn counts_do_not_depend_on_memory(
         documents in proptest::collection::vec(hostile_text(), 0..5),
@@ -354,8 +356,8 @@ proptest! {
         let parts: Vec<PathBuf> = (0..3).map(|part| folder.join(format!("{part}.counts"))).collect();
         merge_files(std::slice::from_ref(&out), &parts, &folder, &Progress::new()).unwrap();
         for (nth, part) in parts.iter().enumerate() {
-            let (pieces, ..) = as_loaded(part);
-            prop_assert!(pieces.keys().all(|piece| part_of(piece, 3) == nth));
+            let (pretokens, ..) = as_loaded(part);
+            prop_assert!(pretokens.keys().all(|pretoken| part_of(pretoken, 3) == nth));
         }
         let again = folder.join("again.counts");
         merge_files(&parts, std::slice::from_ref(&again), &folder, &Progress::new()).unwrap();
@@ -426,10 +428,10 @@ fn the_top_of_a_file_is_that_of_the_counts() {
     let folder = temporary_folder("top");
     let path = folder.join("x.counts");
     some_counts().save(&path, &Progress::new()).unwrap();
-    let pieces = top(&path, 3, &Progress::new()).unwrap();
+    let pretokens = top(&path, 3, &Progress::new()).unwrap();
     let numbers = Reader::open(&path).unwrap().numbers();
-    assert_eq!(pieces, [(b"abc".to_vec(), 1 << 40), (b"b".to_vec(), 7), (b"ab".to_vec(), 4)]);
-    assert_eq!((numbers.pieces, numbers.total), (4, some_counts().total()));
+    assert_eq!(pretokens, [(b"abc".to_vec(), 1 << 40), (b"b".to_vec(), 7), (b"ab".to_vec(), 4)]);
+    assert_eq!((numbers.pretokens, numbers.total), (4, some_counts().total()));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -467,7 +469,7 @@ fn sums_that_do_not_fit_are_refused_by_the_merge_too() {
     let folder = temporary_folder("overflow");
     let paths = [folder.join("a.counts"), folder.join("b.counts")];
     for path in &paths {
-        let counts = Counts::from_pieces(settings("gpt4", &[]), [("a", 1 << 63)]).unwrap();
+        let counts = Counts::from_pretokens(settings("gpt4", &[]), [("a", 1 << 63)]).unwrap();
         counts.save(path, &Progress::new()).unwrap();
     }
     let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, &Progress::new());

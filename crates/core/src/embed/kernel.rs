@@ -1,9 +1,9 @@
 //! The hot loop: dot products, gradients and updates of a few rows.
 //!
-//! It is written once, over lanes of 16 numbers, and compiled for three kinds of processor: the compiler makes
-//! one AVX-512 register of a lane, or two of AVX2, or four of SSE or NEON. The rows of the negatives are read
-//! twice, but the second time from the nearest cache. Where `N` inputs share their targets, each number that
-//! is read serves `N` times.
+//! It is written once, over lanes of 16 numbers, and compiled for three kinds of processor: the compiler
+//! makes one AVX-512 register of a lane, or two of AVX2, or four of SSE or NEON. The rows of the negatives
+//! are read twice, but the second time from the nearest cache. Where `N` inputs share their targets, each
+//! number that is read serves `N` times.
 
 use bytemuck::Zeroable;
 

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! One pair costs `k + 1` dot products and as many updates, whatever the size of the vocabulary; that is what
-//! negative sampling is for. With the full softmax, kept to show it, a pair costs as many as there are tokens.
+//! negative sampling is for. With the full softmax, kept to show it, a pair costs as many as there are
+//! tokens.
 //!
 //! | file | what it knows |
 //! |---|---|
@@ -20,7 +21,8 @@
 //! | `sample.rs` | the pairs on which the loss is reported |
 //! | `trainer.rs` | which pairs there are, and who works on them when |
 //!
-//! Loses where the vocabulary is so large that its rows lie in main memory: each negative then is a cache miss.
+//! Loses where the vocabulary is so large that its rows lie in main memory: each negative then is a cache
+//! miss.
 
 mod chance;
 mod kernel;

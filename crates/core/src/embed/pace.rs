@@ -1,9 +1,9 @@
 //! How many threads are the quickest.
 //!
-//! Threads write to the same rows, and a row that another processor has written travels to this one before
-//! it can be used. Where processors share a cache that is soon done, and every thread helps. Where they do
-//! not, two threads may take three times as long as one; and a virtual machine may be moved from one to the
-//! other while it works. So it is tried out, again about every second and whenever the work slows down: half as
+//! Threads write to the same rows, and a row that another processor has written travels to this one before it
+//! can be used. Where processors share a cache that is soon done, and every thread helps. Where they do not,
+//! two threads may take three times as long as one; and a virtual machine may be moved from one to the other
+//! while it works. So it is tried out, again about every second and whenever the work slows down: half as
 //! many threads, as many, twice as many, for some thousands of tokens each. That costs a few hundredths of
 //! the time.
 

@@ -1,12 +1,13 @@
 //! The pairs on which the loss is reported, drawn once with their negatives before the training starts.
 //!
-//! The mean loss of the pairs that are being trained cannot be compared between epochs. Each is measured right
-//! after its neighbors in the text were learned, at the current rate: while the rate is high, the vectors
-//! follow the text at hand, and that loss is lower than what they keep. As the rate falls they follow less, so it
-//! can rise while the vectors improve. The same pairs with the same negatives have no such advantage.
+//! The mean loss of the pairs that are being trained cannot be compared between epochs. Each is measured
+//! right after its neighbors in the text were learned, at the current rate: while the rate is high, the
+//! vectors follow the text at hand, and that loss is lower than what they keep. As the rate falls they follow
+//! less, so it can rise while the vectors improve. The same pairs with the same negatives have no such
+//! advantage.
 //!
-//! Costs about 10 ms each time for 16,384 pairs, and draws from random numbers of its own: the training does not
-//! notice.
+//! Costs about 10 ms each time for 16,384 pairs, and draws from random numbers of its own: the training does
+//! not notice.
 
 use super::chance::{Noise, Random, at};
 use super::text::Text;

@@ -204,8 +204,9 @@ fn the_loss_falls_and_pairs_are_counted() {
         last = trainer.advance(in_epoch, &Progress::new()).unwrap();
     }
     let mean = |did: Interval| did.loss / did.pairs as f64;
-    // Untrained, it is 5 ln 2 = 3.47. What can be learned is 1.83: of 0.1 + 0.18 of a token that a neighbour in
-    // its circle meets, right and as a negative, σ = 0.36 is right, and 1.8 negatives of a pair are in the circle.
+    // Untrained, it is 5 ln 2 = 3.47. What can be learned is 1.83: of 0.1 + 0.18 of a token that a neighbour
+    // in its circle meets, right and as a negative, σ = 0.36 is right, and 1.8 negatives of a pair are in the
+    // circle.
     assert!(
         mean(last) < mean(first) && (1.75..1.85).contains(&mean(last)),
         "{}, {}",
@@ -226,7 +227,8 @@ fn the_reported_loss_is_that_of_the_same_pairs_whatever_was_trained() {
         let settings = Settings { objective, epochs: 10, ..settings() };
         let mut trainer = Trainer::new(&tokens, &ends, settings.clone()).unwrap();
         let untrained = trainer.mean_loss().unwrap();
-        // All scores are 0: each target costs ln 2, but for negatives that are the right token; 20 are equally likely.
+        // All scores are 0: each target costs ln 2, but for negatives that are the right token; 20 are
+        // equally likely.
         match objective {
             Objective::Softmax => assert!((untrained - 20_f64.ln()).abs() < 1e-6, "{untrained}"),
             _ => assert!((3.2..3.47).contains(&untrained), "{untrained}"),

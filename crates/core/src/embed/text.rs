@@ -57,9 +57,9 @@ impl Text {
         Ok(Text { ids, counts, rows, ends: kept_ends, keep })
     }
 
-    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that chance keeps in
-    /// this epoch, and with up to `window` neighbours before and behind them. Gives where it ended, and which of
-    /// the line are the tokens themselves.
+    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that chance keeps
+    /// in this epoch, and with up to `window` neighbours before and behind them. Gives where it ended, and
+    /// which of the line are the tokens themselves.
     pub fn line(
         &self,
         (from, to): (usize, usize),

@@ -1,9 +1,9 @@
 //! Which pairs there are, and who works on them when.
 //!
-//! The text of every epoch is cut into batches, and a thread takes the next one when it is done with its last.
-//! What is left out, how wide windows are and which negatives are drawn follows from the seed and the number
-//! of the batch alone. So one thread gives the same vectors every time, and a training that was stopped goes
-//! on between two batches as if nothing had been.
+//! The text of every epoch is cut into batches, and a thread takes the next one when it is done with its
+//! last. What is left out, how wide windows are and which negatives are drawn follows from the seed and the
+//! number of the batch alone. So one thread gives the same vectors every time, and a training that was
+//! stopped goes on between two batches as if nothing had been.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -90,8 +90,8 @@ impl Trainer {
         self.output.to_vec()
     }
 
-    /// The mean loss of a fixed sample of pairs and negatives with the current vectors, comparable between all
-    /// states of a training; none if the text has no pairs.
+    /// The mean loss of a fixed sample of pairs and negatives with the current vectors, comparable between
+    /// all states of a training; none if the text has no pairs.
     pub fn mean_loss(&self) -> Option<f64> {
         self.sample.mean_loss(&self.input, &self.output)
     }

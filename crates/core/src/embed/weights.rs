@@ -51,8 +51,8 @@ impl Weights {
         Weights { lanes: vec![Lane::zeroed(); rows * width], dimension, width }
     }
 
-    /// Small numbers around zero. Larger than word2vec's, which are up to 1/2d: a short text learns faster so,
-    /// and a long one no worse (docs/log.md).
+    /// Small numbers around zero. Larger than word2vec's, which are up to 1/2d: a short text learns faster
+    /// so, and a long one no worse (docs/log.md).
     pub fn random(rows: usize, dimension: usize, seed: u64) -> Weights {
         let mut weights = Weights::zeros(rows, dimension);
         let mut random = Random::new(seed);

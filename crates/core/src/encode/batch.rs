@@ -1,9 +1,9 @@
 //! Batch: many documents, or one long one, on several threads. The result does not depend on their number.
 //!
-//! The documents become shares of about [`SHARE`] bytes: some short documents, or a part of a long one, cut where
-//! a cut changes nothing. Threads take the next share and encode it; the caller's thread gets what is encoded in
-//! order, and encodes too while nothing is ready. So whatever it makes of the ids (an array, lists, files) is
-//! made while the others go on, and no more than a few shares lie about.
+//! The documents become shares of about [`SHARE`] bytes: some short documents, or a part of a long one, cut
+//! where a cut changes nothing. Threads take the next share and encode it; the caller's thread gets what is
+//! encoded in order, and encodes too while nothing is ready. So whatever it makes of the ids (an array,
+//! lists, files) is made while the others go on, and no more than a few shares lie about.
 //!
 //! Threads are started for each call and not kept: it costs some 30 microseconds, and leaves nothing behind
 //! that a fork could break.
@@ -54,8 +54,8 @@ enum Share<'a> {
     Documents(Range<usize>),
     /// A part of a document that splits and encodes alone.
     Text(&'a str),
-    /// Pieces of a document, which begin at `start` and end where `ends` says.
-    Pieces { text: &'a str, start: usize, ends: Vec<u32> },
+    /// Pre-tokens of a document, which begin at `start` and end where `ends` says.
+    Pretokens { text: &'a str, start: usize, ends: Vec<u32> },
     /// A special token.
     Id(u32),
     /// The end of a document that was cut.
@@ -120,8 +120,8 @@ impl Tokenizer {
         Ok(counts)
     }
 
-    /// Encodes each text as a document of its own and hands the ids to `consume`, part by part, in order, on the
-    /// calling thread. An error of `consume` ends the work.
+    /// Encodes each text as a document of its own and hands the ids to `consume`, part by part, in order, on
+    /// the calling thread. An error of `consume` ends the work.
     pub fn encode_in_order<E: From<crate::Error>>(
         &self,
         texts: &[&str],
@@ -215,7 +215,7 @@ impl Tokenizer {
                     let (now, later) =
                         ends.split_at(ends.partition_point(|&end| (end as usize) < start + SHARE));
                     let (now, later) = if now.is_empty() { ends.split_at(1) } else { (now, later) };
-                    shares.push(Share::Pieces { text, start, ends: now.to_vec() });
+                    shares.push(Share::Pretokens { text, start, ends: now.to_vec() });
                     start = now.last().map_or(start, |&end| end as usize);
                     ends = later;
                 }
@@ -320,8 +320,8 @@ impl Job<'_> {
                 self.tokenizer.encode_while(text, Some(self.progress), ids)?;
                 bytes = text.len();
             }
-            Share::Pieces { text, start, ends } => {
-                self.tokenizer.encode_pieces(text, *start, ends, ids);
+            Share::Pretokens { text, start, ends } => {
+                self.tokenizer.encode_pretokens(text, *start, ends, ids);
                 bytes = ends.last().map_or(0, |&end| end as usize - start);
             }
             Share::Id(id) => ids.push(*id),

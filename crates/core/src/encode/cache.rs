@@ -1,22 +1,24 @@
-//! Cache: pieces that were encoded before, and all tokens, with their ids. One for all threads.
+//! Cache: pre-tokens that were encoded before, and all tokens, with their ids. One for all threads.
 //!
-//! A table with open addressing. A piece of up to 15 bytes is its own key and up to four ids lie beside it, 32
-//! bytes in all, so that a hit touches one cache line; longer pieces, and more ids, lie in an arena. Entries are
-//! written once and never change, so that readers need no lock: a writer claims an empty slot, fills it and
-//! publishes it. Slots and arena are atomics, which on common processors read like plain memory.
+//! A table with open addressing. A pre-token of up to 15 bytes is its own key and up to four ids lie beside
+//! it, 32 bytes in all, so that a hit touches one cache line; longer pre-tokens, and more ids, lie in an
+//! arena. Entries are written once and never change, so that readers need no lock: a writer claims an empty
+//! slot, fills it and publishes it. Slots and arena are atomics, which on common processors read like plain
+//! memory.
 //!
-//! Memory is bounded: 48 bytes a slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with four
-//! slots a token (24 MB for cl100k) and doubles when three quarters are full; at the limit it starts over with the
-//! tokens alone, as text that changes its nature needs. While that happens the old table lives until the last
-//! reader is done with it. Of a vocabulary beyond half a million tokens, only the lowest ids are there from the
-//! start.
+//! Memory is bounded: 48 bytes a slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with
+//! four slots a token (24 MB for cl100k) and doubles when three quarters are full; at the limit it starts
+//! over with the tokens alone, as text that changes its nature needs. While that happens the old table lives
+//! until the last reader is done with it. Of a vocabulary beyond half a million tokens, only the lowest ids
+//! are there from the start.
 //!
-//! Nobody can slow it down by choosing pieces that collide: hashes are seeded at random, and a search ends after
-//! [`REACH`] slots. A piece that finds no room is merged every time, which is slower and no less right.
+//! Nobody can slow it down by choosing pre-tokens that collide: hashes are seeded at random, and a search
+//! ends after [`REACH`] slots. A pre-token that finds no room is merged every time, which is slower and no
+//! less right.
 //!
 //! Where the ideas come from: gigatoken packs keys and seeds its cache with the vocabulary. When it loses: on
-//! text where no piece comes twice; then one look-up and one insertion a piece are wasted, about a tenth of
-//! the time. Scripts without spaces would be such a text, were it not for `crossings`.
+//! text where no pre-token comes twice; then one look-up and one insertion a pre-token are wasted, about a
+//! tenth of the time. Scripts without spaces would be such a text, were it not for `crossings`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::mem::MaybeUninit;
@@ -29,10 +31,10 @@ use arc_swap::ArcSwap;
 use crate::key::{Key, PACKED, hash, hash_long, pack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 
-/// Longer pieces are not kept: they are rare, and seldom come again.
+/// Longer pre-tokens are not kept: they are rare, and seldom come again.
 pub const LONGEST: usize = 1023;
 
-/// So many pieces are looked up together.
+/// So many pre-tokens are looked up together.
 pub const BATCH: usize = 32;
 
 /// (Few in tests, so that the table grows and starts over.)
@@ -51,7 +53,7 @@ const REACH: usize = 32;
 /// The second half of a key while its slot is being filled. No key has it.
 const CLAIMED: u64 = u64::MAX;
 
-/// Marks the key of a long piece, which is a hash and the length; lengths of packed ones are below it.
+/// Marks the key of a long pre-token, which is a hash and the length; lengths of packed ones are below it.
 const LONG: u64 = 0x80 << 56;
 
 /// Marks the key of a whole text.
@@ -60,8 +62,8 @@ const TEXT: u64 = 0x40 << 56;
 /// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
 const MANY: usize = 0xFF;
 
-/// A key in two halves, and a value: up to four ids, or (MANY, place in the arena, number of ids, bytes of a long
-/// piece).
+/// A key in two halves, and a value: up to four ids, or (MANY, place in the arena, number of ids, bytes of a
+/// long pre-token).
 type Slot = [AtomicU64; 4];
 
 /// The halves of a slot's key; the value follows.
@@ -107,7 +109,7 @@ pub fn without_count(few: Few) -> Few {
     [few[0] & !(0xFF << 24), few[1]]
 }
 
-/// Where a piece is or belongs.
+/// Where a pre-token is or belongs.
 #[derive(Clone, Copy, Default)]
 pub struct Place {
     key: Key,
@@ -124,7 +126,7 @@ pub struct Table {
     shift: u32,
     pub(super) seed: u64,
     used: AtomicUsize,
-    /// Ids; and for a long piece before them its bytes, four to a number.
+    /// Ids; and for a long pre-token before them its bytes, four to a number.
     arena: Vec<AtomicU32>,
     arena_used: AtomicUsize,
     /// Whether every token that is not longer than [`LONGEST`] is here.
@@ -144,9 +146,9 @@ impl Table {
         }
     }
 
-    /// Whether a piece that is not found is certainly no token.
-    pub fn knows(&self, piece: &[u8]) -> bool {
-        self.holds_all_tokens && piece.len() <= LONGEST
+    /// Whether a pre-token that is not found is certainly no token.
+    pub fn knows(&self, pretoken: &[u8]) -> bool {
+        self.holds_all_tokens && pretoken.len() <= LONGEST
     }
 
     /// The table as the inner loop needs it.
@@ -160,8 +162,8 @@ impl Table {
         (hash >> self.shift) as usize
     }
 
-    /// The ids of the piece, which is at its place.
-    pub fn find(&self, place: &Place, piece: &[u8]) -> Option<Found<'_>> {
+    /// The ids of the pre-token, which is at its place.
+    pub fn find(&self, place: &Place, pretoken: &[u8]) -> Option<Found<'_>> {
         for slot in self.reach(place) {
             let high = slot[HIGH].load(Acquire);
             if high == 0 {
@@ -176,14 +178,14 @@ impl Table {
             }
             let (at, ids, bytes) = many(few);
             let start = at + bytes.div_ceil(4);
-            if self.arena[at..start].iter().map(|word| word.load(Relaxed)).eq(words(&piece[..bytes])) {
+            if self.arena[at..start].iter().map(|word| word.load(Relaxed)).eq(words(&pretoken[..bytes])) {
                 return Some(Found::Many(&self.arena[start..start + ids]));
             }
         }
         None
     }
 
-    /// The slots where a piece may be, in order.
+    /// The slots where a pre-token may be, in order.
     fn reach(&self, place: &Place) -> impl Iterator<Item = &Slot> {
         let mask = self.slots.len() - 1;
         let home = place.home;
@@ -195,12 +197,12 @@ impl Table {
             || self.arena_used.load(Relaxed) > self.arena.len()
     }
 
-    /// Keeps the ids of a piece, if there is room.
-    pub fn insert(&self, place: &Place, piece: &[u8], ids: &[u32]) -> bool {
-        if piece.len() > LONGEST || self.is_full() {
+    /// Keeps the ids of a pre-token, if there is room.
+    pub fn insert(&self, place: &Place, pretoken: &[u8], ids: &[u32]) -> bool {
+        if pretoken.len() > LONGEST || self.is_full() {
             return false;
         }
-        let long = if piece.len() > PACKED { piece } else { &[] };
+        let long = if pretoken.len() > PACKED { pretoken } else { &[] };
         let value = if ids.len() <= 4 && long.is_empty() {
             let id = |i: usize| ids.get(i).map_or(0, |&id| id as u64);
             [id(0) | (ids.len() as u64) << 24 | id(1) << 32, id(2) | id(3) << 32]
@@ -267,13 +269,14 @@ impl Table {
     }
 }
 
-/// A value that leads to the arena: the place there, the number of ids, the bytes of a long piece before them.
+/// A value that leads to the arena: the place there, the number of ids, the bytes of a long pre-token before
+/// them.
 fn many(value: Few) -> (usize, usize, usize) {
     ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize)
 }
 
-/// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays in
-/// registers.
+/// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays
+/// in registers.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     slots: &'a [Slot],
@@ -298,14 +301,14 @@ impl View<'_> {
         Place { key, home }
     }
 
-    /// The place of a whole text of 1 to 15 bytes, be it one piece or several.
+    /// The place of a whole text of 1 to 15 bytes, be it one pre-token or several.
     pub fn place_text(self, text: &[u8]) -> Place {
         let mut key = pack(text, 0, text.len());
         key[1] |= TEXT;
         Place { key, home: (hash(key, self.seed) >> self.shift) as usize }
     }
 
-    /// The places of pieces that begin at `start` and end where `ends` says.
+    /// The places of pre-tokens that begin at `start` and end where `ends` says.
     #[inline(never)]
     pub fn place_all(self, text: &[u8], mut start: usize, ends: &[u32], places: &mut [Place; BATCH]) {
         for (place, &end) in places.iter_mut().zip(ends) {
@@ -314,13 +317,14 @@ impl View<'_> {
         }
     }
 
-    /// Writes the ids of pieces to `room` as long as each is in the first slot that it could be in, and they are
-    /// few: nearly always. Returns how many pieces and ids they were.
+    /// Writes the ids of pre-tokens to `room` as long as each is in the first slot that it could be in, and
+    /// they are few: nearly always. Returns how many pre-tokens and ids they were.
     #[inline(never)]
     pub fn find_all(self, places: &[Place], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
         let mut written = 0;
         for (i, place) in places.iter().enumerate().take(BATCH) {
-            // At most BATCH - 1 pieces came before, each with at most four ids, so there is room for four.
+            // At most BATCH - 1 pre-tokens came before, each with at most four ids, so there is room for
+            // four.
             let room = room[written..].first_chunk_mut().expect("room for four");
             let Some(count) = self.find_first(place, room) else { return (i, written) };
             written += count;
@@ -328,8 +332,9 @@ impl View<'_> {
         (places.len(), written)
     }
 
-    /// Writes the ids of a piece if it is in one of the first slots that it could be in, and they are few; returns
-    /// how many. All four are written, whatever their number: that costs less than a branch that guesses it.
+    /// Writes the ids of a pre-token if it is in one of the first slots that it could be in, and they are
+    /// few; returns how many. All four are written, whatever their number: that costs less than a branch that
+    /// guesses it.
     #[inline(always)]
     pub fn find_first(self, place: &Place, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
         for slot in self.slots[place.home..].iter().take(NEAR) {

@@ -1,18 +1,19 @@
-//! Crossings: places inside a piece that no token can lie across.
+//! Crossings: places inside a pre-token that no token can lie across.
 //!
-//! Chinese and Japanese have no spaces: a piece is a whole clause, and few come twice, so that remembering
-//! pieces does not help. But the tokens across two such characters are few. Where none can cross the boundary
-//! between two characters, no merge ever will, and what stands on either side is encoded as if it were alone
-//! (the lemma of `docs/how-bpe-works.md`): a clause falls apart into runs of one or two characters, and those
-//! come again all the time.
+//! Chinese and Japanese have no spaces: a pre-token is a whole clause, and few come twice, so that
+//! remembering pre-tokens does not help. But the tokens across two such characters are few. Where none can
+//! cross the boundary between two characters, no merge ever will, and what stands on either side is encoded
+//! as if it were alone (the lemma of `docs/how-bpe-works.md`): a clause falls apart into runs of one or two
+//! characters, and those come again all the time.
 //!
-//! A boundary counts as crossed where some token could lie there by what it holds of the two characters. Tokens
-//! that hold both whole are a set of pairs; the few that begin or end inside one of them are known by three bytes
-//! around the boundary. Both sets are bit maps that may say yes too often, which costs time and changes nothing.
+//! A boundary counts as crossed where some token could lie there by what it holds of the two characters.
+//! Tokens that hold both whole are a set of pairs; the few that begin or end inside one of them are known by
+//! three bytes around the boundary. Both sets are bit maps that may say yes too often, which costs time and
+//! changes nothing.
 //!
 //! Only boundaries between two characters of several bytes are looked at: across all others tokens abound.
-//! Cost: about a nanosecond a byte. A run must not be taken for a token that only ever is a whole piece; where
-//! the vocabulary has such tokens of that kind, nothing is cut.
+//! Cost: about a nanosecond a byte. A run must not be taken for a token that only ever is a whole pre-token;
+//! where the vocabulary has such tokens of that kind, nothing is cut.
 
 use crate::key::mix;
 
@@ -64,7 +65,7 @@ fn number(char: &[u8]) -> u64 {
 }
 
 impl Crossings {
-    /// `whole` are the tokens that are only ever whole pieces.
+    /// `whole` are the tokens that are only ever whole pre-tokens.
     pub fn new<'a>(
         tokens: impl Iterator<Item = &'a [u8]> + Clone,
         mut whole: impl Iterator<Item = &'a [u8]>,
@@ -93,7 +94,7 @@ impl Crossings {
         crossings
     }
 
-    /// Appends the ends of the runs of the piece `text[start..end]`.
+    /// Appends the ends of the runs of the pre-token `text[start..end]`.
     pub fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
         let text = &text.as_bytes()[..end];
         let mut at = start;
@@ -157,14 +158,14 @@ fn has(bits: &[u64], number: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn runs(tokens: &[&[u8]], whole: &[&str], piece: &str) -> Vec<String> {
+    fn runs(tokens: &[&[u8]], whole: &[&str], pretoken: &str) -> Vec<String> {
         let whole = whole.iter().map(|token| token.as_bytes());
         let crossings = Crossings::new(tokens.iter().copied(), whole);
         let mut ends = Vec::new();
         // Not at the beginning or the end of its text.
-        crossings.cut(&format!("好{piece}吗"), 3, 3 + piece.len(), &mut ends);
+        crossings.cut(&format!("好{pretoken}吗"), 3, 3 + pretoken.len(), &mut ends);
         let starts = [3].into_iter().chain(ends.iter().copied());
-        starts.zip(&ends).map(|(start, &end)| piece[start as usize - 3..end as usize - 3].into()).collect()
+        starts.zip(&ends).map(|(start, &end)| pretoken[start as usize - 3..end as usize - 3].into()).collect()
     }
 
     #[test]
@@ -179,14 +180,14 @@ mod tests {
 
     #[test]
     fn a_token_inside_characters_crosses_too() {
-        for (piece, middle) in [("你好", 3), ("é好", 2), ("🙂好", 4), ("好🙂", 3)] {
+        for (pretoken, middle) in [("你好", 3), ("é好", 2), ("🙂好", 4), ("好🙂", 3)] {
             for start in 0..middle {
-                for end in middle + 1..=piece.len() {
-                    let token = &piece.as_bytes()[start..end];
-                    assert_eq!(runs(&[token], &[], piece), [piece], "{start}..{end}");
+                for end in middle + 1..=pretoken.len() {
+                    let token = &pretoken.as_bytes()[start..end];
+                    assert_eq!(runs(&[token], &[], pretoken), [pretoken], "{start}..{end}");
                 }
             }
-            assert_eq!(runs(&[], &[], piece).len(), 2);
+            assert_eq!(runs(&[], &[], pretoken).len(), 2);
         }
     }
 }

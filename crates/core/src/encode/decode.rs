@@ -1,15 +1,15 @@
 //! Decode: ids to bytes and to text. An id gives the bytes it stands for, a special token its own text.
 //!
-//! Every id has a slot of 16 bytes: up to 15 bytes of the token, and its length. So a token is copied by one load
-//! and one store of 16 bytes, whatever its length; the next token overwrites what was too much. Longer tokens are
-//! fetched from where the tokenizer keeps them.
+//! Every id has a slot of 16 bytes: up to 15 bytes of the token, and its length. So a token is copied by one
+//! load and one store of 16 bytes, whatever its length; the next token overwrites what was too much. Longer
+//! tokens are fetched from where the tokenizer keeps them.
 //!
 //! Cost: 1.3 ns per id, and 0.6 more where the length must be known first. The slots take 16 bytes per id,
 //! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where most
 //! tokens are longer than 15 bytes, each costs a copy of its own.
 //!
-//! Ids need not end where characters do, so a sequence of ids may decode to bytes that are no text; the strict form
-//! says where, the lossy form puts U+FFFD there.
+//! Ids need not end where characters do, so a sequence of ids may decode to bytes that are no text; the
+//! strict form says where, the lossy form puts U+FFFD there.
 
 use std::mem::MaybeUninit;
 
@@ -114,8 +114,8 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Writes the bytes of all ids, and says how many there are. It ends before an id that does not fit, which
-    /// cannot be if `out` is as long as [`Tokenizer::decoded_len`] says and the ids are the same.
+    /// Writes the bytes of all ids, and says how many there are. It ends before an id that does not fit,
+    /// which cannot be if `out` is as long as [`Tokenizer::decoded_len`] says and the ids are the same.
     pub fn decode_into(
         &self,
         mut ids: impl ExactSizeIterator<Item = u32>,
@@ -166,8 +166,8 @@ impl Tokenizer {
         Ok((text, starts.collect()))
     }
 
-    /// The text of all ids, and the character at which each begins. A token that begins inside a character has
-    /// that character's place, as in tiktoken.
+    /// The text of all ids, and the character at which each begins. A token that begins inside a character
+    /// has that character's place, as in tiktoken.
     pub fn decode_with_offsets(&self, ids: &[u32]) -> Result<(String, Vec<usize>)> {
         let (text, mut starts) = self.decode_with_byte_offsets(ids)?;
         let (mut before, mut begun) = (0, 0);

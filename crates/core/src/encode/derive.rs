@@ -4,7 +4,7 @@
 //! bytes of a token merge step by step until two tokens stand, and no other two can ever make it (the
 //! lemma in `docs/how-bpe-works.md`). So every token's bytes are encoded with the tokens shorter than it;
 //! where two ids remain, they are its merge; where more remain, no merge reaches it and it is
-//! *whole-piece only*: it appears only where the entire piece is that token.
+//! *whole-pre-token only*: it appears only where the entire pre-token is that token.
 //!
 //! Shorter, not lower-ranked: an imported vocabulary may rank `abc` below `ab`, and tiktoken still makes
 //! `abc` out of `ab` and `c`. For a trained vocabulary the two orders give the same.
@@ -13,14 +13,14 @@
 //! Face's converters recover merges from tiktoken files in a like manner. When it loses: a token of many
 //! megabytes, as a corpus of one endlessly repeated character yields, is encoded like a text of that size.
 
-use super::pieces::Pairs;
+use super::pretokens::Pairs;
 
 pub(crate) struct Derived {
     pub pairs: Pairs,
     /// (left, right, new), lowest new id first.
     pub merges: Vec<(u32, u32, u32)>,
     /// Ids that no merge makes, lowest first.
-    pub whole_piece_only: Vec<u32>,
+    pub whole_pretoken_only: Vec<u32>,
 }
 
 /// Takes every token, each once.
@@ -30,7 +30,7 @@ pub(crate) fn derive(byte_ids: [u32; 256], ranks: &[(Vec<u8>, u32)]) -> Derived 
     longer.sort_unstable_by_key(|&(bytes, id)| (bytes.len(), id));
     let mut pairs = Pairs::new(byte_ids, longer.len());
     let mut merges = Vec::with_capacity(longer.len());
-    let mut whole_piece_only = Vec::new();
+    let mut whole_pretoken_only = Vec::new();
     let mut ids = Vec::new();
     for (bytes, id) in longer {
         ids.clear();
@@ -39,10 +39,10 @@ pub(crate) fn derive(byte_ids: [u32; 256], ranks: &[(Vec<u8>, u32)]) -> Derived 
             pairs.insert(left, right, id);
             merges.push((left, right, id));
         } else {
-            whole_piece_only.push(id);
+            whole_pretoken_only.push(id);
         }
     }
     merges.sort_unstable_by_key(|&(_, _, new)| new);
-    whole_piece_only.sort_unstable();
-    Derived { pairs, merges, whole_piece_only }
+    whole_pretoken_only.sort_unstable();
+    Derived { pairs, merges, whole_pretoken_only }
 }

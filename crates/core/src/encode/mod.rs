@@ -1,21 +1,21 @@
 //! Encode: text to ids and back, with a [`Tokenizer`].
 //!
 //! ```text
-//! text ─special─▶ text between specials ─split─▶ pieces ─cache─▶ ids ─decode─▶ bytes, text
-//!                                                        └pieces─▶ where the cache does not know
+//! text ─special─▶ text between specials ─split─▶ pre-tokens ─cache─▶ ids ─decode─▶ bytes, text
+//!                                                        └pre-tokens─▶ where the cache does not know
 //! ```
 //!
-//! A piece that is itself a token becomes that token; any other is merged, lowest rank first, leftmost
+//! A pre-token that is itself a token becomes that token; any other is merged, lowest rank first, leftmost
 //! first, exactly as tiktoken does. Calls share the tokenizer, which never changes, and its cache, which
 //! changes their speed and nothing else.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `naive` | the oracle: the same results, slowly and obviously |
-//! | `text` | the loop over the pieces of a text |
-//! | `cache` | pieces that were encoded before |
-//! | `crossings` | where a piece falls apart |
-//! | `pieces` | one piece to ids, short and long |
+//! | `text` | the loop over the pre-tokens of a text |
+//! | `cache` | pre-tokens that were encoded before |
+//! | `crossings` | where a pre-token falls apart |
+//! | `pretokens` | one pre-token to ids, short and long |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
 //! | `spans` | where in the text each token stands |
@@ -29,7 +29,7 @@ pub(crate) mod crossings;
 pub(crate) mod decode;
 pub(crate) mod derive;
 pub mod naive;
-pub(crate) mod pieces;
+pub(crate) mod pretokens;
 mod spans;
 pub(crate) mod special;
 mod stream;
@@ -47,13 +47,13 @@ pub use widen::{measure, widen};
 use crate::{Result, Tokenizer};
 
 impl Tokenizer {
-    /// The ids of one piece, appended: the way training starts from a base.
+    /// The ids of one pre-token, appended: the way training starts from a base.
     ///
-    /// A piece longer than 4 GiB panics; the splitter makes none.
-    pub fn encode_piece(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        match self.id_of(piece) {
+    /// A pre-token longer than 4 GiB panics; the splitter makes none.
+    pub fn encode_pretoken(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
+        match self.id_of(pretoken) {
             Some(id) => ids.push(id),
-            None => self.pairs().merge(piece, ids),
+            None => self.pairs().merge(pretoken, ids),
         }
     }
 

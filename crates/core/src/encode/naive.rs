@@ -1,29 +1,29 @@
-//! Naive: the three ways to encode a piece, so simple that they are unlikely to be wrong. The oracle of
+//! Naive: the three ways to encode a pre-token, so simple that they are unlikely to be wrong. The oracle of
 //! every other encoder.
 //!
-//! Each walks the whole piece for every single merge: cost O(n²) look-ups for n bytes, with an allocation
+//! Each walks the whole pre-token for every single merge: cost O(n²) look-ups for n bytes, with an allocation
 //! at each. It loses to everything, always; that is not what it is for.
 //!
 //! Where the ways come from: [`by_bytes`] is how tiktoken encodes, [`by_pairs`] is how Hugging Face
-//! tokenizers does, [`by_training_order`] is what a training does to its own pieces. For a trained
+//! tokenizers does, [`by_training_order`] is what a training does to its own pre-tokens. For a trained
 //! vocabulary the three agree; `docs/how-bpe-works.md` proves it.
 
 use std::collections::HashMap;
 
-/// Encodes a piece as tiktoken does: a piece that is itself a token is that token; any other is merged
-/// [`by_bytes`].
-pub fn encode_piece(piece: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
-    match ranks.get(piece) {
+/// Encodes a pre-token as tiktoken does: a pre-token that is itself a token is that token; any other is
+/// merged [`by_bytes`].
+pub fn encode_pretoken(pretoken: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
+    match ranks.get(pretoken) {
         Some(&id) => vec![id],
-        None => by_bytes(piece, ranks),
+        None => by_bytes(pretoken, ranks),
     }
 }
 
 /// Merges any two neighbours whose joined bytes are a token: lowest rank first, leftmost first.
 ///
 /// With `ab` = 256 and `bc` = 257, `abc` becomes `ab c`: [256, 99].
-pub fn by_bytes(piece: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
-    let mut tokens: Vec<Vec<u8>> = piece.iter().map(|&byte| vec![byte]).collect();
+pub fn by_bytes(pretoken: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
+    let mut tokens: Vec<Vec<u8>> = pretoken.iter().map(|&byte| vec![byte]).collect();
     loop {
         let mut best = None;
         for i in 1..tokens.len() {
@@ -42,10 +42,10 @@ pub fn by_bytes(piece: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
 }
 
 /// Merges only the listed pairs `(left, right, new)`: lowest `new` first, leftmost first.
-pub fn by_pairs(piece: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)]) -> Vec<u32> {
+pub fn by_pairs(pretoken: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)]) -> Vec<u32> {
     let made: HashMap<(u32, u32), u32> =
         merges.iter().map(|&(left, right, new)| ((left, right), new)).collect();
-    let mut ids = ids_of_bytes(piece, byte_ids);
+    let mut ids = ids_of_bytes(pretoken, byte_ids);
     loop {
         let mut best = None;
         for i in 1..ids.len() {
@@ -63,8 +63,8 @@ pub fn by_pairs(piece: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)])
 }
 
 /// Applies each merge once, in the order given, wherever it fits from left to right; never goes back.
-pub fn by_training_order(piece: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)]) -> Vec<u32> {
-    let mut ids = ids_of_bytes(piece, byte_ids);
+pub fn by_training_order(pretoken: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)]) -> Vec<u32> {
+    let mut ids = ids_of_bytes(pretoken, byte_ids);
     for &(left, right, new) in merges {
         ids = sweep(&ids, (left, right), new);
     }
@@ -88,6 +88,6 @@ pub fn sweep(ids: &[u32], pair: (u32, u32), new: u32) -> Vec<u32> {
     out
 }
 
-fn ids_of_bytes(piece: &[u8], byte_ids: &[u32; 256]) -> Vec<u32> {
-    piece.iter().map(|&byte| byte_ids[byte as usize]).collect()
+fn ids_of_bytes(pretoken: &[u8], byte_ids: &[u32; 256]) -> Vec<u32> {
+    pretoken.iter().map(|&byte| byte_ids[byte as usize]).collect()
 }

@@ -1,8 +1,8 @@
 //! Stream: ids to text as they come, in whole characters.
 //!
-//! A model yields one token at a time, and a token may end inside a character. What is not yet a whole character,
-//! three bytes at most, is held back until the rest comes. All pieces joined are what decoding all ids at once
-//! gives.
+//! A model yields one token at a time, and a token may end inside a character. What is not yet a whole
+//! character, three bytes at most, is held back until the rest comes. All pre-tokens joined are what decoding
+//! all ids at once gives.
 //!
 //! Cost: that of decoding, and of validating each byte once.
 

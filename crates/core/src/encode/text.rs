@@ -1,8 +1,9 @@
-//! Text to ids: split, look every piece up, and merge the few that are new.
+//! Text to ids: split, look every pre-token up, and merge the few that are new.
 //!
-//! Pieces come in batches, and the cache lines of the next batch are asked for before this one is read. Cost: on
-//! text whose pieces are known about 10 ns a piece, half a gigabyte of English a second, of which the split is
-//! a quarter and waiting for memory another; a new piece takes about half a microsecond.
+//! Pre-tokens come in batches, and the cache lines of the next batch are asked for before this one is read.
+//! Cost: on text whose pre-tokens are known about 10 ns a pre-token, half a gigabyte of English a second, of
+//! which the split is a quarter and waiting for memory another; a new pre-token takes about half a
+//! microsecond.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +13,7 @@ use crate::key::PACKED;
 use crate::split::Scratch;
 use crate::{Progress, Result, Tokenizer};
 
-/// A piece that is not longer is a character or two.
+/// A pre-token that is not longer is a character or two.
 const SINGLE: usize = 5;
 
 /// What a thread keeps from call to call.
@@ -76,14 +77,14 @@ impl Tokenizer {
         })
     }
 
-    /// The ids of the pieces of `text` that begin at `start` and end where `ends` says.
-    pub(crate) fn encode_pieces(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+    /// The ids of the pre-tokens of `text` that begin at `start` and end where `ends` says.
+    pub(crate) fn encode_pretokens(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
         KEPT.with_borrow_mut(|Kept { places, runs, .. }| {
             self.encode_runs(text, start, ends, places, runs, ids);
         });
     }
 
-    /// The same. Long pieces of scripts without spaces are first cut into runs.
+    /// The same. Long pre-tokens of scripts without spaces are first cut into runs.
     fn encode_runs(
         &self,
         text: &str,
@@ -94,7 +95,7 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
     ) {
         let end = ends.last().map_or(start, |&end| end as usize);
-        // One look at all bytes, by vectors, is cheaper than one at every piece.
+        // One look at all bytes, by vectors, is cheaper than one at every pre-token.
         if !text.as_bytes()[start..end].iter().fold(false, |dense, &byte| dense | is_dense(byte)) {
             return self.encode_known(text.as_bytes(), start, ends, places, ids);
         }
@@ -113,7 +114,7 @@ impl Tokenizer {
         self.encode_known(text.as_bytes(), start, runs, places, ids);
     }
 
-    /// The same for pieces or runs, most of which the cache knows.
+    /// The same for pre-tokens or runs, most of which the cache knows.
     fn encode_known(
         &self,
         text: &[u8],
@@ -124,7 +125,8 @@ impl Tokenizer {
     ) {
         let table = self.cache().table();
         let view = table.view();
-        // The next batch is asked for before this one is read, so that memory has the time of a batch to answer.
+        // The next batch is asked for before this one is read, so that memory has the time of a batch to
+        // answer.
         let [mut now, mut later] = places.each_mut();
         let mut batches = ends.chunks(BATCH);
         let mut ends = batches.next().unwrap_or_default();
@@ -153,20 +155,20 @@ impl Tokenizer {
         }
     }
 
-    /// A piece that is not in the first place where it could be: elsewhere, longer, or new.
+    /// A pre-token that is not in the first place where it could be: elsewhere, longer, or new.
     #[inline(never)]
-    fn encode_rare(&self, table: &Table, place: &Place, piece: &[u8], ids: &mut Vec<u32>) {
-        match table.find(place, piece) {
+    fn encode_rare(&self, table: &Table, place: &Place, pretoken: &[u8], ids: &mut Vec<u32>) {
+        match table.find(place, pretoken) {
             Some(Found::Few(few)) => ids.extend_from_slice(&few_ids(few)[..count_of(few)]),
             Some(Found::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
             None => {
                 let before = ids.len();
-                if table.knows(piece) {
-                    self.pairs().merge(piece, ids);
+                if table.knows(pretoken) {
+                    self.pairs().merge(pretoken, ids);
                 } else {
-                    self.encode_piece(piece, ids);
+                    self.encode_pretoken(pretoken, ids);
                 }
-                table.insert(place, piece, &ids[before..]);
+                table.insert(place, pretoken, &ids[before..]);
                 if table.is_full() {
                     self.cache().grow(table, self.ranks());
                 }
@@ -175,8 +177,8 @@ impl Tokenizer {
     }
 }
 
-/// Whether this byte begins a character from U+3000 on: Chinese, Japanese, Korean, emoji. Others have spaces, or
-/// tokens across nearly all of their characters.
+/// Whether this byte begins a character from U+3000 on: Chinese, Japanese, Korean, emoji. Others have spaces,
+/// or tokens across nearly all of their characters.
 fn is_dense(byte: u8) -> bool {
     byte >= 0xE3
 }

@@ -1,7 +1,7 @@
 //! UTF-8 to text with one, two or four bytes for every character, as Python keeps it.
 //!
-//! Cost: 0.1 ns for a character of ASCII among its like, 1 ns for others. That what it reads is UTF-8 is found out
-//! on the way: to look at it before would take as long again.
+//! Cost: 0.1 ns for a character of ASCII among its like, 1 ns for others. That what it reads is UTF-8 is
+//! found out on the way: to look at it before would take as long again.
 
 use std::mem::MaybeUninit;
 
@@ -10,8 +10,8 @@ use crate::memory::advise_huge_pages;
 /// So many bytes of ASCII are widened at once.
 const BLOCK: usize = 16;
 
-/// How many characters some UTF-8 has, and about how high they are: the highest that has the same first byte. Of
-/// bytes that are no UTF-8, some numbers.
+/// How many characters some UTF-8 has, and about how high they are: the highest that has the same first byte.
+/// Of bytes that are no UTF-8, some numbers.
 pub fn measure(utf8: &[u8]) -> (usize, u32) {
     let (mut count, mut highest) = (0, 0);
     // Few enough for a sum of 8 bits.
@@ -29,8 +29,9 @@ pub fn measure(utf8: &[u8]) -> (usize, u32) {
     (count, highest)
 }
 
-/// Fills `out`, which is as long as [`measure`] says, and says whether it is filled; it is not where the bytes are no
-/// UTF-8. `narrow` makes a character, which is not above what `measure` says, a number of the right size.
+/// Fills `out`, which is as long as [`measure`] says, and says whether it is filled; it is not where the
+/// bytes are no UTF-8. `narrow` makes a character, which is not above what `measure` says, a number of the
+/// right size.
 pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow: impl Fn(u32) -> T) -> bool {
     // Much room is fresh from the system, which takes longer to give it page by page than we to fill it.
     advise_huge_pages(out.as_ptr(), out.len());
@@ -66,7 +67,8 @@ pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow
     room.len() == 0
 }
 
-/// The character that four bytes begin with, and its size; `None` if it is none. The first byte is the lowest.
+/// The character that four bytes begin with, and its size; `None` if it is none. The first byte is the
+/// lowest.
 #[inline(always)]
 fn first_char(bytes: u32) -> Option<(u32, usize)> {
     let low = |byte: u32| bytes >> (8 * byte) & 0x3f;
@@ -120,7 +122,8 @@ mod tests {
 
     #[test]
     fn it_takes_what_std_takes() {
-        // All beginnings of characters, right and wrong, in a text long enough to be read by blocks, and at its end.
+        // All beginnings of characters, right and wrong, in a text long enough to be read by blocks, and at
+        // its end.
         let edges = [0x00, 0x61, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xe2, 0xf1, 0xff];
         for first in 0..=255 {
             for others in 0..edges.len().pow(3) {

@@ -107,13 +107,13 @@ pub struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Classify for Avx2 {
-    // Without a feature of its own, so that it can always be inlined, into functions that have it: handed over in
-    // memory, the result would be read back in other widths than it was written in, and that stalls.
+    // Without a feature of its own, so that it can always be inlined, into functions that have it: handed
+    // over in memory, the result would be read back in other widths than it was written in, and that stalls.
     #[inline(always)]
     unsafe fn ascii(bytes: &[u8; 64]) -> Ascii {
         use std::arch::x86_64::*;
-        // SAFETY: the caller's promise; both halves lie within the 64 bytes, and a load need not be aligned. The line
-        // of assembly has no instruction at all.
+        // SAFETY: the caller's promise; both halves lie within the 64 bytes, and a load need not be aligned.
+        // The line of assembly has no instruction at all.
         unsafe {
             let mut a = Ascii::default();
             for half in 0..2 {

@@ -1,12 +1,12 @@
 //! The DFA tier: any regular pattern, one table look-up a byte.
 //!
-//! A piece that ends in the usual way is found by the fast table of `dfa_table.rs`, which a text is walked
-//! through from end to end without a branch that could be mispredicted: every byte writes its place to the
-//! output, and a bit of the table says whether the output moves on. Where that table does not know, the piece
-//! is matched again with care.
+//! A pre-token that ends in the usual way is found by the fast table of `dfa_table.rs`, which a text is
+//! walked through from end to end without a branch that could be mispredicted: every byte writes its place to
+//! the output, and a bit of the table says whether the output moves on. Where that table does not know, the
+//! pre-token is matched again with care.
 //!
-//! Cost: 450–800 MB/s a core; matching every piece with care, as regex engines do, was 200–300. It loses where
-//! a long attempt ends in a short match, again and again (`\p{L}*ing|.` on a long run of letters is
+//! Cost: 450–800 MB/s a core; matching every pre-token with care, as regex engines do, was 200–300. It loses
+//! where a long attempt ends in a short match, again and again (`\p{L}*ing|.` on a long run of letters is
 //! quadratic): hence the step limit.
 
 use regex_syntax::hir::{ClassUnicode, Hir, HirKind};
@@ -60,7 +60,8 @@ impl Dfa {
         self.split_fast(text, 0, text.len(), false, &mut Budget::of(text), ends)
     }
 
-    /// Appends the ends of pieces from `at` on, a boundary of the whole document, as long as `go_on` says so.
+    /// Appends the ends of pre-tokens from `at` on, a boundary of the whole document, as long as `go_on` says
+    /// so.
     pub fn split_from(
         &self,
         text: &str,
@@ -70,7 +71,7 @@ impl Dfa {
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
         while at < text.len() {
-            (at, _) = self.piece(text.as_bytes(), at, budget)?;
+            (at, _) = self.pretoken(text.as_bytes(), at, budget)?;
             ends.push(at as u32);
             if !go_on(at) {
                 break;
@@ -79,7 +80,7 @@ impl Dfa {
         Ok(())
     }
 
-    /// Appends the ends of pieces from `from` on, at least up to `until`; where the text goes on (not
+    /// Appends the ends of pre-tokens from `from` on, at least up to `until`; where the text goes on (not
     /// `whole`), only those that are decided. Returns where they end.
     pub fn split_fast(
         &self,
@@ -136,7 +137,7 @@ impl Dfa {
                 }
             }
             self.spend(at - start, start, budget)?;
-            let (end, decided) = self.piece(text, start, budget)?;
+            let (end, decided) = self.pretoken(text, start, budget)?;
             if !decided && !whole {
                 break;
             }
@@ -152,9 +153,9 @@ impl Dfa {
         Ok(())
     }
 
-    /// The end of the piece that begins at `at`, and whether it was found before the text ended.
+    /// The end of the pre-token that begins at `at`, and whether it was found before the text ended.
     #[inline(always)]
-    pub(super) fn piece(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<(usize, bool)> {
+    pub(super) fn pretoken(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<(usize, bool)> {
         let mut found = self.table.find(text, at);
         let mut looked = found.looked - at;
         if found.state >= self.table.giving_back && found.end < text.len() {

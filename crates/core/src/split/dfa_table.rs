@@ -5,9 +5,9 @@
 //! those from `matching` up report a match, those from `giving_back` up a match of the alternative that gives
 //! back its last character (see `rewrite.rs`). A match is known one byte late, or at the end of the text.
 //!
-//! Most pieces end in one way: the byte after them leads to a state that reports the match and from which
-//! nothing goes on. For those a second table says at once "a piece ends before this byte, and the next one has
-//! begun with it".
+//! Most pre-tokens end in one way: the byte after them leads to a state that reports the match and from which
+//! nothing goes on. For those a second table says at once "a pre-token ends before this byte, and the next
+//! one has begun with it".
 //!
 //! Cost: tens of milliseconds and up to some megabytes a pattern.
 
@@ -23,9 +23,9 @@ use regex_syntax::hir::{Dot, Hir};
 /// Bytes of automaton, and of memory while building it.
 const SIZE: usize = 64 << 20;
 
-/// In a fast table: a piece ends before this byte.
+/// In a fast table: a pre-token ends before this byte.
 pub const ENDS: u32 = 1 << 31;
-/// In a fast table: match this piece with care.
+/// In a fast table: match this pre-token with care.
 pub const CARE: u32 = 1 << 30;
 
 pub struct Table {
@@ -136,7 +136,8 @@ impl Table {
             order.iter().flat_map(|&s| &next[s * width..][..width]).map(|&to| place[to]).collect();
         let (start, matching, giving_back) = (place[0], first(2), first(3));
 
-        // A state that reports a match and goes nowhere: the piece ends, and the byte begins the next one.
+        // A state that reports a match and goes nowhere: the pre-token ends, and the byte begins the next
+        // one.
         let is_last = |to: u32| to >= matching && next[to as usize..][..width].iter().all(|&to| to == 0);
         let faster = |(i, &to): (usize, &u32)| match to {
             0 => CARE,

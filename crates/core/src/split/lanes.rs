@@ -1,14 +1,14 @@
 //! One text, several walks through the automaton at the same time, on one thread.
 //!
-//! A walk takes one look-up a byte, and each must wait for the one before: about seven cycles in which the processor
-//! could do several times as much. So a stretch of text is walked in lanes side by side, all but the first of which
-//! begin at a guess. Then the lanes are joined as in `parallel.rs`: the true pieces are followed until one ends
-//! where one of the next lane does, and from there on both agree, because what a pattern without look-behind
-//! matches depends on the place alone.
+//! A walk takes one look-up a byte, and each must wait for the one before: about seven cycles in which the
+//! processor could do several times as much. So a stretch of text is walked in lanes side by side, all but
+//! the first of which begin at a guess. Then the lanes are joined as in `parallel.rs`: the true pre-tokens
+//! are followed until one ends where one of the next lane does, and from there on both agree, because what a
+//! pattern without look-behind matches depends on the place alone.
 //!
-//! Cost: 820 MB/s a core on English, where one lane makes 400, two 745 and four 750. It loses where lanes do not
-//! fall into step, that is where pieces are about as long as lanes: then all but the first were walked for
-//! nothing.
+//! Cost: 820 MB/s a core on English, where one lane makes 400, two 745 and four 750. It loses where lanes do
+//! not fall into step, that is where pre-tokens are about as long as lanes: then all but the first were
+//! walked for nothing.
 
 use std::mem::MaybeUninit;
 
@@ -24,14 +24,16 @@ pub const LEAST: usize = if cfg!(test) { 16 } else { 2 << 10 };
 /// How far a lane may look behind its end, so that a wrong guess costs no more than this.
 const BEYOND: usize = 64;
 
-/// Ends of pieces: at most one for each byte of a lane, which may begin and end a character later than its share.
+/// Ends of pre-tokens: at most one for each byte of a lane, which may begin and end a character later than
+/// its share.
 type Room = [MaybeUninit<u32>; STRETCH / LANES + 8];
 
 #[derive(Clone, Copy)]
 struct Lane {
     /// Where it begins, a guess but for the first.
     begin: usize,
-    /// The piece that is being matched: where it begins, the byte to be looked at next, and the state before it.
+    /// The pre-token that is being matched: where it begins, the byte to be looked at next, and the state
+    /// before it.
     start: usize,
     at: usize,
     state: u32,
@@ -41,8 +43,8 @@ struct Lane {
 }
 
 impl Dfa {
-    /// Appends the ends of pieces from `from` on, up to about `until` or as far as a stretch goes, and returns where
-    /// they end. No text that follows could change them.
+    /// Appends the ends of pre-tokens from `from` on, up to about `until` or as far as a stretch goes, and
+    /// returns where they end. No text that follows could change them.
     pub(super) fn split_in_lanes(
         &self,
         text: &[u8],
@@ -81,7 +83,7 @@ impl Dfa {
                     }
                     _ => {}
                 }
-                let (next, decided) = self.piece(text, end, budget)?;
+                let (next, decided) = self.pretoken(text, end, budget)?;
                 if !decided {
                     return Ok(end);
                 }
@@ -114,9 +116,10 @@ impl Dfa {
             let mut counts = lanes.map(|lane| lane.count);
             let mut nexts = [0; N];
             let mut step = 0;
-            // SAFETY: a lane stops at or before the end of the text. A state is the start or came from the fast
-            // table, so it is a multiple of the width below the length of that table; a class is below the
-            // width. A lane counts at most one end for each of its bytes, and its room has one place more.
+            // SAFETY: a lane stops at or before the end of the text. A state is the start or came from the
+            // fast table, so it is a multiple of the width below the length of that table; a class is below
+            // the width. A lane counts at most one end for each of its bytes, and its room has one place
+            // more.
             unsafe {
                 while step < steps {
                     let mut any = 0;
@@ -145,7 +148,7 @@ impl Dfa {
                 }
                 if step < steps && nexts[k] & CARE != 0 {
                     let seen = &text[..text.len().min(lane.stop + BEYOND)];
-                    match self.piece(seen, lane.start, budget) {
+                    match self.pretoken(seen, lane.start, budget) {
                         Ok((end, true)) => {
                             rooms[k][lane.count].write(end as u32);
                             (lane.count, lane.start, lane.at) = (lane.count + 1, end, end);

@@ -36,7 +36,8 @@ impl LookAround {
         Ok(LookAround { regex })
     }
 
-    /// Appends the ends of pieces from `at` on, a boundary of the whole document, as long as `go_on` says so.
+    /// Appends the ends of pre-tokens from `at` on, a boundary of the whole document, as long as `go_on` says
+    /// so.
     pub fn split_from(
         &self,
         text: &str,

@@ -1,8 +1,8 @@
-//! Split: a document becomes pieces, and merges never cross the end of a piece.
+//! Split: a document becomes pre-tokens, and merges never cross the end of a pre-token.
 //!
-//! The contract: the pieces joined are the document, whatever the pattern. A character at which the pattern
-//! does not match is a piece of its own, as if the pattern ended in `|(?s:.)`. Matching depends on the whole
-//! document and the position, and on nothing else.
+//! The contract: the pre-tokens joined are the document, whatever the pattern. A character at which the
+//! pattern does not match is a pre-token of its own, as if the pattern ended in `|(?s:.)`. Matching depends
+//! on the whole document and the position, and on nothing else.
 //!
 //! Three tiers keep it, from fast to general; the pattern decides which:
 //!
@@ -98,8 +98,8 @@ impl Splitter {
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
     }
 
-    /// [`Splitter::new`] with the tier chosen by hand, for tests and benchmarks: a preset runs on any, another
-    /// pattern on what it is fit for. The pieces are the same.
+    /// [`Splitter::new`] with the tier chosen by hand, for tests and benchmarks: a preset runs on any,
+    /// another pattern on what it is fit for. The pre-tokens are the same.
     pub fn with_engine(pattern: &str, tier: Tier) -> Result<Splitter> {
         let (pattern, preset) = resolve(pattern)?;
         let unfit = |reason: &str| Error::BadPattern { pattern: pattern.into(), reason: reason.into() };
@@ -136,7 +136,7 @@ impl Splitter {
         }
     }
 
-    /// Appends the end of every piece of `text`, a whole document of less than 4 GiB.
+    /// Appends the end of every pre-token of `text`, a whole document of less than 4 GiB.
     pub fn split(&self, text: &str, scratch: &mut Scratch, ends: &mut Vec<u32>) -> Result<()> {
         check_len(text)?;
         match &self.0.engine {
@@ -147,8 +147,9 @@ impl Splitter {
         Ok(())
     }
 
-    /// [`Splitter::split`] in steps of some thousand bytes: `visit` gets the ends of the next pieces while they
-    /// and their text are still in the nearest cache. (A pattern that looks around takes one step.)
+    /// [`Splitter::split`] in steps of some thousand bytes: `visit` gets the ends of the next pre-tokens
+    /// while they and their text are still in the nearest cache. (A pattern that looks around takes one
+    /// step.)
     pub fn split_stepwise(
         &self,
         text: &str,
@@ -177,8 +178,8 @@ impl Splitter {
     }
 
     /// The last place in `text` where the document can be cut in two parts that split, each alone, into the
-    /// same pieces as the whole, whatever comes before and after `text`. None where there is none, or where
-    /// the pattern is not a preset.
+    /// same pre-tokens as the whole, whatever comes before and after `text`. None where there is none, or
+    /// where the pattern is not a preset.
     pub fn last_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
             Engine::Scanner(scanner) => scan::last_cut(scanner, text),
@@ -200,7 +201,7 @@ impl Splitter {
     }
 
     /// Like [`Splitter::split`] for the beginning of a document that goes on after `text`: appends only
-    /// pieces that no continuation can change and returns where they end. `None`: this pattern must see
+    /// pre-tokens that no continuation can change and returns where they end. `None`: this pattern must see
     /// the whole document (it looks behind).
     pub fn split_beginning(
         &self,
@@ -222,7 +223,7 @@ impl Splitter {
         }
     }
 
-    /// [`Splitter::split`] with several threads at work on the one document; the same pieces.
+    /// [`Splitter::split`] with several threads at work on the one document; the same pre-tokens.
     pub fn split_parallel(&self, text: &str, threads: usize) -> Result<Vec<u32>> {
         check_len(text)?;
         parallel::split(&self.0.engine, text, threads)

@@ -1,11 +1,11 @@
-//! One document, several threads, the same pieces.
+//! One document, several threads, the same pre-tokens.
 //!
 //! A preset's document is cut at safe cuts (`scan.rs`) and the parts are split alone. For other patterns no
 //! cut is safe, but matching depends only on the whole document and the position: so every worker sees the
 //! whole document and starts at a guess. True boundaries are then followed from worker to worker: where the
 //! true boundary is one that the next worker also found, all that it found from there on is true; until then
 //! matching runs on alone, and a worker that is overtaken is ignored. Wrong guesses usually fall into step
-//! within a few pieces; a pattern with very long pieces gains nothing.
+//! within a few pre-tokens; a pattern with very long pre-tokens gains nothing.
 //!
 //! The step limit holds: the work of all threads together counts, and where a worker fails or the sum is too
 //! much, a serial run decides, so that errors are those of `split`.

@@ -1,9 +1,9 @@
 //! Presets: the patterns known by name, each with a hand-written scanner.
 //!
-//! The texts of gpt2, gpt4 and o200k are those of tiktoken (`r50k_base`, `cl100k_base`, `o200k_base`), that of
-//! nanochat is nanochat's, those of qwen2 and llama3 are the ones in the models' `tokenizer.json`. They differ
-//! in more than speed: `\s++$` takes the white space that ends a document whole where the others cut it
-//! after the last newline.
+//! The texts of gpt2, gpt4 and o200k are those of tiktoken (`r50k_base`, `cl100k_base`, `o200k_base`), that
+//! of nanochat is nanochat's, those of qwen2 and llama3 are the ones in the models' `tokenizer.json`. They
+//! differ in more than speed: `\s++$` takes the white space that ends a document whole where the others cut
+//! it after the last newline.
 
 /// Which scanner runs, and with what settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub enum Preset {
     Whitespace,
 }
 
-/// What a scanner is told: the preset, and the most digits that a piece may hold.
+/// What a scanner is told: the preset, and the most digits that a pre-token may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scanner {
     pub preset: Preset,
@@ -100,8 +100,9 @@ impl Preset {
 
 impl Scanner {
     /// The scanner that splits every text as this pattern does: a preset's own wording, the same with another
-    /// number of digits (`\p{N}{1,4}`), or GPT-2's, which many repeat. That one has contractions in another order, no
-    /// possessive marks, and at the end of the document `\s+(?!\S)` takes the run that `\s++$` takes.
+    /// number of digits (`\p{N}{1,4}`), or GPT-2's, which many repeat. That one has contractions in another
+    /// order, no possessive marks, and at the end of the document `\s+(?!\S)` takes the run that `\s++$`
+    /// takes.
     pub fn of(pattern: &str) -> Option<Scanner> {
         if pattern == GPT2_AS_PUBLISHED {
             return Some(Scanner { preset: Preset::Gpt2, digits: 1 });

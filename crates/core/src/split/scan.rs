@@ -1,16 +1,16 @@
 //! Scanners: the presets split by bit masks, without an automaton.
 //!
 //! Three passes over a segment of about 16 KB, so that all of it stays in the nearest cache: [`bitmap`] turns
-//! text into class masks; `scan_gpt2`, `scan_gpt4` and `scan_o200k` turn those into one mask of cuts, 64 bytes
-//! at a time, almost without branches; [`emit`] turns set bits into offsets. What is rare (contractions, long
-//! numbers, blank lines with spaces in them) is put right bit by bit. Cost: linear in the text whatever it
-//! holds; well over 1 GB/s on English.
+//! text into class masks; `scan_gpt2`, `scan_gpt4` and `scan_o200k` turn those into one mask of cuts, 64
+//! bytes at a time, almost without branches; [`emit`] turns set bits into offsets. What is rare
+//! (contractions, long numbers, blank lines with spaces in them) is put right bit by bit. Cost: linear in the
+//! text whatever it holds; well over 1 GB/s on English.
 //!
 //! # Safe cuts
 //! Let a cut be *safe* where the character before it is a letter or a number and the one after it is neither,
 //! nor a mark, nor an apostrophe (preset `whitespace`: before it no white space, after it white space).
 //! Claim: each side alone splits as it does within the document.
-//! 1. No piece holds such a pair of neighbours: after a letter or a number an alternative of these patterns
+//! 1. No pre-token holds such a pair of neighbours: after a letter or a number an alternative of these patterns
 //!    goes on only with letters, numbers, marks or an apostrophe. So every document that holds the pair has a
 //!    boundary there.
 //! 2. Matching never looks behind, so the right side, starting at a boundary, splits as it does in the whole.
@@ -36,7 +36,7 @@ pub struct Masks {
     pub cuts: Vec<u64>,
 }
 
-/// Appends the ends of the pieces of a whole document.
+/// Appends the ends of the pre-tokens of a whole document.
 pub fn split(scanner: Scanner, text: &str, masks: &mut Masks, ends: &mut Vec<u32>) {
     let mut at = 0;
     while at < text.len() {
@@ -44,7 +44,8 @@ pub fn split(scanner: Scanner, text: &str, masks: &mut Masks, ends: &mut Vec<u32
     }
 }
 
-/// Appends the ends of the pieces of the segment that begins at `at`, and returns where the next one begins.
+/// Appends the ends of the pre-tokens of the segment that begins at `at`, and returns where the next one
+/// begins.
 pub fn split_segment(
     scanner: Scanner,
     text: &str,

@@ -1,8 +1,8 @@
 //! The gpt2 pattern, and `whitespace`, which is gpt2 with one class for all that is not white space.
 //!
-//! A piece ends where the class changes, with two amendments: the last white-space character of a run that
-//! does not end the document begins a piece of its own (`\s+(?!\S)` gives it back), and if it is a blank
-//! (0x20) it joins what follows it. Contractions are amended one by one. That `\s++$` comes first in
+//! A pre-token ends where the class changes, with two amendments: the last white-space character of a run
+//! that does not end the document begins a pre-token of its own (`\s+(?!\S)` gives it back), and if it is a
+//! blank (0x20) it joins what follows it. Contractions are amended one by one. That `\s++$` comes first in
 //! tiktoken's wording changes nothing here: at the end of the document `\s+(?!\S)` takes the same run.
 
 use super::bitmap::{Block, char_before};
@@ -26,7 +26,7 @@ pub fn cut<const WORDS: bool>(text: &[u8], masks: &mut Masks) {
         let given_back = now.space & after(solid(now), solid(next));
         let mut cut = change & !joined | given_back & !now.inner;
         if WORDS {
-            // An apostrophe begins a piece unless it continues a run or a blank joins it.
+            // An apostrophe begins a pre-token unless it continues a run or a blank joins it.
             let starts = now.quote & (cut | amend.set as u64) & after(now.letter, next.letter);
             for i in bits(starts) {
                 let len = contraction::<false>(text, w * 64 + i);

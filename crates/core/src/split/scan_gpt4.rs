@@ -10,8 +10,8 @@
 //! | T  | – | cut | cut, unless T is a blank | – | – |
 //! | newline | cut | cut | cut | cut, but see below | – |
 //!
-//! and besides: the last T of a run before anything but a newline begins a piece; a newline–T cut is taken
-//! back where the run of T leads to another newline (`\s*[\r\n]` reaches for the last one), unless the
+//! and besides: the last T of a run before anything but a newline begins a pre-token; a newline–T cut is
+//! taken back where the run of T leads to another newline (`\s*[\r\n]` reaches for the last one), unless the
 //! newlines before it belong to a run of O; numbers are cut every `digits` characters; contractions. All but
 //! the last three are a few dozen instructions for 64 bytes; those are done one by one.
 //!
@@ -44,7 +44,7 @@ pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last:
         let before_newline = before(now.newline, past.newline);
         let before_gap = before(gap, past.space & !past.newline);
 
-        // O at the start of a piece, and the place after that one character: an addition carries the bit
+        // O at the start of a pre-token, and the place after that one character: an addition carries the bit
         // over the inner bytes.
         let alone = now.other & !before_other & !before_blank;
         let after_alone = before(alone, past_alone);
@@ -113,7 +113,7 @@ pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last:
     }
 }
 
-/// `at` is a newline after a gap: if the gap follows newlines that no run of O has taken, it is one piece
+/// `at` is a newline after a gap: if the gap follows newlines that no run of O has taken, it is one pre-token
 /// with them.
 #[inline(never)]
 fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
@@ -149,7 +149,7 @@ fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64])
     }
 }
 
-/// `\s++$`: the white space that ends the document is one piece, but for newlines that a run of O takes.
+/// `\s++$`: the white space that ends the document is one pre-token, but for newlines that a run of O takes.
 #[inline(never)]
 fn join_end(blocks: &[Block], cuts: &mut [u64], len: usize) {
     let mut start = run_start(|w| blocks[w].space, len);

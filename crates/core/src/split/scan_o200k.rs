@@ -2,16 +2,16 @@
 //! words cut by case.
 //!
 //! Write u for `[\p{Lu}\p{Lt}]`, l for `\p{Ll}`, x for other letters and marks, which the pattern allows both
-//! where it wants capitals and where it wants small letters. A word is a maximal run of the three; a piece of
-//! it is `[ux]*[lx]+`, or failing that `u+`. So it is cut
+//! where it wants capitals and where it wants small letters. A word is a maximal run of the three; a
+//! pre-token of it is `[ux]*[lx]+`, or failing that `u+`. So it is cut
 //! - between l and u, always;
-//! - between x and u where the x only follows an l of the same piece;
+//! - between x and u where the x only follows an l of the same pre-token;
 //! - else between x and u only at the last such place of a run of `[ux]` that no l follows: `[ux]*` took all
 //!   of it and had to give back down to the last x.
 //!
 //! The first is done for 64 bytes at once by `scan_gpt4`, the rest here, run by run; they are rare (`中文ABC`).
 //!
-//! A mark after a lone O at the start of a piece (`❤` + U+FE0F) makes a word with O as its prefix; after
+//! A mark after a lone O at the start of a pre-token (`❤` + U+FE0F) makes a word with O as its prefix; after
 //! any other O the O alternative has taken it. Since a slash is an O, and `[\r\n/]*` after a run of O takes
 //! slashes as it takes newlines, both are settled from left to right, before cutting, by moving bits: a mark
 //! into `letter` or `other`, a slash that is taken into `newline`.
@@ -100,19 +100,19 @@ pub fn cut_mixed_case(len: usize, blocks: &[Block], cased: &[Cased], cuts: &mut 
             // `at` is the first place between x and u in the run from `start` to `end`.
             let (start, end) = (run_start(either, at), run_end(either, at));
             done = end;
-            let mut piece = start;
+            let mut pretoken = start;
             // A cut within the run is the end of a contraction, of which the run may hold the last letter.
             let cut = |at: usize| has(|w| cuts[w], at);
             let begins = start == 0 || !has(lower, start - 1) || cut(start) || cut(start + 1);
             if !begins {
                 cuts[at / 64] |= 1 << (at % 64);
-                piece = at;
+                pretoken = at;
             }
             if end < len && has(lower, end) {
                 continue;
             }
             let capitals = run_start(upper, end);
-            if capitals > piece && capitals < end {
+            if capitals > pretoken && capitals < end {
                 cuts[capitals / 64] |= 1 << (capitals % 64);
             }
         }

@@ -35,7 +35,7 @@ fn split(splitter: &Splitter, text: &str) -> Vec<u32> {
     ends
 }
 
-fn pieces<'a>(text: &'a str, ends: &[u32]) -> Vec<&'a str> {
+fn pretokens<'a>(text: &'a str, ends: &[u32]) -> Vec<&'a str> {
     let mut at = 0;
     ends.iter().map(|&end| &text[std::mem::replace(&mut at, end as usize)..end as usize]).collect()
 }
@@ -102,7 +102,7 @@ proptest! {
             let splitter = Splitter::new(name).unwrap();
             let expected = oracle(preset.pattern(), &text);
             let got = split(&splitter, &text);
-            prop_assert_eq!(pieces(&text, &got), pieces(&text, &expected), "{}", name);
+            prop_assert_eq!(pretokens(&text, &got), pretokens(&text, &expected), "{}", name);
             let mut portable = vec![];
             scan::tests::split_portable(Scanner::of(preset.pattern()).unwrap(), &text, &mut portable);
             prop_assert_eq!(&portable, &expected, "{} without AVX2", name);
@@ -161,7 +161,7 @@ fn the_other_tiers_agree_with_the_oracle() {
     proptest!(ProptestConfig::with_cases(600), |(text in hostile())| {
         for (pattern, splitter) in &all {
             let expected = oracle(pattern, &text);
-            prop_assert_eq!(pieces(&text, &split(splitter, &text)), pieces(&text, &expected), "{}", pattern);
+            prop_assert_eq!(pretokens(&text, &split(splitter, &text)), pretokens(&text, &expected), "{}", pattern);
         }
     });
 }
@@ -224,7 +224,7 @@ fn both_sides_of_a_safe_cut_split_alone() {
 struct Case {
     pattern: String,
     text: String,
-    pieces: Vec<String>,
+    pretokens: Vec<String>,
 }
 
 fn cases() -> Vec<Case> {
@@ -234,7 +234,7 @@ fn cases() -> Vec<Case> {
     let case = |c: &toml::Value| Case {
         pattern: string(&c["pattern"]),
         text: string(&c["text"]),
-        pieces: c["pieces"].as_array().unwrap().iter().map(string).collect(),
+        pretokens: c["pretokens"].as_array().unwrap().iter().map(string).collect(),
     };
     table["case"].as_array().unwrap().iter().map(case).collect()
 }
@@ -244,10 +244,14 @@ fn cases_hold_in_every_tier() {
     for case in cases() {
         for tier in [Tier::Scanner, Tier::Dfa, Tier::LookAround] {
             let Ok(splitter) = Splitter::with_engine(&case.pattern, tier) else { continue };
-            assert_eq!(pieces(&case.text, &split(&splitter, &case.text)), case.pieces, "{tier:?} {case:?}");
+            assert_eq!(
+                pretokens(&case.text, &split(&splitter, &case.text)),
+                case.pretokens,
+                "{tier:?} {case:?}"
+            );
         }
         let splitter = Splitter::new(&case.pattern).unwrap();
-        assert_eq!(pieces(&case.text, &split(&splitter, &case.text)), case.pieces, "{case:?}");
+        assert_eq!(pretokens(&case.text, &split(&splitter, &case.text)), case.pretokens, "{case:?}");
     }
 }
 

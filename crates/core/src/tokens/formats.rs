@@ -7,8 +7,8 @@
 //! | `llmc` | the header of llm.c and modded-nanogpt, 256 numbers of 32 bits | `.docs.npy` |
 //! | `megatron` | the ids and nothing else | `.idx`, the index of Megatron-LM |
 //!
-//! Everything is little-endian. A header has the same length whatever it says, so a shard is written behind an empty one that
-//! is filled in at the end.
+//! Everything is little-endian. A header has the same length whatever it says, so a shard is written behind
+//! an empty one that is filled in at the end.
 
 use std::io::{self, Write};
 
@@ -65,7 +65,8 @@ impl Format {
         if self == Format::Npy { "npy" } else { "bin" }
     }
 
-    /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it matters.
+    /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it
+    /// matters.
     pub fn dtype(self, width: Width) -> &'static str {
         match (self, width) {
             (_, Width::Two) => "uint16",
@@ -101,8 +102,8 @@ pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
     header
 }
 
-/// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c: its
-/// GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
+/// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c:
+/// its GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
 fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
     let (magic, version) = match width {
         Width::Two => (20240520i32, 1i32),

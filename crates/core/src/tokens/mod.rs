@@ -4,15 +4,15 @@
 //! corpus ─blocks─▶ encode, on every thread ─ids─▶ put in order ─▶ shards on disk
 //! ```
 //!
-//! Each thread takes the next blocks of text, about a megabyte, and encodes them. A thread whose blocks are the
-//! next in line writes them, and those behind that are ready; one that is too far ahead waits. So memory is
-//! bounded by the number of threads, whatever the size of a file, a document or a shard, and the files do not
-//! depend on the number of threads. A shard that is full is flushed to disk on a thread of its own while
+//! Each thread takes the next blocks of text, about a megabyte, and encodes them. A thread whose blocks are
+//! the next in line writes them, and those behind that are ready; one that is too far ahead waits. So memory
+//! is bounded by the number of threads, whatever the size of a file, a document or a shard, and the files do
+//! not depend on the number of threads. A shard that is full is flushed to disk on a thread of its own while
 //! the next one grows.
 //!
-//! Documents are what files, separators and the caller's own documents make them, empty ones left out. A shard
-//! ends with the first document that fills it, and says in its `.json` where the corpus goes on: there an
-//! interrupted run begins again, and the files come out the same.
+//! Documents are what files, separators and the caller's own documents make them, empty ones left out. A
+//! shard ends with the first document that fills it, and says in its `.json` where the corpus goes on: there
+//! an interrupted run begins again, and the files come out the same.
 
 mod formats;
 mod shard;
@@ -147,7 +147,8 @@ impl Writer {
         encoded
     }
 
-    /// Each text file is a document of its own, or several where the separator stands in it; so is each record.
+    /// Each text file is a document of its own, or several where the separator stands in it; so is each
+    /// record.
     pub fn add_files(&mut self, paths: &[PathBuf], reading: &Reading, progress: &Progress) -> Result<()> {
         let sizes = paths.iter().map(|path| path.metadata().map_or(0, |data| data.len()));
         progress.begin(Stage::Encode, sizes.sum());
@@ -252,8 +253,8 @@ fn begin(progress: &Progress) {
     }
 }
 
-/// A SHA-256 that equal tokenizers share, and no others: of the pattern, the number of special tokens, these and the
-/// other tokens in the order of their ids.
+/// A SHA-256 that equal tokenizers share, and no others: of the pattern, the number of special tokens, these
+/// and the other tokens in the order of their ids.
 pub fn fingerprint(tokenizer: &Tokenizer) -> String {
     let mut sum = Sha256::new();
     let mut add = |id: u32, bytes: &[u8]| {
@@ -328,7 +329,7 @@ impl Worker {
             if let Some(ends) = ends {
                 encoded.begin_document(prepend);
                 let text = std::str::from_utf8(text).expect("only text was split");
-                tokenizer.encode_pieces(text, 0, ends, &mut encoded.ids);
+                tokenizer.encode_pretokens(text, 0, ends, &mut encoded.ids);
                 encoded.bytes += text.len() as u64;
                 continue;
             }
@@ -401,8 +402,8 @@ impl Encoded {
         }
     }
 
-    /// Text without anything that cuts it. A byte that is not part of valid UTF-8 is a piece of its own, and
-    /// the text on its two sides is split apart, as in counting.
+    /// Text without anything that cuts it. A byte that is not part of valid UTF-8 is a pre-token of its own,
+    /// and the text on its two sides is split apart, as in counting.
     fn text(&mut self, text: &[u8], tokenizer: &Tokenizer, prepend: Option<u32>) -> Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -415,7 +416,7 @@ impl Encoded {
         for chunk in text.utf8_chunks() {
             tokenizer.encode_into(chunk.valid(), &mut self.ids)?;
             for byte in chunk.invalid() {
-                tokenizer.encode_piece(&[*byte], &mut self.ids);
+                tokenizer.encode_pretoken(&[*byte], &mut self.ids);
                 self.invalid_bytes += 1;
             }
         }

@@ -6,8 +6,9 @@
 //! shard-00000.json        what the two hold, and where in the corpus the next shard begins
 //! ```
 //!
-//! All are written under temporary names. When a shard is done they are flushed and renamed, the `.json` last:
-//! where it is, the others are whole. Nothing of a shard is kept in memory but the buffers of its files.
+//! All are written under temporary names. When a shard is done they are flushed and renamed, the `.json`
+//! last: where it is, the others are whole. Nothing of a shard is kept in memory but the buffers of its
+//! files.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};

@@ -2,7 +2,7 @@
 //!
 //! Changes gather in dense arrays indexed by the neighbouring token, so that the pair table is touched once
 //! per different neighbour and not once per occurrence. Everything here works on one thread's share of the
-//! positions; shares never meet in a piece.
+//! positions; shares never meet in a pre-token.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

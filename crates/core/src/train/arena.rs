@@ -1,7 +1,7 @@
 //! Where the position lists are: one long array, in which a list that is used up makes room for new ones.
 //!
-//! A merge reads its list once and then needs lists for the pairs it has made, which hold at most twice as many
-//! positions. Without reuse the array grew to 2.5 times its first size on ten million pieces.
+//! A merge reads its list once and then needs lists for the pairs it has made, which hold at most twice as
+//! many positions. Without reuse the array grew to 2.5 times its first size on ten million pre-tokens.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;

@@ -1,22 +1,22 @@
-//! Training beyond memory: the same merges, with most pieces on disk.
+//! Training beyond memory: the same merges, with most pre-tokens on disk.
 //!
-//! A pair is merged when no other is more frequent. Until then a piece whose best pair has a lower count cannot
-//! change, and need not be at hand. So pieces lie on shelves by an upper bound of the count of their best pair
-//! (`shelves.rs`), and training works from the top shelf down:
+//! A pair is merged when no other is more frequent. Until then a pre-token whose best pair has a lower count
+//! cannot change, and need not be at hand. So pre-tokens lie on shelves by an upper bound of the count of
+//! their best pair (`shelves.rs`), and training works from the top shelf down:
 //!
 //! - *In memory*: as many of the top shelves as fit are loaded. Every pair that is at least as frequent as the lowest
-//!   of them asks for stands in loaded pieces only, so the trainer in memory (`indexed.rs`) merges exactly down to
-//!   that floor. Then the pieces are put back, by what their best pair is now.
-//! - *In passing*: the first pairs are in so many pieces that even one shelf does not fit. Then some merges at a
+//! of them asks for stands in loaded pre-tokens only, so the trainer in memory (`indexed.rs`) merges exactly
+//! down to that floor. Then the pre-tokens are put back, by what their best pair is now.
+//! - *In passing*: the first pairs are in so many pre-tokens that even one shelf does not fit. Then some merges at a
 //!   time are applied while the shelf is read and put back: those that are certain to come next, whatever the
-//!   pieces look like after the first of them (see `certain`).
+//!   pre-tokens look like after the first of them (see `certain`).
 //!
 //! The bounds come from one table of sums, into which every pair adds its weight: exact for the pairs of the
-//! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound that
-//! was right when a piece was put on a shelf stays right.
+//! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound
+//! that was right when a pre-token was put on a shelf stays right.
 //!
-//! Cost: memory as allowed; every piece is read and written a few times for each of its merges, about two to three
-//! times the work of training in memory.
+//! Cost: memory as allowed; every pre-token is read and written a few times for each of its merges, about two
+//! to three times the work of training in memory.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub struct Room<'a> {
     pub slots: usize,
     /// So many bits of hash choose a sum.
     pub bits: u32,
-    /// Where the pieces go.
+    /// Where the pre-tokens go.
     pub folder: &'a Path,
 }
 
@@ -106,8 +106,8 @@ impl Sums {
     }
 }
 
-/// Adds to sums some steps after it has asked for their cache lines: an atomic addition waits for memory, and what
-/// comes behind waits for it.
+/// Adds to sums some steps after it has asked for their cache lines: an atomic addition waits for memory, and
+/// what comes behind waits for it.
 struct Adder<'a> {
     waiting: [(&'a AtomicU64, u64); AHEAD],
     next: usize,
@@ -158,7 +158,7 @@ impl<'a> Beyond<'a> {
         })
     }
 
-    /// Takes the pieces from `for_each`, as tokens of the vocabulary.
+    /// Takes the pre-tokens from `for_each`, as tokens of the vocabulary.
     pub fn fill(
         &mut self,
         for_each: impl FnOnce(&mut dyn FnMut(u64, &[u32]) -> Result<()>) -> Result<()>,
@@ -171,7 +171,8 @@ impl<'a> Beyond<'a> {
         placer.finish()
     }
 
-    /// Goes on after `merges`, which the pieces already show, until there are `rules.merges` or no pair is left.
+    /// Goes on after `merges`, which the pre-tokens already show, until there are `rules.merges` or no pair
+    /// is left.
     pub fn run(
         mut self,
         merges: &mut Merges,
@@ -225,20 +226,20 @@ impl<'a> Beyond<'a> {
         let ranges = symbols.ranges(self.team.size() * 64);
         self.on_all(&ranges, progress, |_, range| {
             let mut adder = self.sums.adder();
-            symbols.for_each_piece(range.clone(), |weight, tokens| {
+            symbols.for_each_pretoken(range.clone(), |weight, tokens| {
                 self.for_each_sum(tokens, |_, _, sum| adder.add(sum, weight));
                 Ok(())
             })
         })?;
         self.on_all(&ranges, progress, |placer, range| {
-            symbols.for_each_piece(range.clone(), |weight, tokens| match self.shelf(tokens, floor - 1) {
+            symbols.for_each_pretoken(range.clone(), |weight, tokens| match self.shelf(tokens, floor - 1) {
                 Some(shelf) => placer.put(shelf, weight, tokens),
                 None => Ok(()),
             })
         })
     }
 
-    /// A trainer for the pieces on the shelves from `lowest` up, which are taken from there.
+    /// A trainer for the pre-tokens on the shelves from `lowest` up, which are taken from there.
     fn trainer(&mut self, lowest: u16) -> Result<Trainer<'a>> {
         let blocks = self.shelves.take(lowest);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.slots).collect();
@@ -259,7 +260,7 @@ impl<'a> Beyond<'a> {
         Ok(Trainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
     }
 
-    /// Makes the merges that are certain while the pieces of the top shelf pass by.
+    /// Makes the merges that are certain while the pre-tokens of the top shelf pass by.
     fn merge_in_passing(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
         let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { least_on(top) }.max(least);
@@ -276,8 +277,8 @@ impl<'a> Beyond<'a> {
         let place = |placer: &mut Placer, weight, tokens: &[u32]| {
             self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
         };
-        // A piece that stays as it is can be put back at once: the sums of its pairs are still to fall, if anything.
-        // A new pair's sum is known when all pieces have passed.
+        // A pre-token that stays as it is can be put back at once: the sums of its pairs are still to fall,
+        // if anything. A new pair's sum is known when all pre-tokens have passed.
         self.on_all(&blocks, progress, |placer, block| {
             let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
             self.shelves.read(block, |weight, tokens| {
@@ -332,9 +333,10 @@ impl<'a> Beyond<'a> {
 
     /// The first of these pairs, as many as are certain to be merged next in this order.
     ///
-    /// To merge (a, b) lowers the counts of pairs (·, a) and (b, ·) and makes pairs (·, ab) and (ab, ·), which are at
-    /// most as frequent as those were. So pairs are certain until one comes that an earlier merge touches; and those
-    /// of the same count as that one are not, because a new pair could tie with them.
+    /// To merge (a, b) lowers the counts of pairs (·, a) and (b, ·) and makes pairs (·, ab) and (ab, ·),
+    /// which are at most as frequent as those were. So pairs are certain until one comes that an earlier
+    /// merge touches; and those of the same count as that one are not, because a new pair could tie with
+    /// them.
     fn certain(&self, pairs: Vec<Entry>) -> Vec<Entry> {
         let mut batch: Vec<Entry> = Vec::new();
         let mut closed = false;
@@ -346,8 +348,8 @@ impl<'a> Beyond<'a> {
             }
             if !closed {
                 batch.push(pair);
-                // `aa` grows from nothing but itself; and a pair that may not be merged has no sum, but one that
-                // grows from it may be.
+                // `aa` grows from nothing but itself; and a pair that may not be merged has no sum, but one
+                // that grows from it may be.
                 closed = pair.left == pair.right || self.rules.touches_forbidden(pair, &self.vocabulary);
             }
         }
@@ -365,8 +367,8 @@ impl<'a> Beyond<'a> {
         }
     }
 
-    /// The shelf of a piece none of whose pairs is more frequent than `most`; none where nothing in it can be
-    /// merged any more.
+    /// The shelf of a pre-token none of whose pairs is more frequent than `most`; none where nothing in it
+    /// can be merged any more.
     fn shelf(&self, tokens: &[u32], most: u64) -> Option<u16> {
         let mut best = 0;
         self.for_each_sum(tokens, |_, _, sum| best = best.max(sum.load(Relaxed)));
@@ -400,7 +402,7 @@ impl<'a> Beyond<'a> {
     }
 }
 
-/// Some merges that do not touch each other, to be applied to pieces that pass by.
+/// Some merges that do not touch each other, to be applied to pre-tokens that pass by.
 struct Passing {
     /// By token: the first merge of which it is the left part, or `NONE`.
     first: Vec<u8>,

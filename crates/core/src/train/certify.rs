@@ -1,19 +1,19 @@
-//! The certificate: up to which merge a training without the rare pieces is that with all of them.
+//! The certificate: up to which merge a training without the rare pre-tokens is that with all of them.
 //!
-//! It is found, not estimated. As long as two trainings have made the same merges, all pieces stand as those
-//! merges leave them; so the merges are replayed over *all* pieces, one at a time, and for each merge is noted
-//! which tokens stood beside it and how often. These notes and the pairs of the beginning give the true
-//! count of every pair before every merge. A sweep over the merges then asks each time: is this the pair
-//! that the true counts choose? The first that is not ends it. `docs/how-bpe-works.md` has the proof.
+//! It is found, not estimated. As long as two trainings have made the same merges, all pre-tokens stand as
+//! those merges leave them; so the merges are replayed over *all* pre-tokens, one at a time, and for each
+//! merge is noted which tokens stood beside it and how often. These notes and the pairs of the beginning give
+//! the true count of every pair before every merge. A sweep over the merges then asks each time: is this the
+//! pair that the true counts choose? The first that is not ends it. `docs/how-bpe-works.md` has the proof.
 //!
-//! **Cost.** A replay is an encoding of each different piece. Its memory follows the different neighbours, not
-//! the pieces: a few million numbers whatever the corpus. Rounds look at 64 merges first, then at eight times as
-//! many, because the orders mostly part early (by the twentieth merge on every text we tried), and a short replay is
-//! a cheap one. Where even the notes
-//! outgrow their limit, fewer merges are checked, and the certificate says so.
+//! **Cost.** A replay is an encoding of each unique pre-token. Its memory follows the different neighbours, not
+//! the pre-tokens: a few million numbers whatever the corpus. Rounds look at 64 merges first, then at eight
+//! times as many, because the orders mostly part early (by the twentieth merge on every text we tried), and a
+//! short replay is a cheap one. Where even the notes outgrow their limit, fewer merges are checked, and the
+//! certificate says so.
 //!
 //! **Where it loses**: where the orders part late or never, every round is needed, and that took three times as
-//! long as training on all pieces. Where they part early it took an eighth of it or less.
+//! long as training on all pre-tokens. Where they part early it took an eighth of it or less.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -24,7 +24,7 @@ use super::queue::{Entry, Queue};
 use super::source::{Share, Source};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
-use crate::encode::pieces::{ID_BITS, NONE};
+use crate::encode::pretokens::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};
 
@@ -37,16 +37,16 @@ const BYTES_A_NOTE: u64 = 36;
 /// A thread hands its notes over when it has so many: they fit in its cache.
 const OWN_NOTES: usize = if cfg!(test) { 4 } else { 1 << 15 };
 
-/// What is known of merges that were learned without the rare pieces.
+/// What is known of merges that were learned without the rare pre-tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// So many of the first merges are those of a training on all pieces.
+    /// So many of the first merges are those of a training on all pre-tokens.
     pub proven: usize,
     /// So many were looked at. If more than are proven, the first that is not is known to differ.
     pub checked: usize,
 }
 
-/// Which of `merges`, trained with these settings, a training on all pieces would have made too.
+/// Which of `merges`, trained with these settings, a training on all pre-tokens would have made too.
 pub fn certify(
     source: &Source,
     settings: &TrainSettings,
@@ -66,13 +66,13 @@ fn certify_within(
     progress: &Progress,
 ) -> Result<Certificate> {
     let all = merges.pairs.len();
-    if source.rarer_than(settings.min_piece_count, progress)?.0 == 0 {
+    if source.rarer_than(settings.min_pretoken_count, progress)?.0 == 0 {
         return Ok(Certificate { proven: all, checked: all });
     }
     let (mut weight_of_all, mut bytes) = (0u64, 0u64);
-    source.for_each(progress, |piece, count| {
-        weight_of_all = add_weight(weight_of_all, piece, count)?;
-        bytes += piece.len() as u64;
+    source.for_each(progress, |pretoken, count| {
+        weight_of_all = add_weight(weight_of_all, pretoken, count)?;
+        bytes += pretoken.len() as u64;
         Ok(())
     })?;
     // One pass for the pairs of the beginning and one per round; a difference ends it sooner.
@@ -105,7 +105,8 @@ fn rounds(merges: usize) -> u64 {
 /// By left and right.
 type PairCounts = HashMap<(u32, u32), u64>;
 
-/// Which merge, on which side of it, and which token stood there, in one number. Sorting gives the order of merges.
+/// Which merge, on which side of it, and which token stood there, in one number. Sorting gives the order of
+/// merges.
 type Note = u64;
 type Notes = HashMap<Note, u64>;
 
@@ -129,19 +130,19 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Calls `work` with every piece that may hold a pair, in shares, each on some thread with a `T` of its own;
-    /// `done` gets that back after each share.
+    /// Calls `work` with every pre-token that may hold a pair, in shares, each on some thread with a `T` of
+    /// its own; `done` gets that back after each share.
     fn for_each_share<T: Default>(
         &self,
         work: impl Fn(&mut T, &[u8], u64) + Sync,
         done: impl Fn(T) + Sync,
     ) -> Result<()> {
         let base = self.settings.base;
-        // Whole-piece-only tokens hold no pair: as a piece, each is one token from the beginning.
-        let whole = |piece: &[u8]| {
+        // Whole-pre-token-only tokens hold no pair: as a pre-token, each is one token from the beginning.
+        let whole = |pretoken: &[u8]| {
             base.is_some_and(|base| {
-                let only = base.whole_piece_only();
-                !only.is_empty() && base.id_of(piece).is_some_and(|id| only.binary_search(&id).is_ok())
+                let only = base.whole_pretoken_only();
+                !only.is_empty() && base.id_of(pretoken).is_some_and(|id| only.binary_search(&id).is_ok())
             })
         };
         let shares = Mutex::new(self.source.shares()?);
@@ -158,10 +159,10 @@ impl Replay<'_> {
                     }
                 }
                 let mut seen = 0;
-                for (piece, count) in share.iter() {
-                    seen += piece.len() as u64;
-                    if piece.len() > 1 && !whole(piece) {
-                        work(&mut own, piece, count);
+                for (pretoken, count) in share.iter() {
+                    seen += pretoken.len() as u64;
+                    if pretoken.len() > 1 && !whole(pretoken) {
+                        work(&mut own, pretoken, count);
                     }
                 }
                 self.progress.advance(seen);
@@ -172,15 +173,15 @@ impl Replay<'_> {
         failure.into_inner().unwrap().map_or(Ok(()), Err)
     }
 
-    /// How often each pair stands in the pieces before any merge.
+    /// How often each pair stands in the pre-tokens before any merge.
     fn pairs_of_the_beginning(&self) -> Result<PairCounts> {
         let sum = Mutex::new(PairCounts::new());
         self.for_each_share(
-            |(own, ids): &mut (PairCounts, Vec<u32>), piece, count| {
+            |(own, ids): &mut (PairCounts, Vec<u32>), pretoken, count| {
                 ids.clear();
                 match self.settings.base {
-                    Some(base) => base.encode_piece(piece, ids),
-                    None => ids.extend(piece.iter().map(|&byte| byte as u32)),
+                    Some(base) => base.encode_pretoken(pretoken, ids),
+                    None => ids.extend(pretoken.iter().map(|&byte| byte as u32)),
                 }
                 for pair in ids.windows(2) {
                     *own.entry((pair[0], pair[1])).or_default() += count;
@@ -194,9 +195,9 @@ impl Replay<'_> {
         Ok(sum.into_inner().unwrap())
     }
 
-    /// What stood beside each of these merges, in their order; and how many of them it is about, fewer where there
-    /// was too much to note. That number does not depend on who noted what first: it is halved if and only if the
-    /// notes on so many merges are too many.
+    /// What stood beside each of these merges, in their order; and how many of them it is about, fewer where
+    /// there was too much to note. That number does not depend on who noted what first: it is halved if and
+    /// only if the notes on so many merges are too many.
     fn notes(&self, merges: &[(u32, u32)]) -> Result<(Vec<(Note, u64)>, usize)> {
         let TrainSettings { base, first_id, .. } = *self.settings;
         let splitter = self.source.settings().splitter.clone();
@@ -216,10 +217,10 @@ impl Replay<'_> {
             checked.store(limit, Relaxed);
         };
         self.for_each_share(
-            |(own, ids): &mut (Notes, Vec<u32>), piece, count| {
+            |(own, ids): &mut (Notes, Vec<u32>), pretoken, count| {
                 let limit = checked.load(Relaxed);
                 ids.clear();
-                tokenizer.pairs().merge_told(piece, ids, |new, left, right| {
+                tokenizer.pairs().merge_told(pretoken, ids, |new, left, right| {
                     // Merges of the base are the beginning.
                     let Some(merge) = new.checked_sub(first_id).map(|merge| merge as usize) else { return };
                     if merge < limit {
@@ -295,8 +296,8 @@ fn sweep(
                 LEFT => ((neighbour, left), (neighbour, new)),
                 _ => ((right, neighbour), (new, neighbour)),
             };
-            // A pair that one merge makes and the next one takes away again (`abab`) may be taken away first here.
-            // All sums are right when the last note on this merge is read.
+            // A pair that one merge makes and the next one takes away again (`abab`) may be taken away first
+            // here. All sums are right when the last note on this merge is read.
             let lost = counts.entry(lost).or_default();
             *lost = lost.wrapping_sub(weight);
             let gained_count = counts.entry(gained).or_default();
@@ -317,7 +318,7 @@ fn sweep(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::tests::{TIES, counts, fast, pieces, settings};
+    use super::super::tests::{TIES, counts, fast, pretokens, settings};
     use super::*;
     use crate::Error;
     use crate::split::Splitter;
@@ -332,14 +333,14 @@ mod tests {
 
         #[test]
         fn the_certificate_is_exactly_right(
-            first in pieces(),
-            then in pieces(),
+            first in pretokens(),
+            then in pretokens(),
             merges in 0..60usize,
             tie in 0..3usize,
             threads in 1..4usize,
             based: bool,
             min_frequency in 1..4u64,
-            min_piece_count in 1..6u64,
+            min_pretoken_count in 1..6u64,
             max_token_bytes in proptest::option::of(1..8usize),
             forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
             most_notes in prop_oneof![Just(usize::MAX), 0..60usize],
@@ -350,7 +351,7 @@ mod tests {
             let settings = TrainSettings {
                 threads,
                 min_frequency,
-                min_piece_count,
+                min_pretoken_count,
                 max_token_bytes,
                 forbidden: &forbidden,
                 base: based.then_some(&base),
@@ -359,7 +360,7 @@ mod tests {
             };
             let counts = counts(then);
             let pruned = fast(&counts, &settings);
-            let truth = fast(&counts, &TrainSettings { min_piece_count: 1, ..settings });
+            let truth = fast(&counts, &TrainSettings { min_pretoken_count: 1, ..settings });
             let shared = shared(&pruned, &truth);
             let found = certify_within(most_notes, &Source::Memory(&counts), &settings, &pruned, &Progress::new()).unwrap();
             if most_notes == usize::MAX {
@@ -378,27 +379,27 @@ mod tests {
 
         #[test]
         fn a_base_with_tokens_that_no_merge_makes_is_no_trap(
-            then in pieces(), tie in 0..3usize, min_piece_count in 2..6u64,
+            then in pretokens(), tie in 0..3usize, min_pretoken_count in 2..6u64,
         ) {
             let bytes = (0..=255u8).map(|byte| (vec![byte], byte as u32));
             let whole = [&b"aba"[..], b"bab", b" a"].into_iter().map(<[u8]>::to_vec).zip(300..);
             let splitter = Splitter::new("gpt2").unwrap();
             let base = Tokenizer::from_ranks(bytes.chain(whole).collect(), splitter, vec![]).unwrap();
             let settings = TrainSettings {
-                min_piece_count, base: Some(&base), first_id: 303, ..settings(30, TIES[tie])
+                min_pretoken_count, base: Some(&base), first_id: 303, ..settings(30, TIES[tie])
             };
             let counts = counts(then);
             let pruned = fast(&counts, &settings);
-            let truth = fast(&counts, &TrainSettings { min_piece_count: 1, ..settings });
+            let truth = fast(&counts, &TrainSettings { min_pretoken_count: 1, ..settings });
             let found = certify(&Source::Memory(&counts), &settings, &pruned, None, &Progress::new()).unwrap();
             prop_assert_eq!(found.proven, shared(&pruned, &truth));
         }
     }
 
     #[test]
-    fn pieces_that_change_nothing_are_seen_to() {
+    fn pretokens_that_change_nothing_are_seen_to() {
         let counts = counts([("ab", 9), ("cd", 5), ("ef", 1)]);
-        let settings = TrainSettings { min_piece_count: 2, ..settings(2, TIES[0]) };
+        let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
         let found =
             certify(&Source::Memory(&counts), &settings, &fast(&counts, &settings), None, &Progress::new())
                 .unwrap();
@@ -408,7 +409,7 @@ mod tests {
     #[test]
     fn a_request_to_stop_is_heard() {
         let counts = counts([("ab", 9), ("cd", 1)]);
-        let settings = TrainSettings { min_piece_count: 2, ..settings(2, TIES[0]) };
+        let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
         let merges = fast(&counts, &settings);
         let progress = Progress::new();
         progress.cancel();

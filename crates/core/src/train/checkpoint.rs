@@ -4,10 +4,10 @@
 //! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       whose merges these are
 //! 32 116 90210 9b1c0e77                                      left id, right id, how often it was seen
 //! ```
-//! Text, to be read by people too. Each line ends with the CRC-32 of all that was said up to there: a line that was torn, and
-//! all that follows it, is cut off, and training learns those merges again. What makes a merge depends on the pieces,
-//! the rules and the merges before it, never on how many are to come: so the log of a training serves any number of
-//! merges.
+//! Text, to be read by people too. Each line ends with the CRC-32 of all that was said up to there: a line
+//! that was torn, and all that follows it, is cut off, and training learns those merges again. What makes a
+//! merge depends on the pre-tokens, the rules and the merges before it, never on how many are to come: so the
+//! log of a training serves any number of merges.
 //!
 //! Cost: one line a merge, appended and flushed to the disk every so many merges or seconds. Nothing is
 //! written inside the work on a merge.
@@ -209,25 +209,25 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
         format!("tie_break={:?}", settings.tie_break),
         format!("min_frequency={}", settings.min_frequency),
         format!("max_token_bytes={}", settings.max_token_bytes.map_or("none".into(), |n| n.to_string())),
-        format!("min_piece_count={}", settings.min_piece_count),
+        format!("min_pretoken_count={}", settings.min_pretoken_count),
     ])
 }
 
-/// The same for the same pieces and counts in whatever order.
+/// The same for the same pre-tokens and counts in whatever order.
 fn known_by(source: &Source) -> Result<String> {
     let (mut different, mut total, mut sum) = (0u64, 0u64, 0u64);
-    source.for_each(&Progress::new(), |piece, count| {
+    source.for_each(&Progress::new(), |pretoken, count| {
         let seed = 0x9E37_79B9;
-        let hash = match piece.len() {
-            ..=PACKED => key::hash(key::pack(piece, 0, piece.len()), seed),
-            _ => key::hash_long(piece, seed),
+        let hash = match pretoken.len() {
+            ..=PACKED => key::hash(key::pack(pretoken, 0, pretoken.len()), seed),
+            _ => key::hash_long(pretoken, seed),
         };
         different += 1;
         total += count;
         sum = sum.wrapping_add(key::mix(hash, count ^ 0x7F4A_7C15));
         Ok(())
     })?;
-    Ok(format!("{different} different pieces, {total} in all, {sum:016x}"))
+    Ok(format!("{different} unique pre-tokens, {total} in all, {sum:016x}"))
 }
 
 fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
@@ -243,7 +243,7 @@ fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::tests::{TIES, counts, fast, pieces, settings};
+    use super::super::tests::{TIES, counts, fast, pretokens, settings};
     use super::super::{Room, train, train_beyond};
     use super::*;
     use crate::Tokenizer;
@@ -269,13 +269,13 @@ mod tests {
 
         #[test]
         fn going_on_after_any_merge_changes_nothing(
-            first in pieces(),
-            then in pieces(),
+            first in pretokens(),
+            then in pretokens(),
             tie in 0..3usize,
             threads in 1..3usize,
             based: bool,
             min_frequency in 1..3u64,
-            min_piece_count in 1..3u64,
+            min_pretoken_count in 1..3u64,
             max_token_bytes in proptest::option::of(2..8usize),
             forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
         ) {
@@ -285,7 +285,7 @@ mod tests {
             let settings = TrainSettings {
                 threads,
                 min_frequency,
-                min_piece_count,
+                min_pretoken_count,
                 max_token_bytes,
                 forbidden: &forbidden,
                 base: based.then_some(&base),
@@ -313,8 +313,8 @@ mod tests {
         }
 
         #[test]
-        fn a_torn_log_is_good_up_to_where_it_was_torn(pieces in pieces(), cut: prop::sample::Index, flip: bool) {
-            let (path, counts, settings) = (log_path(), counts(pieces), settings(40, TIES[0]));
+        fn a_torn_log_is_good_up_to_where_it_was_torn(pretokens in pretokens(), cut: prop::sample::Index, flip: bool) {
+            let (path, counts, settings) = (log_path(), counts(pretokens), settings(40, TIES[0]));
             let whole = logged(&path, &counts, &settings).unwrap();
             let Ok(mut text) = std::fs::read(&path) else { return Ok(()) };
             let header = text.iter().position(|&byte| byte == b'\n').unwrap();
@@ -336,13 +336,13 @@ mod tests {
         let (path, ours, rules) = (log_path(), counts([("abab", 3), ("ab", 1)]), settings(2, TIES[0]));
         let whole = logged(&path, &ours, &rules).unwrap();
         for (counts, settings, why) in [
-            (counts([("abab", 3), ("ab", 2)]), settings(2, TIES[0]), "2 different pieces, 5 in all"),
-            (counts([("abab", 3), ("ac", 1)]), settings(2, TIES[0]), "2 different pieces, 4 in all"),
+            (counts([("abab", 3), ("ab", 2)]), settings(2, TIES[0]), "2 unique pre-tokens, 5 in all"),
+            (counts([("abab", 3), ("ac", 1)]), settings(2, TIES[0]), "2 unique pre-tokens, 4 in all"),
             (counts([("abab", 3), ("ab", 1)]), settings(2, TIES[2]), "tie_break=Bytes"),
             (
                 counts([("abab", 3), ("ab", 1)]),
-                TrainSettings { min_piece_count: 2, ..settings(2, TIES[0]) },
-                "min_piece_count=2",
+                TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) },
+                "min_pretoken_count=2",
             ),
         ] {
             let error = logged(&path, &counts, &settings).unwrap_err();
@@ -375,9 +375,9 @@ mod tests {
 
     #[test]
     fn a_stop_leaves_all_merges_so_far_in_the_log() {
-        let pieces: Vec<(String, u64)> =
+        let pretokens: Vec<(String, u64)> =
             (0..30_000).map(|n: u64| (format!("{:x}", n * n * n), n % 5 + 1)).collect();
-        let (path, counts, settings) = (log_path(), counts(pieces), settings(20_000, TIES[0]));
+        let (path, counts, settings) = (log_path(), counts(pretokens), settings(20_000, TIES[0]));
         let progress = Progress::new();
         let every = Duration::from_secs(3600);
         let log = MergeLog::open(&path, &Source::Memory(&counts), &settings, false, every).unwrap();

@@ -7,7 +7,8 @@
 //! pair that is not watched is known to be below the floor, and the best watched pair is at or above it.
 //!
 //! **Cost** of a merge: its positions, plus one table look-up per different neighbour. Positions are sorted,
-//! so the array is read in one direction with prefetch; long lists are shared out to threads at piece ends.
+//! so the array is read in one direction with prefetch; long lists are shared out to threads at pre-token
+//! ends.
 //!
 //! **Where it loses**: when nearly all pairs have the same small count, floors are crossed more often than
 //! needed; each crossing costs passes over what is left of the array.
@@ -61,7 +62,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Goes on after `merges`, which the pieces already show, until there are `rules.merges` or no pair is left.
+    /// Goes on after `merges`, which the pre-tokens already show, until there are `rules.merges` or no pair
+    /// is left.
     pub fn run(
         mut self,
         merges: &mut Merges,
@@ -78,14 +80,14 @@ impl<'a> Trainer<'a> {
                 return Ok(());
             }
             self.symbols.compact(progress)?;
-            // About as many pairs are merged as were watched at first. Where all of those were forbidden, look
-            // further: a phase must not repeat itself.
+            // About as many pairs are merged as were watched at first. Where all of those were forbidden,
+            // look further: a phase must not repeat itself.
             wanted = if merges.pairs.len() > before { remaining + remaining / 4 } else { wanted * 4 };
         }
     }
 
-    /// Watches about `wanted` pairs, none of them seen less than `least` times, and merges until the best of all
-    /// pairs is not one of them. To be called while every token has one slot.
+    /// Watches about `wanted` pairs, none of them seen less than `least` times, and merges until the best of
+    /// all pairs is not one of them. To be called while every token has one slot.
     pub fn phase(
         &mut self,
         wanted: usize,
@@ -102,7 +104,7 @@ impl<'a> Trainer<'a> {
         self.work_phase(merges, log, progress)
     }
 
-    /// The pieces and the tokens as they are now.
+    /// The pre-tokens and the tokens as they are now.
     pub fn into_parts(self) -> (Symbols, Vocabulary) {
         (self.symbols, self.vocabulary)
     }
@@ -176,8 +178,8 @@ impl<'a> Trainer<'a> {
         self.settle(merge, members);
     }
 
-    /// Cuts a list of positions in one share a thread, such that no piece is in two shares. Inside a piece of
-    /// many thousand tokens no cut is looked for.
+    /// Cuts a list of positions in one share a thread, such that no pre-token is in two shares. Inside a
+    /// pre-token of many thousand tokens no cut is looked for.
     fn shares<'l>(&self, positions: &'l [AtomicU32]) -> Vec<&'l [AtomicU32]> {
         let members = self.team.size().min(positions.len() / SHARE).max(1);
         let mut shares = Vec::with_capacity(members);

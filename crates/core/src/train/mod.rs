@@ -52,8 +52,8 @@ pub struct TrainSettings<'a> {
     pub min_frequency: u64,
     /// Tokens longer than this are not made.
     pub max_token_bytes: Option<usize>,
-    /// Pieces seen less often are dropped beforehand; [`certify`] says what that has changed.
-    pub min_piece_count: u64,
+    /// Pre-tokens seen less often are dropped beforehand; [`certify`] says what that has changed.
+    pub min_pretoken_count: u64,
     /// Byte strings that no merge may make (the special tokens).
     pub forbidden: &'a [Vec<u8>],
     /// Go on from this tokenizer: its ids stay, and new ones start at `first_id`.
@@ -63,7 +63,8 @@ pub struct TrainSettings<'a> {
     pub threads: usize,
 }
 
-/// What training yields: merge `i` joins `pairs[i]` to the token `first_id + i`; it was seen `counts[i]` times.
+/// What training yields: merge `i` joins `pairs[i]` to the token `first_id + i`; it was seen `counts[i]`
+/// times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merges {
     pub pairs: Vec<(u32, u32)>,
@@ -126,7 +127,7 @@ impl Rules {
     }
 }
 
-/// What training in memory takes for each token or end of a piece; measured at 11 to 14.
+/// What training in memory takes for each token or end of a pre-token; measured at 11 to 14.
 const BYTES_A_SLOT: u64 = 14;
 
 /// What it may take, and where it may put what does not fit.
@@ -147,11 +148,11 @@ pub fn train(
     progress: &Progress,
 ) -> Result<Merges> {
     if let Some(limit) = limit {
-        let size = source.size(settings.min_piece_count, progress)?;
-        // The counts have a number and an end for each piece, and training a place in their order.
-        let needed = size.bytes + 20 * size.pieces + BYTES_A_SLOT * (size.bytes + size.pieces);
+        let size = source.size(settings.min_pretoken_count, progress)?;
+        // The counts have a number and an end for each pre-token, and training a place in their order.
+        let needed = size.bytes + 20 * size.pretokens + BYTES_A_SLOT * (size.bytes + size.pretokens);
         // Positions in memory have 32 bits.
-        let countable = size.bytes + size.pieces < symbols::END as u64 - 1;
+        let countable = size.bytes + size.pretokens < symbols::END as u64 - 1;
         if needed > limit.memory || !countable {
             let room = Room::within(limit.memory, limit.folder);
             return train_beyond(source, settings, log, room, progress);
@@ -160,13 +161,13 @@ pub fn train(
     go_on(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
         let counts = source.in_memory(progress)?;
-        let symbols = lay_out(&counts, settings.min_piece_count, base, &vocabulary, &team, progress)?;
+        let symbols = lay_out(&counts, settings.min_pretoken_count, base, &vocabulary, &team, progress)?;
         drop(counts);
         Trainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
     })
 }
 
-/// The same with most pieces on disk.
+/// The same with most pre-tokens on disk.
 fn train_beyond(
     source: &Source,
     settings: &TrainSettings,
@@ -180,17 +181,17 @@ fn train_beyond(
         let mut beyond = Beyond::new(rules, vocabulary, room, &team)?;
         beyond.fill(|put| {
             let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
-            source.for_each(progress, |piece, count| {
-                if count < settings.min_piece_count {
+            source.for_each(progress, |pretoken, count| {
+                if count < settings.min_pretoken_count {
                     return Ok(());
                 }
-                weight_of_all = add_weight(weight_of_all, piece, count)?;
+                weight_of_all = add_weight(weight_of_all, pretoken, count)?;
                 tokens.clear();
                 match base {
-                    None => tokens.extend(piece.iter().map(|&byte| byte_tokens[byte as usize])),
+                    None => tokens.extend(pretoken.iter().map(|&byte| byte_tokens[byte as usize])),
                     Some(base) => {
                         ids.clear();
-                        base.encode_piece(piece, &mut ids);
+                        base.encode_pretoken(pretoken, &mut ids);
                         tokens.extend(ids.iter().map(|id| inside[id]));
                     }
                 }
@@ -205,7 +206,7 @@ fn train_beyond(
 struct Start<'a> {
     rules: &'a Rules,
     vocabulary: Vocabulary,
-    /// What pieces are encoded with; without it they are bytes.
+    /// What pre-tokens are encoded with; without it they are bytes.
     base: Option<&'a Tokenizer>,
     team: Team,
 }
@@ -227,7 +228,7 @@ fn go_on(
         return Ok(merges);
     }
     let team = Team::new(thread_count(settings.threads));
-    // Encoding a piece with the merges so far is what the training had made of it: docs/how-bpe-works.md.
+    // Encoding a pre-token with the merges so far is what the training had made of it: docs/how-bpe-works.md.
     let so_far = match merges.pairs.is_empty() {
         true => None,
         false => Some(vocabulary.learn(&source.settings().splitter, settings.base, &merges.pairs)?),
@@ -243,48 +244,48 @@ fn go_on(
     outcome.and(noted).map(|()| merges)
 }
 
-/// All pieces as tokens of the base (bytes where there is none), by falling count.
+/// All pre-tokens as tokens of the base (bytes where there is none), by falling count.
 fn lay_out(
     counts: &Counts,
-    min_piece_count: u64,
+    min_pretoken_count: u64,
     base: Option<&Tokenizer>,
     vocabulary: &Vocabulary,
     team: &Team,
     progress: &Progress,
 ) -> Result<Symbols> {
-    let order = by_falling_count(counts, min_piece_count);
+    let order = by_falling_count(counts, min_pretoken_count);
     progress.check()?;
     order.iter().try_fold(0, |sum, &i| {
-        let (piece, count) = counts.get(i as usize);
-        add_weight(sum, piece, count)
+        let (pretoken, count) = counts.get(i as usize);
+        add_weight(sum, pretoken, count)
     })?;
 
     let shares: Vec<&[u32]> = order.chunks(1 << 16).collect();
-    let pieces = |share: usize| {
+    let pretokens = |share: usize| {
         let heard = if progress.is_cancelled() { &[] } else { shares[share] };
         heard.iter().map(|&i| counts.get(i as usize))
     };
     let symbols = match base {
         None => {
             let tokens = vocabulary.byte_tokens();
-            let size = |share: &&[u32]| share.iter().map(|&i| counts.piece(i as usize).len() + 1).sum();
+            let size = |share: &&[u32]| share.iter().map(|&i| counts.pretoken(i as usize).len() + 1).sum();
             let sizes: Vec<usize> = shares.iter().map(size).collect();
             check_slots(&sizes)?;
             Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
-                for (piece, count) in pieces(share) {
-                    out.push(piece.iter().map(|&byte| tokens[byte as usize]), count);
+                for (pretoken, count) in pretokens(share) {
+                    out.push(pretoken.iter().map(|&byte| tokens[byte as usize]), count);
                 }
             })
         }
         Some(base) => {
-            // Encoded first, because only then is it known how many tokens a piece has.
+            // Encoded first, because only then is it known how many tokens a pre-token has.
             let inside = vocabulary.inside();
             let encoded: Vec<Mutex<Vec<Vec<u32>>>> = shares.iter().map(|_| Mutex::default()).collect();
             team.for_each((0..shares.len()).collect(), |share| {
-                *encoded[share].lock().unwrap() = pieces(share)
-                    .map(|(piece, _)| {
+                *encoded[share].lock().unwrap() = pretokens(share)
+                    .map(|(pretoken, _)| {
                         let mut ids = Vec::new();
-                        base.encode_piece(piece, &mut ids);
+                        base.encode_pretoken(pretoken, &mut ids);
                         ids
                     })
                     .collect();
@@ -295,7 +296,7 @@ fn lay_out(
             let sizes: Vec<usize> = encoded.iter().map(size).collect();
             check_slots(&sizes)?;
             Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
-                for (ids, (_, count)) in encoded[share].lock().unwrap().iter().zip(pieces(share)) {
+                for (ids, (_, count)) in encoded[share].lock().unwrap().iter().zip(pretokens(share)) {
                     out.push(ids.iter().map(|id| inside[id]), count);
                 }
             })
@@ -305,10 +306,10 @@ fn lay_out(
     Ok(symbols)
 }
 
-/// The sum of all counts of pairs is at most the bytes of all pieces, each as often as it is seen: where those
-/// fit in 64 bits, no count overflows.
-fn add_weight(sum: u64, piece: &[u8], count: u64) -> Result<u64> {
-    let weight = count.checked_mul(piece.len() as u64);
+/// The sum of all counts of pairs is at most the bytes of all pre-tokens, each as often as it is seen: where
+/// those fit in 64 bits, no count overflows.
+fn add_weight(sum: u64, pretoken: &[u8], count: u64) -> Result<u64> {
+    let weight = count.checked_mul(pretoken.len() as u64);
     weight.and_then(|weight| sum.checked_add(weight)).ok_or(Error::CountOverflow)
 }
 
@@ -319,17 +320,18 @@ fn check_slots(sizes: &[usize]) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "the pieces have {slots} tokens, more than the 2^32 that training can hold; drop rare pieces first"
+        "the pre-tokens have {slots} tokens, more than the 2^32 that training can hold; drop rare pre-tokens first"
     );
     Err(Error::BadSetting { reason })
 }
 
-/// The indices of all pieces that can hold a pair and are seen often enough, most frequent first. Nearly all counts are small, so a
-/// counting sort does most of the work; equal counts keep their order, which keeps reading sequential.
+/// The indices of all pre-tokens that can hold a pair and are seen often enough, most frequent first. Nearly
+/// all counts are small, so a counting sort does most of the work; equal counts keep their order, which keeps
+/// reading sequential.
 fn by_falling_count(counts: &Counts, least: u64) -> Vec<u32> {
     const SMALL: u64 = 4096;
     let count = |i: u32| counts.count(i as usize);
-    let has_pairs = |&i: &u32| counts.piece(i as usize).len() > 1 && count(i) >= least;
+    let has_pairs = |&i: &u32| counts.pretoken(i as usize).len() > 1 && count(i) >= least;
     let pairs = || (0..counts.len() as u32).filter(has_pairs);
     let mut order: Vec<u32> = pairs().filter(|&i| count(i) >= SMALL).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(count(i)));

@@ -1,13 +1,13 @@
 //! The oracle: training as the definition says it, so simple that it is unlikely to be wrong.
 //!
-//! Every merge counts all pairs of all pieces again, so it costs merges × corpus. It shares no code with the
-//! fast trainer except the settings.
+//! Every merge counts all pairs of all pre-tokens again, so it costs merges × corpus. It shares no code with
+//! the fast trainer except the settings.
 
 use std::collections::HashMap;
 
 use super::{Merges, TieBreak, TrainSettings};
 use crate::count::Counts;
-use crate::encode::naive::encode_piece;
+use crate::encode::naive::encode_pretoken;
 
 /// Merges every `left`, `right` in `tokens`, leftmost first: [1, 2, 3, 1, 2] with (1, 2) → 4 gives [4, 3, 4].
 fn merge(tokens: &[u32], left: u32, right: u32, new: u32) -> Vec<u32> {
@@ -39,15 +39,15 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
         None => (0..=255u8).map(|byte| (byte as u32, vec![byte])).collect(),
     };
     let ranks = bytes.iter().map(|(&id, bytes)| (bytes.clone(), id)).collect();
-    let kept = counts.iter().filter(|&(_, count)| count >= settings.min_piece_count);
-    let mut pieces: Vec<(Vec<u32>, u64)> =
-        kept.map(|(piece, count)| (encode_piece(piece, &ranks), count)).collect();
+    let kept = counts.iter().filter(|&(_, count)| count >= settings.min_pretoken_count);
+    let mut pretokens: Vec<(Vec<u32>, u64)> =
+        kept.map(|(pretoken, count)| (encode_pretoken(pretoken, &ranks), count)).collect();
     let alphabet = huggingface_order();
     let mut merges = Merges::default();
 
     while merges.pairs.len() < settings.merges {
         let mut pairs: HashMap<(u32, u32), u64> = HashMap::new();
-        for (tokens, count) in &pieces {
+        for (tokens, count) in &pretokens {
             for pair in tokens.windows(2) {
                 *pairs.entry((pair[0], pair[1])).or_default() += count;
             }
@@ -75,7 +75,7 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
         let token = [&bytes[&left][..], &bytes[&right]].concat();
         assert!(!bytes.values().any(|known| *known == token), "a witnessed merge never makes a token twice");
         bytes.insert(new, token);
-        for (tokens, _) in &mut pieces {
+        for (tokens, _) in &mut pretokens {
             *tokens = merge(tokens, left, right, new);
         }
         merges.pairs.push((left, right));

@@ -1,13 +1,13 @@
-//! Pieces on disk, on shelves by the count of their best pair.
+//! Pre-tokens on disk, on shelves by the count of their best pair.
 //!
-//! The trainer beyond memory (`beyond.rs`) takes the pieces whose best pair may be the next to be merged, works on
-//! them and puts them back, most of them further down. A shelf holds the pieces whose best pair has a count in some
-//! narrow range: eight shelves for every doubling. Pieces lie in blocks of one file, and the room of a block that was
-//! taken is used again.
+//! The trainer beyond memory (`beyond.rs`) takes the pre-tokens whose best pair may be the next to be merged,
+//! works on them and puts them back, most of them further down. A shelf holds the pre-tokens whose best pair
+//! has a count in some narrow range: eight shelves for every doubling. Pre-tokens lie in blocks of one file,
+//! and the room of a block that was taken is used again.
 //!
-//! A piece is its weight and the number of its tokens, as LEB128, and the tokens, each in one, two or four bytes.
-//! Those of small weight have shelves of their own, because equal weights side by side take less memory when they
-//! are loaded.
+//! A pre-token is its weight and the number of its tokens, as LEB128, and the tokens, each in one, two or
+//! four bytes. Those of small weight have shelves of their own, because equal weights side by side take less
+//! memory when they are loaded.
 //!
 //! The file has no name: it is gone when the process is, however that ends.
 
@@ -21,13 +21,13 @@ use crate::{Error, Result};
 /// How many bytes are written at a time. (Small in tests, so that there are many.)
 const BLOCK: usize = if cfg!(test) { 64 } else { 32 << 10 };
 
-/// Pieces that occur so often, or more, share shelves.
+/// Pre-tokens that occur so often, or more, share shelves.
 const OFTEN: u64 = 4;
 
-/// Where a piece goes whose best pair is not known yet: above all others.
+/// Where a pre-token goes whose best pair is not known yet: above all others.
 pub const UNSORTED: u16 = 8 * 62;
 
-/// The shelf for pieces whose best pair has this count: eight for every doubling.
+/// The shelf for pre-tokens whose best pair has this count: eight for every doubling.
 pub fn shelf_of(count: u64) -> u16 {
     match count.checked_ilog2() {
         None | Some(0..3) => count as u16,
@@ -43,7 +43,7 @@ pub fn least_on(shelf: u16) -> u64 {
     }
 }
 
-/// A part of a shelf, for pieces of one weight.
+/// A part of a shelf, for pre-tokens of one weight.
 type Place = usize;
 
 const PLACES: Place = (UNSORTED as Place + 1) * OFTEN as Place;
@@ -52,7 +52,7 @@ fn place_of(shelf: u16, weight: u64) -> Place {
     shelf as Place * OFTEN as Place + (weight.min(OFTEN) - 1) as Place
 }
 
-/// Pieces end to end, in the file or still in memory.
+/// Pre-tokens end to end, in the file or still in memory.
 pub struct Block {
     at: At,
     /// How many tokens and ends.
@@ -65,7 +65,7 @@ enum At {
     Memory(Vec<u8>),
 }
 
-/// Pieces that do not fill a block yet.
+/// Pre-tokens that do not fill a block yet.
 #[derive(Clone, Default)]
 struct Open {
     bytes: Vec<u8>,
@@ -107,7 +107,7 @@ impl Shelves {
         shelves.filter(|&(_, slots)| slots > 0).collect()
     }
 
-    /// Empties all shelves from this one up; pieces of equal weight come together.
+    /// Empties all shelves from this one up; pre-tokens of equal weight come together.
     pub fn take(&self, lowest: u16) -> Vec<Block> {
         let inner = &mut *self.inner.lock().unwrap();
         let mut taken: Vec<Block> = Vec::new();
@@ -122,7 +122,7 @@ impl Shelves {
         taken
     }
 
-    /// Calls `visit(weight, tokens)` for every piece of a block that was taken.
+    /// Calls `visit(weight, tokens)` for every pre-token of a block that was taken.
     pub fn read(&self, block: &Block, mut visit: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
         let mut bytes = Vec::new();
         let held = match &block.at {
@@ -165,7 +165,7 @@ impl Shelves {
         }
     }
 
-    /// For one thread to put pieces on shelves.
+    /// For one thread to put pre-tokens on shelves.
     pub fn placer(&self) -> Placer<'_> {
         Placer { shelves: self, open: vec![Open::default(); PLACES], record: Vec::new() }
     }
@@ -197,7 +197,7 @@ impl Shelves {
     }
 }
 
-/// Puts pieces on shelves, for one thread.
+/// Puts pre-tokens on shelves, for one thread.
 pub struct Placer<'a> {
     shelves: &'a Shelves,
     /// By place.

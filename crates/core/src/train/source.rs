@@ -1,4 +1,5 @@
-//! Where training gets its pieces: counts in memory, or a `.counts` file that is read from end to end each time.
+//! Where training gets its pre-tokens: counts in memory, or a `.counts` file that is read from end to end
+//! each time.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -6,45 +7,45 @@ use std::path::Path;
 use crate::count::{Counts, Reader, Settings};
 use crate::{Progress, Result};
 
-/// How many pieces are read at a time. (Few in tests, so that every thread gets some.)
+/// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
 const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
-/// Pieces and how often each was seen.
+/// Pre-tokens and how often each was seen.
 pub enum Source<'a> {
     Memory(&'a Counts),
     File { path: &'a Path, settings: Settings },
 }
 
-/// Some pieces and their counts.
+/// Some pre-tokens and their counts.
 #[derive(Default)]
 pub struct Share {
     bytes: Vec<u8>,
-    pieces: Vec<(usize, u64)>,
+    pretokens: Vec<(usize, u64)>,
 }
 
 impl Share {
-    fn push(&mut self, piece: &[u8], count: u64) {
-        self.bytes.extend_from_slice(piece);
-        self.pieces.push((self.bytes.len(), count));
+    fn push(&mut self, pretoken: &[u8], count: u64) {
+        self.bytes.extend_from_slice(pretoken);
+        self.pretokens.push((self.bytes.len(), count));
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let mut start = 0;
-        self.pieces.iter().map(move |&(end, count)| {
-            let piece = &self.bytes[start..end];
+        self.pretokens.iter().map(move |&(end, count)| {
+            let pretoken = &self.bytes[start..end];
             start = end;
-            (piece, count)
+            (pretoken, count)
         })
     }
 }
 
-/// Fills a share with the next pieces; false at the end.
+/// Fills a share with the next pre-tokens; false at the end.
 pub type Shares<'a> = Box<dyn FnMut(&mut Share) -> Result<bool> + Send + 'a>;
 
 /// How large it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    pub pieces: u64,
+    pub pretokens: u64,
     pub bytes: u64,
 }
 
@@ -78,77 +79,77 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// From the first piece on, in shares.
+    /// From the first pre-token on, in shares.
     pub fn shares(&self) -> Result<Shares<'_>> {
         match *self {
             Source::Memory(counts) => {
                 let mut next = 0;
                 Ok(Box::new(move |share| {
                     share.bytes.clear();
-                    share.pieces.clear();
+                    share.pretokens.clear();
                     let end = counts.len().min(next + SHARE);
-                    (next..end).for_each(|i| share.push(counts.piece(i), counts.count(i)));
+                    (next..end).for_each(|i| share.push(counts.pretoken(i), counts.count(i)));
                     next = end;
-                    Ok(!share.pieces.is_empty())
+                    Ok(!share.pretokens.is_empty())
                 }))
             }
             Source::File { path, .. } => {
                 let mut reader = Reader::open(path)?;
                 Ok(Box::new(move |share| {
                     share.bytes.clear();
-                    share.pieces.clear();
-                    while share.pieces.len() < SHARE && reader.advance()? {
-                        share.push(reader.piece(), reader.count());
+                    share.pretokens.clear();
+                    while share.pretokens.len() < SHARE && reader.advance()? {
+                        share.push(reader.pretoken(), reader.count());
                     }
-                    Ok(!share.pieces.is_empty())
+                    Ok(!share.pretokens.is_empty())
                 }))
             }
         }
     }
 
-    /// Calls `visit(piece, count)` for all of them, in any order.
+    /// Calls `visit(pre-token, count)` for all of them, in any order.
     pub fn for_each(
         &self,
         progress: &Progress,
         mut visit: impl FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
         if let Source::Memory(counts) = *self {
-            for (nth, (piece, count)) in counts.iter().enumerate() {
+            for (nth, (pretoken, count)) in counts.iter().enumerate() {
                 if nth.is_multiple_of(SHARE) {
                     progress.check()?;
                 }
-                visit(piece, count)?;
+                visit(pretoken, count)?;
             }
             return Ok(());
         }
         let (mut shares, mut share) = (self.shares()?, Share::default());
         while shares(&mut share)? {
             progress.check()?;
-            share.iter().try_for_each(|(piece, count)| visit(piece, count))?;
+            share.iter().try_for_each(|(pretoken, count)| visit(pretoken, count))?;
         }
         Ok(())
     }
 
-    /// The pieces that are seen less often than `least`, and how often they are seen together.
+    /// The pre-tokens that are seen less often than `least`, and how often they are seen together.
     pub fn rarer_than(&self, least: u64, progress: &Progress) -> Result<(u64, u64)> {
-        let (mut pieces, mut total) = (0, 0);
+        let (mut pretokens, mut total) = (0, 0);
         self.for_each(progress, |_, count| {
             if count < least {
-                pieces += 1;
+                pretokens += 1;
                 total += count;
             }
             Ok(())
         })?;
-        Ok((pieces, total))
+        Ok((pretokens, total))
     }
 
-    /// Without the pieces that are seen less often than `least`.
+    /// Without the pre-tokens that are seen less often than `least`.
     pub fn size(&self, least: u64, progress: &Progress) -> Result<Size> {
         let mut size = Size::default();
-        self.for_each(progress, |piece, count| {
+        self.for_each(progress, |pretoken, count| {
             if count >= least {
-                size.pieces += 1;
-                size.bytes += piece.len() as u64;
+                size.pretokens += 1;
+                size.bytes += pretoken.len() as u64;
             }
             Ok(())
         })?;

@@ -1,12 +1,12 @@
-//! All pieces as one flat array of tokens, laid out so that a merge touches one cache line.
+//! All pre-tokens as one flat array of tokens, laid out so that a merge touches one cache line.
 //!
-//! Each token takes one slot at first; an `END` slot stands before, between and after the pieces. A merged
-//! token keeps the slots of its parts and writes its id in the first *and* the last of them (boundary tags,
-//! as in `malloc`): from any token, the left neighbour's id is one slot to the left and the right neighbour's
-//! is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
+//! Each token takes one slot at first; an `END` slot stands before, between and after the pre-tokens. A
+//! merged token keeps the slots of its parts and writes its id in the first *and* the last of them (boundary
+//! tags, as in `malloc`): from any token, the left neighbour's id is one slot to the left and the right
+//! neighbour's is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
 //!
-//! Pieces are sorted by falling count. A position's weight is then found by walking a short list of
-//! boundaries beside an ascending list of positions: no weight is stored per slot or per piece.
+//! Pre-tokens are sorted by falling count. A position's weight is then found by walking a short list of
+//! boundaries beside an ascending list of positions: no weight is stored per slot or per pre-token.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -16,19 +16,19 @@ use crate::memory::zeroed_in_huge_pages;
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// Stands between pieces; greater than every token.
+/// Stands between pre-tokens; greater than every token.
 pub const END: u32 = u32::MAX - 1;
 /// Written over the first slot of a token that became the right part of a merge.
 const HOLE: u32 = u32::MAX;
 
-/// From the previous group's end up to `end`, every slot belongs to a piece seen `weight` times.
+/// From the previous group's end up to `end`, every slot belongs to a pre-token seen `weight` times.
 #[derive(Clone, Copy)]
 struct Group {
     end: u32,
     weight: u64,
 }
 
-/// Threads change disjoint ranges of pieces at the same time: relaxed atomics say so at no cost.
+/// Threads change disjoint ranges of pre-tokens at the same time: relaxed atomics say so at no cost.
 pub struct Symbols {
     slots: Vec<AtomicU32>,
     /// How many slots a token takes, by token.
@@ -47,15 +47,16 @@ pub struct Neighbours {
 }
 
 impl Symbols {
-    /// All pieces, in shares that several threads write at the same time.
+    /// All pre-tokens, in shares that several threads write at the same time.
     ///
-    /// Share `n` takes `sizes[n]` slots: every piece of it one for each token and one for an `END`. `write(n,
-    /// pieces)` adds the pieces of share `n`; all of them must come in falling order of weight.
+    /// Share `n` takes `sizes[n]` slots: every pre-token of it one for each token and one for an `END`.
+    /// `write(n, pretokens)` adds the pre-tokens of share `n`; all of them must come in falling order of
+    /// weight.
     pub fn build(
         sizes: &[usize],
         tokens: usize,
         team: &Team,
-        write: impl Fn(usize, &mut Pieces) + Sync,
+        write: impl Fn(usize, &mut Pretokens) + Sync,
     ) -> Symbols {
         let slots: Vec<AtomicU32> = zeroed_in_huge_pages(1 + sizes.iter().sum::<usize>());
         slots[0].store(END, Relaxed);
@@ -63,9 +64,9 @@ impl Symbols {
         let shares: Vec<_> = starts.enumerate().collect();
         let groups: Vec<Mutex<Vec<Group>>> = shares.iter().map(|_| Mutex::default()).collect();
         team.for_each(shares, |(share, start)| {
-            let mut pieces = Pieces { slots: &slots, next: start, groups: Vec::new() };
-            write(share, &mut pieces);
-            *groups[share].lock().unwrap() = pieces.groups;
+            let mut pretokens = Pretokens { slots: &slots, next: start, groups: Vec::new() };
+            write(share, &mut pretokens);
+            *groups[share].lock().unwrap() = pretokens.groups;
         });
         let mut all: Vec<Group> = Vec::new();
         for group in groups.into_iter().flat_map(|groups| groups.into_inner().unwrap()) {
@@ -79,7 +80,7 @@ impl Symbols {
         symbols
     }
 
-    /// To be called when all pieces are there; `tokens` is the number of tokens known.
+    /// To be called when all pre-tokens are there; `tokens` is the number of tokens known.
     fn finish(&mut self, tokens: usize) {
         self.width = vec![1; tokens];
         self.group_of_block.clear();
@@ -146,7 +147,8 @@ impl Symbols {
     }
 
     /// Calls `visit(position, left, right, weight)` for every adjacent pair in the slots of `range`, which
-    /// must begin and end at an `END`. Only right after `finish` or `compact`, while every token has one slot.
+    /// must begin and end at an `END`. Only right after `finish` or `compact`, while every token has one
+    /// slot.
     #[inline(always)]
     pub fn for_each_pair(&self, range: Range<u32>, mut visit: impl FnMut(u32, u32, u32, u64)) {
         let mut start = range.start;
@@ -168,8 +170,9 @@ impl Symbols {
         }
     }
 
-    /// Calls `visit(weight, tokens)` for every piece in the slots of `range`, which must begin and end at an `END`.
-    pub fn for_each_piece(
+    /// Calls `visit(weight, tokens)` for every pre-token in the slots of `range`, which must begin and end at
+    /// an `END`.
+    pub fn for_each_pretoken(
         &self,
         range: Range<u32>,
         mut visit: impl FnMut(u64, &[u32]) -> Result<()>,
@@ -217,21 +220,21 @@ impl Symbols {
         ranges
     }
 
-    /// Gives every token one slot again and drops the pieces that have become a single token. Positions noted
-    /// before are void after this.
+    /// Gives every token one slot again and drops the pre-tokens that have become a single token. Positions
+    /// noted before are void after this.
     pub fn compact(&mut self, progress: &Progress) -> Result<()> {
         let mut write = 1;
         let mut groups = Vec::with_capacity(self.groups.len());
         let mut read = 1;
-        let mut pieces = 0usize;
+        let mut pretokens = 0usize;
         for group in std::mem::take(&mut self.groups) {
             let before = write;
             while read < group.end {
-                pieces += 1;
-                if pieces.is_multiple_of(1 << 16) {
+                pretokens += 1;
+                if pretokens.is_multiple_of(1 << 16) {
                     progress.check()?;
                 }
-                let piece = write;
+                let pretoken = write;
                 loop {
                     let token = self.at(read);
                     self.put(write, token);
@@ -242,8 +245,8 @@ impl Symbols {
                     }
                     read += self.width(token);
                 }
-                if write - piece <= 2 {
-                    write = piece;
+                if write - pretoken <= 2 {
+                    write = pretoken;
                 }
             }
             if write > before {
@@ -257,14 +260,14 @@ impl Symbols {
     }
 }
 
-/// Where one share of the pieces is written.
-pub struct Pieces<'a> {
+/// Where one share of the pre-tokens is written.
+pub struct Pretokens<'a> {
     slots: &'a [AtomicU32],
     next: usize,
     groups: Vec<Group>,
 }
 
-impl Pieces<'_> {
+impl Pretokens<'_> {
     pub fn push(&mut self, tokens: impl Iterator<Item = u32>, weight: u64) {
         for token in tokens.chain([END]) {
             self.slots[self.next].store(token, Relaxed);

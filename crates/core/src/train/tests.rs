@@ -8,9 +8,9 @@ use crate::split::Splitter;
 
 pub const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
 
-pub fn counts<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = (P, u64)>) -> Counts {
+pub fn counts<P: AsRef<[u8]>>(pretokens: impl IntoIterator<Item = (P, u64)>) -> Counts {
     let splitter = Splitter::new("gpt2").unwrap();
-    Counts::from_pieces(Settings { splitter, special_tokens: vec![], separator: None }, pieces).unwrap()
+    Counts::from_pretokens(Settings { splitter, special_tokens: vec![], separator: None }, pretokens).unwrap()
 }
 
 pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
@@ -19,7 +19,7 @@ pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
         tie_break,
         min_frequency: 1,
         max_token_bytes: None,
-        min_piece_count: 1,
+        min_pretoken_count: 1,
         forbidden: &[],
         base: None,
         first_id: 256,
@@ -33,14 +33,14 @@ pub fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
 
 /// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD
 /// stand at other places in Hugging Face's alphabet.
-pub fn pieces() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
+pub fn pretokens() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     let byte = prop_oneof![Just(b'a'), Just(b'b'), Just(b' '), Just(0u8), Just(0xAD)];
-    let piece = prop_oneof![
+    let pretoken = prop_oneof![
         proptest::collection::vec(byte, 1..24),
         proptest::collection::vec(Just(b'a'), 1..40),
         (1..12usize).prop_map(|n| b"ab".repeat(n)),
     ];
-    proptest::collection::vec((piece, 1..5u64), 0..30)
+    proptest::collection::vec((pretoken, 1..5u64), 0..30)
 }
 
 proptest! {
@@ -48,19 +48,19 @@ proptest! {
 
     #[test]
     fn merges_equal_the_oracle(
-        pieces in pieces(),
+        pretokens in pretokens(),
         merges in 0..60usize,
         tie in 0..3usize,
         threads in 1..4usize,
         min_frequency in 1..4u64,
-        min_piece_count in 1..4u64,
+        min_pretoken_count in 1..4u64,
         max_token_bytes in proptest::option::of(1..8usize),
         forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
     ) {
-        let counts = counts(pieces);
+        let counts = counts(pretokens);
         let settings = TrainSettings {
             min_frequency,
-            min_piece_count,
+            min_pretoken_count,
             max_token_bytes,
             forbidden: &forbidden,
             threads,
@@ -71,7 +71,7 @@ proptest! {
 
     #[test]
     fn going_on_from_a_base_equals_the_oracle(
-        first in pieces(), then in pieces(), merges in 1..30usize, tie in 0..3usize, gap in 0..9u32,
+        first in pretokens(), then in pretokens(), merges in 1..30usize, tie in 0..3usize, gap in 0..9u32,
     ) {
         let splitter = Splitter::new("gpt2").unwrap();
         let learned = fast(&counts(first), &settings(merges, TIES[tie])).pairs;
@@ -84,21 +84,21 @@ proptest! {
 
     #[test]
     fn training_beyond_memory_equals_the_oracle(
-        pieces in pieces(),
+        pretokens in pretokens(),
         merges in 0..60usize,
         tie in 0..3usize,
         threads in 1..4usize,
         min_frequency in 1..4u64,
-        min_piece_count in 1..3u64,
+        min_pretoken_count in 1..3u64,
         max_token_bytes in proptest::option::of(1..8usize),
         forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
         slots in 0..200usize,
         bits in 1..8u32,
     ) {
-        let counts = counts(pieces);
+        let counts = counts(pretokens);
         let settings = TrainSettings {
             min_frequency,
-            min_piece_count,
+            min_pretoken_count,
             max_token_bytes,
             forbidden: &forbidden,
             threads,
@@ -110,8 +110,8 @@ proptest! {
     }
 
     #[test]
-    fn fewer_merges_are_a_prefix_of_more(pieces in pieces(), few in 0..20usize, more in 20..60usize) {
-        let counts = counts(pieces);
+    fn fewer_merges_are_a_prefix_of_more(pretokens in pretokens(), few in 0..20usize, more in 20..60usize) {
+        let counts = counts(pretokens);
         let more = fast(&counts, &settings(more, TieBreak::Ids)).pairs;
         let few = fast(&counts, &settings(few, TieBreak::Ids)).pairs;
         prop_assert_eq!(&few[..], &more[..few.len()]);

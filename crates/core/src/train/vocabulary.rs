@@ -60,7 +60,7 @@ impl Vocabulary {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds all these merges. Gives the tokenizer that they and the base make, to encode pieces with.
+    /// Adds all these merges. Gives the tokenizer that they and the base make, to encode pre-tokens with.
     pub fn learn(
         &mut self,
         splitter: &Splitter,

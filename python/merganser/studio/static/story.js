@@ -57,7 +57,7 @@ export function tree(nodes) {
 /** How a stretch of text was merged: a slider over the moves, and play. */
 export function stepper(told, chosen) {
   const bytes = fromHex(told.bytes);
-  const pieceStarts = new Set(told.pieces.map(([start]) => start));
+  const pretokenStarts = new Set(told.pretokens.map(([start]) => start));
   const total = told.moves.length;
   const line = make("div", { class: "moves", tabindex: "0", role: "group", "aria-label": "The text after this move" });
   const caption = make("p", { class: "move", "aria-live": "polite" });
@@ -82,12 +82,12 @@ export function stepper(told, chosen) {
       const kinds = ["cell"];
       if (absolute === newStart) kinds.push("born");
       if (end - start === 1) kinds.push("single");
-      if (pieceStarts.has(absolute) && n) kinds.push("piece");
+      if (pretokenStarts.has(absolute) && n) kinds.push("pretoken");
       if (absolute < chosen[1] && end + told.start > chosen[0]) kinds.push("of");
       return make("span", { class: kinds.join(" ") }, shownBytes(bytes.subarray(start, end)));
     });
     fill(line, ...cells);
-    if (at === 0) fill(caption, `${number(bytes.length)} bytes in ${number(told.pieces.length)} pieces, before the first merge`);
+    if (at === 0) fill(caption, `${number(bytes.length)} bytes in ${number(told.pretokens.length)} pre-tokens, before the first merge`);
     else {
       const fact = told.facts[id];
       const made = shownBytes(bytes.subarray(newStart - told.start, newEnd - told.start));

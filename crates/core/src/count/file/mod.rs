@@ -3,20 +3,20 @@
 //! ```text
 //! "merganser counts 2\n"                     what it is
 //! pattern, separator, special tokens         strings: length, bytes; the separator has a 0 or 1 before it
-//! pieces, each:                              in ascending order of their bytes
-//!     shared   how many bytes it shares with the piece before
+//! pre-tokens, each:                              in ascending order of their bytes
+//!     shared   how many bytes it shares with the pre-token before
 //!     length   how many more follow
 //!     bytes
 //!     count
-//! 0, 0                                       no piece adds nothing to the one before: the end
-//! documents, invalid bytes, pieces, total    eight bytes each, little-endian
+//! 0, 0                                       no pre-token adds nothing to the one before: the end
+//! documents, invalid bytes, pre-tokens, total    eight bytes each, little-endian
 //! CRC-32 of all that came before             four bytes, little-endian
 //! ```
-//! Other lengths and numbers are LEB128. The numbers stand at the end, so that whoever writes need not know them
-//! beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is written,
-//! read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its size; 35 million pieces
-//! in 250 MB are read and checked in half a second. A *run*, what counting puts on disk when memory is full, is such a
-//! file.
+//! Other lengths and numbers are LEB128. The numbers stand at the end, so that whoever writes need not know
+//! them beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is
+//! written, read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its
+//! size; 35 million pre-tokens in 250 MB are read and checked in half a second. A *run*, what counting puts
+//! on disk when memory is full, is such a file.
 
 mod read;
 mod write;
@@ -36,7 +36,7 @@ const TRAILER: usize = 4 * 8 + 4;
 /// How much is read or written at a time.
 pub const BUFFER: usize = if cfg!(test) { 64 } else { 1 << 18 };
 
-/// How many pieces pass between two looks at whether to stop.
+/// How many pre-tokens pass between two looks at whether to stop.
 pub const LOOK: u64 = 1 << 14;
 
 /// What a `.counts` file says about itself at its end.
@@ -44,8 +44,8 @@ pub const LOOK: u64 = 1 << 14;
 pub struct Numbers {
     pub documents: u64,
     pub invalid_bytes: u64,
-    /// Different pieces.
-    pub pieces: u64,
+    /// Different pre-tokens.
+    pub pretokens: u64,
     /// The sum of their counts.
     pub total: u64,
 }
@@ -53,7 +53,7 @@ pub struct Numbers {
 impl Numbers {
     fn to_bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
-        let numbers = [self.documents, self.invalid_bytes, self.pieces, self.total];
+        let numbers = [self.documents, self.invalid_bytes, self.pretokens, self.total];
         for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             bytes.copy_from_slice(&number.to_le_bytes());
         }
@@ -62,21 +62,21 @@ impl Numbers {
 
     fn from_bytes(bytes: [u8; 32]) -> Numbers {
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        Numbers { documents: number(0), invalid_bytes: number(8), pieces: number(16), total: number(24) }
+        Numbers { documents: number(0), invalid_bytes: number(8), pretokens: number(16), total: number(24) }
     }
 }
 
 impl Counts {
-    /// Sorted by piece, checksummed, written to a temporary name and renamed: the file is there whole or not
-    /// at all.
+    /// Sorted by pre-token, checksummed, written to a temporary name and renamed: the file is there whole or
+    /// not at all.
     pub fn save(&self, path: &Path, progress: &Progress) -> Result<()> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_unstable_by_key(|&index| self.piece(index as usize));
+        order.sort_unstable_by_key(|&index| self.pretoken(index as usize));
         let mut writer = Writer::create(path, &self.settings)?;
         for part in order.chunks(LOOK as usize) {
             progress.check()?;
             for &index in part {
-                writer.push(self.piece(index as usize), self.count(index as usize))?;
+                writer.push(self.pretoken(index as usize), self.count(index as usize))?;
             }
         }
         writer.finish(self.documents, self.invalid_bytes)?;
@@ -91,7 +91,7 @@ impl Counts {
             if (counts.len() as u64).is_multiple_of(LOOK) {
                 progress.check()?;
             }
-            counts.push(reader.piece(), reader.count());
+            counts.push(reader.pretoken(), reader.count());
         }
         counts.documents = reader.numbers().documents;
         counts.invalid_bytes = reader.numbers().invalid_bytes;

@@ -1,5 +1,5 @@
-//! Reading a `.counts` file, piece after piece. Nothing in it is believed before it is checked, and nothing that was
-//! read counts as true before the end is reached: there the checksum is.
+//! Reading a `.counts` file, pre-token after pre-token. Nothing in it is believed before it is checked, and
+//! nothing that was read counts as true before the end is reached: there the checksum is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,10 +29,10 @@ pub struct Reader {
     offset: u64,
     /// How much there is before the numbers and not yet in the buffer.
     unread: u64,
-    piece: Vec<u8>,
+    pretoken: Vec<u8>,
     count: u64,
     /// What was read so far.
-    pieces: u64,
+    pretokens: u64,
     total: u64,
     at_end: bool,
 }
@@ -71,9 +71,9 @@ impl Reader {
             at: 0,
             offset: 0,
             unread: size - TRAILER as u64,
-            piece: Vec::new(),
+            pretoken: Vec::new(),
             count: 0,
-            pieces: 0,
+            pretokens: 0,
             total: 0,
             at_end: false,
         };
@@ -102,10 +102,10 @@ impl Reader {
         &self.path
     }
 
-    /// The piece that was reached.
+    /// The pre-token that was reached.
     #[inline]
-    pub fn piece(&self) -> &[u8] {
-        &self.piece
+    pub fn pretoken(&self) -> &[u8] {
+        &self.pretoken
     }
 
     #[inline]
@@ -113,7 +113,7 @@ impl Reader {
         self.count
     }
 
-    /// Goes to the next piece; false at the end, where all that was read is known to be right.
+    /// Goes to the next pre-token; false at the end, where all that was read is known to be right.
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
         if self.at_end {
@@ -121,18 +121,18 @@ impl Reader {
         }
         loop {
             match parse(&self.buffer[self.at..]) {
-                Parsed::Piece { shared, more, count, len } => {
+                Parsed::Pretoken { shared, more, count, len } => {
                     let more = self.at + more.start..self.at + more.end;
-                    if self.piece.get(shared) >= self.buffer[more.clone()].first()
-                        || shared > self.piece.len()
+                    if self.pretoken.get(shared) >= self.buffer[more.clone()].first()
+                        || shared > self.pretoken.len()
                     {
-                        return Err(self.bad("its pieces are not in order"));
+                        return Err(self.bad("its pre-tokens are not in order"));
                     }
                     let total = self.total.checked_add(count).filter(|_| count > 0);
                     self.total = total.ok_or_else(|| self.bad("a count is wrong"))?;
-                    self.pieces += 1;
-                    self.piece.truncate(shared);
-                    self.piece.extend_from_slice(&self.buffer[more]);
+                    self.pretokens += 1;
+                    self.pretoken.truncate(shared);
+                    self.pretoken.extend_from_slice(&self.buffer[more]);
                     self.count = count;
                     self.at += len;
                     return Ok(true);
@@ -153,7 +153,7 @@ impl Reader {
     /// Compares what was read with what the file says of itself.
     fn end(&mut self) -> Result<bool> {
         if self.at < self.buffer.len() || self.unread > 0 {
-            return Err(self.bad("something follows its last piece"));
+            return Err(self.bad("something follows its last pre-token"));
         }
         self.sum.update(&self.buffer);
         self.sum.update(&self.numbers.to_bytes());
@@ -162,7 +162,7 @@ impl Reader {
                 self.bad("its checksum does not match, so that something before this place has changed")
             );
         }
-        if (self.pieces, self.total) != (self.numbers.pieces, self.numbers.total) {
+        if (self.pretokens, self.total) != (self.numbers.pretokens, self.numbers.total) {
             return Err(self.bad("its counts do not add up to its total"));
         }
         self.at_end = true;
@@ -245,8 +245,8 @@ impl Reader {
 }
 
 enum Parsed {
-    /// Where the bytes of a piece lie that it does not share, and how long all that belongs to it is.
-    Piece {
+    /// Where the bytes of a pre-token lie that it does not share, and how long all that belongs to it is.
+    Pretoken {
         shared: usize,
         more: Range<usize>,
         count: u64,
@@ -281,7 +281,7 @@ fn parse(bytes: &[u8]) -> Parsed {
     }
     match next(more) {
         (Some(Some((count, _))), len) => {
-            Parsed::Piece { shared: shared as usize, more: start..start + more as usize, count, len }
+            Parsed::Pretoken { shared: shared as usize, more: start..start + more as usize, count, len }
         }
         (Some(None), _) => Parsed::Part { least: more },
         (None, _) => Parsed::Damage,
@@ -312,24 +312,24 @@ fn long_number(bytes: &[u8]) -> Option<Option<(u64, usize)>> {
     if bytes.len() < 10 { Some(None) } else { None }
 }
 
-/// The `n` most frequent pieces of a file, equally frequent ones in the order of their bytes. All of the file is
-/// read and checked, and only `n` pieces are kept.
+/// The `n` most frequent pre-tokens of a file, equally frequent ones in the order of their bytes. All of the
+/// file is read and checked, and only `n` pre-tokens are kept.
 pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<Vec<(Vec<u8>, u64)>> {
     let mut reader = Reader::open(path)?;
-    // The least frequent is on top; of equals the last one, and pieces come in order.
+    // The least frequent is on top; of equals the last one, and pre-tokens come in order.
     let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
     while reader.advance()? {
-        if reader.pieces.is_multiple_of(LOOK) {
+        if reader.pretokens.is_multiple_of(LOOK) {
             progress.check()?;
         }
         if heap.len() < n {
-            heap.push((Reverse(reader.count), reader.piece.clone()));
+            heap.push((Reverse(reader.count), reader.pretoken.clone()));
         } else if let Some(mut last) = heap.peek_mut()
             && reader.count > last.0.0
         {
-            *last = (Reverse(reader.count), reader.piece.clone());
+            *last = (Reverse(reader.count), reader.pretoken.clone());
         }
     }
-    let pieces = heap.into_sorted_vec().into_iter().map(|(Reverse(count), piece)| (piece, count));
-    Ok(pieces.collect())
+    let pretokens = heap.into_sorted_vec().into_iter().map(|(Reverse(count), pretoken)| (pretoken, count));
+    Ok(pretokens.collect())
 }

@@ -1,4 +1,4 @@
-//! Writing a `.counts` file, piece after piece.
+//! Writing a `.counts` file, pre-token after pre-token.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -50,22 +50,23 @@ impl Writer {
         })
     }
 
-    /// For a file that nobody will look for after a crash: it is not flushed to the disk, and so written faster.
+    /// For a file that nobody will look for after a crash: it is not flushed to the disk, and so written
+    /// faster.
     pub fn passing(mut self) -> Writer {
         self.durable = false;
         self
     }
 
-    /// Adds a piece that comes behind all others in the order of bytes.
-    pub fn push(&mut self, piece: &[u8], count: u64) -> Result<()> {
-        let shared = shared(&self.before, piece);
-        assert!(self.before.get(shared) < piece.get(shared) && count > 0, "pieces rise, and occur");
+    /// Adds a pre-token that comes behind all others in the order of bytes.
+    pub fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
+        let shared = shared(&self.before, pretoken);
+        assert!(self.before.get(shared) < pretoken.get(shared) && count > 0, "pre-tokens rise, and occur");
         put_number(&mut self.buffer, shared as u64);
-        put_string(&mut self.buffer, &piece[shared..]);
+        put_string(&mut self.buffer, &pretoken[shared..]);
         put_number(&mut self.buffer, count);
         self.before.truncate(shared);
-        self.before.extend_from_slice(&piece[shared..]);
-        self.numbers.pieces += 1;
+        self.before.extend_from_slice(&pretoken[shared..]);
+        self.numbers.pretokens += 1;
         self.numbers.total = self.numbers.total.checked_add(count).ok_or(Error::CountOverflow)?;
         if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
     }
@@ -105,7 +106,7 @@ impl Drop for Writer {
     }
 }
 
-/// How many bytes two pieces have in common at their beginning.
+/// How many bytes two pre-tokens have in common at their beginning.
 #[inline]
 fn shared(a: &[u8], b: &[u8]) -> usize {
     let mut at = 0;

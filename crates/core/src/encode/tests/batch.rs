@@ -1,5 +1,5 @@
-//! Many documents at once, on any number of threads, cut or not, with a cache in any state: the ids are those of
-//! the oracle.
+//! Many documents at once, on any number of threads, cut or not, with a cache in any state: the ids are those
+//! of the oracle.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -19,8 +19,8 @@ fn tokenizer(pattern: &str) -> Tokenizer {
     let specials = vec![("<|a|>".into(), 1000), ("<|ab|>".into(), 1002)];
     let words =
         "the cat sat on the mat that is 1234 that 你好你好 naïve naïve incomprehensible sensibilities";
-    let pieces: Vec<_> = words.split_inclusive(' ').map(|word| (word.as_bytes().to_vec(), 1)).collect();
-    let merges = trainer::train(&pieces, 60, TieBreak::Ids);
+    let pretokens: Vec<_> = words.split_inclusive(' ').map(|word| (word.as_bytes().to_vec(), 1)).collect();
+    let merges = trainer::train(&pretokens, 60, TieBreak::Ids);
     Tokenizer::from_merges(None, &merges, 256, Splitter::new(pattern).unwrap(), specials).unwrap()
 }
 
@@ -29,8 +29,8 @@ pub fn oracle(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, text: &str) 
     let mut ends = Vec::new();
     tokenizer.splitter().split(text, &mut Scratch::default(), &mut ends).unwrap();
     let starts = [0].into_iter().chain(ends.iter().copied());
-    let pieces = starts.zip(&ends).map(|(start, &end)| &text.as_bytes()[start as usize..end as usize]);
-    pieces.flat_map(|piece| naive::encode_piece(piece, ranks)).collect()
+    let pretokens = starts.zip(&ends).map(|(start, &end)| &text.as_bytes()[start as usize..end as usize]);
+    pretokens.flat_map(|pretoken| naive::encode_pretoken(pretoken, ranks)).collect()
 }
 
 fn documents() -> impl Strategy<Value = Vec<String>> {
@@ -122,7 +122,7 @@ fn a_batch_stops_when_asked_to() {
     assert!(matches!(stopped, Err(Error::Cancelled)));
 }
 
-/// So many different pieces that the cache grows to its limit and starts over, under many threads.
+/// So many unique pre-tokens that the cache grows to its limit and starts over, under many threads.
 #[test]
 fn a_full_cache_starts_over_and_stays_right() {
     let tokenizer = tokenizer("gpt4");

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{check_piece, rank_map, tokenizer_of};
+use super::{check_pretoken, rank_map, tokenizer_of};
 
 fn ids(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|id| id.as_integer().unwrap() as u32).collect()
@@ -20,11 +20,15 @@ fn hand_checked_cases() {
         let derived: Vec<Vec<u32>> = tokenizer.merges().iter().map(|&(l, r, new)| vec![l, r, new]).collect();
         let merges: Vec<Vec<u32>> = case["merges"].as_array().unwrap().iter().map(ids).collect();
         assert_eq!(derived, merges, "{name}");
-        assert_eq!(tokenizer.whole_piece_only(), case.get("whole").map_or(vec![], ids), "{name}");
+        assert_eq!(tokenizer.whole_pretoken_only(), case.get("whole").map_or(vec![], ids), "{name}");
         let ranks = rank_map(&tokenizer);
-        for row in case["pieces"].as_array().unwrap() {
-            let piece = row[0].as_str().unwrap();
-            assert_eq!(check_piece(&tokenizer, &ranks, piece.as_bytes()), ids(&row[1]), "{name}: {piece}");
+        for row in case["pretokens"].as_array().unwrap() {
+            let pretoken = row[0].as_str().unwrap();
+            assert_eq!(
+                check_pretoken(&tokenizer, &ranks, pretoken.as_bytes()),
+                ids(&row[1]),
+                "{name}: {pretoken}"
+            );
         }
     }
 }

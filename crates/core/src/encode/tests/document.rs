@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::trainer::{count_pairs, train};
-use super::{check_piece, rank_map, splitter, tokenizer_of};
+use super::{check_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
 use crate::encode::naive;
 use crate::train::TieBreak;
@@ -56,25 +56,25 @@ fn joined(words: &[String]) -> Vec<String> {
 
 /// What the pattern matches, and each character that it does not match on its own.
 fn split(pattern: &str, text: &str) -> Vec<String> {
-    let mut pieces = Vec::new();
+    let mut pretokens = Vec::new();
     let mut end = 0;
     for found in fancy_regex::Regex::new(pattern).unwrap().find_iter(text) {
         let found = found.unwrap();
-        pieces.extend(text[end..found.start()].chars().map(String::from));
-        pieces.push(found.as_str().into());
+        pretokens.extend(text[end..found.start()].chars().map(String::from));
+        pretokens.push(found.as_str().into());
         end = found.end();
     }
-    pieces.extend(text[end..].chars().map(String::from));
-    pieces
+    pretokens.extend(text[end..].chars().map(String::from));
+    pretokens
 }
 
 fn run(block: &str) {
     let lines: Vec<(&str, &str)> = block.lines().map(|line| line.split_once(':').expect(line)).collect();
     let find = |what: &str| lines.iter().find(|line| line.0 == what).map(|line| line.1);
-    let corpus: Vec<(Vec<u8>, u64)> = words(find("pieces").unwrap_or(""))
+    let corpus: Vec<(Vec<u8>, u64)> = words(find("pretokens").unwrap_or(""))
         .iter()
         .map(|word| word.split_once('×').unwrap())
-        .map(|(piece, count)| (piece.as_bytes().to_vec(), count.parse().unwrap()))
+        .map(|(pretoken, count)| (pretoken.as_bytes().to_vec(), count.parse().unwrap()))
         .collect();
     let merges = words(find("merges").unwrap_or(""));
     let tokens = if merges.is_empty() { words(find("tokens").unwrap_or("")) } else { joined(&merges) };
@@ -87,7 +87,7 @@ fn run(block: &str) {
     };
 
     for &(what, rest) in &lines {
-        if matches!(what, "pieces" | "tokens" | "pattern") || what == "merges" && corpus.is_empty() {
+        if matches!(what, "pretokens" | "tokens" | "pattern") || what == "merges" && corpus.is_empty() {
             continue;
         }
         let expected = words(rest);
@@ -95,7 +95,7 @@ fn run(block: &str) {
         let verbs = ["encode", "by training order", "by pairs", "by bytes", "split"];
         let verb = verbs.into_iter().find(|verb| what.starts_with(verb)).unwrap_or(what);
         let text = words(&what[verb.len()..]).concat();
-        let piece = text.as_bytes();
+        let pretoken = text.as_bytes();
         let got = match verb {
             "merges" | "merges by ids" => {
                 learns(TieBreak::Ids);
@@ -110,7 +110,8 @@ fn run(block: &str) {
                 continue;
             }
             "pair counts" => {
-                let wide = |(piece, n): &(Vec<u8>, u64)| (piece.iter().map(|&b| b as u32).collect(), *n);
+                let wide =
+                    |(pretoken, n): &(Vec<u8>, u64)| (pretoken.iter().map(|&b| b as u32).collect(), *n);
                 let counts = count_pairs(&corpus.iter().map(wide).collect::<Vec<_>>());
                 let name = |id: u32| char::from(id as u8);
                 let mut counts: Vec<_> =
@@ -118,24 +119,24 @@ fn run(block: &str) {
                 counts.sort();
                 counts
             }
-            "whole-piece only" => show(tokenizer.whole_piece_only().to_vec()),
+            "whole-pre-token only" => show(tokenizer.whole_pretoken_only().to_vec()),
             "derived merges" => {
                 let name = |id| tokenizer.decode(&[id]).unwrap();
                 tokenizer.merges().iter().map(|m| format!("{}+{}", name(m.0), name(m.1))).collect()
             }
             "encode" => {
-                let ids = check_piece(&tokenizer, &ranks, piece);
+                let ids = check_pretoken(&tokenizer, &ranks, pretoken);
                 if !merges.is_empty() {
-                    assert_eq!(naive::by_training_order(piece, bytes, &listed), ids, "{what}");
-                    assert_eq!(naive::by_pairs(piece, bytes, &listed), ids, "{what}");
+                    assert_eq!(naive::by_training_order(pretoken, bytes, &listed), ids, "{what}");
+                    assert_eq!(naive::by_pairs(pretoken, bytes, &listed), ids, "{what}");
                     let trained = Tokenizer::from_merges(None, &pairs(&merges), 256, splitter(), vec![]);
                     assert_eq!(trained.unwrap(), tokenizer);
                 }
                 show(ids)
             }
-            "by training order" => show(naive::by_training_order(piece, bytes, &listed)),
-            "by pairs" => show(naive::by_pairs(piece, bytes, &listed)),
-            "by bytes" => show(naive::by_bytes(piece, &ranks)),
+            "by training order" => show(naive::by_training_order(pretoken, bytes, &listed)),
+            "by pairs" => show(naive::by_pairs(pretoken, bytes, &listed)),
+            "by bytes" => show(naive::by_bytes(pretoken, &ranks)),
             "split" => split(find("pattern").unwrap().trim(), &text),
             _ => panic!("what is {what:?}?"),
         };

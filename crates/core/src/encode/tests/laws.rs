@@ -6,7 +6,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::trainer::train;
-use super::{check_piece, encode_piece, rank_map, splitter, tokenizer_of};
+use super::{check_pretoken, encode_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
 use crate::encode::naive;
 use crate::train::TieBreak;
@@ -36,17 +36,17 @@ proptest! {
     /// The theorem: for a trained vocabulary, three ways to encode and the fast one agree on any string.
     #[test]
     fn trained_vocabularies_encode_alike_every_way(
-        corpus in corpus(), tie in tie(), pieces in vec(word(b"abcd", 40), 20),
+        corpus in corpus(), tie in tie(), pretokens in vec(word(b"abcd", 40), 20),
     ) {
         let merges = train(&corpus, 40, tie);
         let tokenizer = Tokenizer::from_merges(None, &merges, 256, splitter(), vec![]).unwrap();
-        prop_assert!(tokenizer.whole_piece_only().is_empty());
+        prop_assert!(tokenizer.whole_pretoken_only().is_empty());
         let ranks = rank_map(&tokenizer);
-        for piece in pieces.iter().chain(corpus.iter().map(|(piece, _)| piece)) {
-            let ids = check_piece(&tokenizer, &ranks, piece);
-            let trained = naive::by_training_order(piece, tokenizer.pairs().byte_ids(), tokenizer.merges());
+        for pretoken in pretokens.iter().chain(corpus.iter().map(|(pretoken, _)| pretoken)) {
+            let ids = check_pretoken(&tokenizer, &ranks, pretoken);
+            let trained = naive::by_training_order(pretoken, tokenizer.pairs().byte_ids(), tokenizer.merges());
             prop_assert_eq!(&ids, &trained);
-            prop_assert_eq!(ids, naive::by_bytes(piece, &ranks));
+            prop_assert_eq!(ids, naive::by_bytes(pretoken, &ranks));
         }
     }
 
@@ -79,15 +79,15 @@ proptest! {
     #[test]
     fn imported_vocabularies_encode_as_tiktoken_would(
         tokens in imported(6, 25),
-        pieces in vec(word(b"abcd", 30), 20),
+        pretokens in vec(word(b"abcd", 30), 20),
     ) {
         let tokenizer = tokenizer_of(&tokens);
-        prop_assert_eq!(tokenizer.merges().len() + tokenizer.whole_piece_only().len(), tokens.len());
+        prop_assert_eq!(tokenizer.merges().len() + tokenizer.whole_pretoken_only().len(), tokens.len());
         let ranks = rank_map(&tokenizer);
-        for piece in &pieces {
-            check_piece(&tokenizer, &ranks, piece);
+        for pretoken in &pretokens {
+            check_pretoken(&tokenizer, &ranks, pretoken);
         }
-        for &id in tokenizer.whole_piece_only() {
+        for &id in tokenizer.whole_pretoken_only() {
             let token = tokenizer.token_bytes(id).unwrap();
             prop_assert!(naive::by_bytes(token, &ranks).len() > 2);
         }
@@ -98,11 +98,11 @@ proptest! {
     #[test]
     fn continuing_from_any_base_keeps_the_theorem(
         tokens in imported(5, 12),
-        corpus in corpus(), pieces in vec(word(b"abcd", 30), 10),
+        corpus in corpus(), pretokens in vec(word(b"abcd", 30), 10),
     ) {
         let base = tokenizer_of(&tokens);
         let forbidden = base.forbidden_when_continued();
-        let encode = |piece: &[u8]| encode_piece(&base, piece);
+        let encode = |pretoken: &[u8]| encode_pretoken(&base, pretoken);
         let mut words: Vec<(Vec<u32>, u64)> = corpus.iter().map(|(p, n)| (encode(p), *n)).collect();
         let first = base.next_id();
         let mut all: Vec<Vec<u8>> = base.ranks().map(|(bytes, _)| bytes.to_vec()).collect();
@@ -119,22 +119,22 @@ proptest! {
             }
         }
         let more = Tokenizer::from_merges(Some(&base), &merges, first, splitter(), vec![]).unwrap();
-        prop_assert_eq!(more.whole_piece_only(), base.whole_piece_only());
+        prop_assert_eq!(more.whole_pretoken_only(), base.whole_pretoken_only());
         let ranks = rank_map(&more);
-        for piece in pieces.iter().chain(corpus.iter().map(|(piece, _)| piece)) {
-            let mut expected = encode(piece);
+        for pretoken in pretokens.iter().chain(corpus.iter().map(|(pretoken, _)| pretoken)) {
+            let mut expected = encode(pretoken);
             for (&pair, new) in merges.iter().zip(first..) {
                 expected = naive::sweep(&expected, pair, new);
             }
-            prop_assert_eq!(check_piece(&more, &ranks, piece), expected);
+            prop_assert_eq!(check_pretoken(&more, &ranks, pretoken), expected);
         }
     }
 
     /// Any bytes at all come back from decoding.
     #[test]
-    fn decode_gives_the_bytes_back(piece in vec(any::<u8>(), 0..300), text in any::<String>()) {
+    fn decode_gives_the_bytes_back(pretoken in vec(any::<u8>(), 0..300), text in any::<String>()) {
         let tokenizer = tokenizer_of(&["th", "the", " the", "\u{e9}", "aa", "aaa"]);
-        prop_assert_eq!(tokenizer.decode_bytes(&encode_piece(&tokenizer, &piece)).unwrap(), piece);
+        prop_assert_eq!(tokenizer.decode_bytes(&encode_pretoken(&tokenizer, &pretoken)).unwrap(), pretoken);
         let ids = tokenizer.encode_ordinary(&text).unwrap();
         prop_assert_eq!(tokenizer.decode(&ids).unwrap(), text);
     }
@@ -144,16 +144,16 @@ proptest! {
     // The oracle is quadratic: fewer cases.
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Pieces beyond the stack array, with a trained vocabulary and with one whose ranks fall and rise.
+    /// Pre-tokens beyond the stack array, with a trained vocabulary and with one whose ranks fall and rise.
     #[test]
-    fn long_pieces_merge_like_short_ones(
+    fn long_pretokens_merge_like_short_ones(
         corpus in corpus(), tokens in imported(7, 40),
-        piece in vec(proptest::sample::select(&b"aaabc"[..]), 100..400),
+        pretoken in vec(proptest::sample::select(&b"aaabc"[..]), 100..400),
     ) {
         let merges = train(&corpus, 40, TieBreak::Ids);
         let trained = Tokenizer::from_merges(None, &merges, 256, splitter(), vec![]).unwrap();
         for tokenizer in [trained, tokenizer_of(&tokens)] {
-            check_piece(&tokenizer, &rank_map(&tokenizer), &piece);
+            check_pretoken(&tokenizer, &rank_map(&tokenizer), &pretoken);
         }
     }
 }
@@ -175,19 +175,19 @@ fn a_base_token_completed_by_new_merges_is_refused() {
 }
 
 #[test]
-fn catastrophically_repetitive_pieces_take_linear_logarithmic_time() {
+fn catastrophically_repetitive_pretokens_take_linear_logarithmic_time() {
     let tokenizer = tokenizer_of(&["aa", "aaa", "aaaa", "  ", "ab", "ba", "abab"]);
     for unit in ["a", " ", "ab", "xa", "aab"] {
         let started = Instant::now();
-        let piece = unit.repeat(1_000_000 / unit.len());
-        let ids = encode_piece(&tokenizer, piece.as_bytes());
-        assert_eq!(tokenizer.decode(&ids).unwrap(), piece);
+        let pretoken = unit.repeat(1_000_000 / unit.len());
+        let ids = encode_pretoken(&tokenizer, pretoken.as_bytes());
+        assert_eq!(tokenizer.decode(&ids).unwrap(), pretoken);
         // Quadratic work would take hours; this only has to tell the two apart on a busy machine.
         assert!(started.elapsed().as_secs() < 20, "{unit}");
-        let short = &piece[..3000];
+        let short = &pretoken[..3000];
         assert_eq!(
-            encode_piece(&tokenizer, short.as_bytes()),
-            naive::encode_piece(short.as_bytes(), &rank_map(&tokenizer))
+            encode_pretoken(&tokenizer, short.as_bytes()),
+            naive::encode_pretoken(short.as_bytes(), &rank_map(&tokenizer))
         );
     }
 }
@@ -199,7 +199,7 @@ fn one_tokenizer_serves_many_threads() {
     shared(&tokenizer);
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| assert_eq!(encode_piece(&tokenizer, b"xabc"), [120, 257]));
+            scope.spawn(|| assert_eq!(encode_pretoken(&tokenizer, b"xabc"), [120, 257]));
         }
     });
 }

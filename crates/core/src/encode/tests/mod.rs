@@ -33,22 +33,22 @@ fn rank_map(tokenizer: &Tokenizer) -> HashMap<Vec<u8>, u32> {
     tokenizer.ranks().map(|(bytes, id)| (bytes.to_vec(), id)).collect()
 }
 
-fn encode_piece(tokenizer: &Tokenizer, piece: &[u8]) -> Vec<u32> {
+fn encode_pretoken(tokenizer: &Tokenizer, pretoken: &[u8]) -> Vec<u32> {
     let mut ids = Vec::new();
-    tokenizer.encode_piece(piece, &mut ids);
+    tokenizer.encode_pretoken(pretoken, &mut ids);
     ids
 }
 
-/// Holds for every tokenizer, trained or imported: the fast encoder, naive merging by bytes and naive merging by
-/// the derived pairs agree, and decoding gives the piece back. Returns the ids.
-fn check_piece(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, piece: &[u8]) -> Vec<u32> {
-    let ids = encode_piece(tokenizer, piece);
-    assert_eq!(ids, naive::encode_piece(piece, ranks), "{:?}", piece.escape_ascii().to_string());
-    let merged = naive::by_bytes(piece, ranks);
-    assert_eq!(merged, naive::by_pairs(piece, tokenizer.pairs().byte_ids(), tokenizer.merges()));
+/// Holds for every tokenizer, trained or imported: the fast encoder, naive merging by bytes and naive merging
+/// by the derived pairs agree, and decoding gives the pre-token back. Returns the ids.
+fn check_pretoken(tokenizer: &Tokenizer, ranks: &HashMap<Vec<u8>, u32>, pretoken: &[u8]) -> Vec<u32> {
+    let ids = encode_pretoken(tokenizer, pretoken);
+    assert_eq!(ids, naive::encode_pretoken(pretoken, ranks), "{:?}", pretoken.escape_ascii().to_string());
+    let merged = naive::by_bytes(pretoken, ranks);
+    assert_eq!(merged, naive::by_pairs(pretoken, tokenizer.pairs().byte_ids(), tokenizer.merges()));
     let mut fast = Vec::new();
-    tokenizer.pairs().merge(piece, &mut fast);
+    tokenizer.pairs().merge(pretoken, &mut fast);
     assert_eq!(fast, merged);
-    assert_eq!(tokenizer.decode_bytes(&ids).unwrap(), piece);
+    assert_eq!(tokenizer.decode_bytes(&ids).unwrap(), pretoken);
     ids
 }

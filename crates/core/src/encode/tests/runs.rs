@@ -1,5 +1,5 @@
-//! Clauses without spaces are encoded run by run: the ids are those of the whole piece, whatever tokens lie across
-//! or inside characters, and whichever of them no merge reaches.
+//! Clauses without spaces are encoded run by run: the ids are those of the whole pre-token, whatever tokens
+//! lie across or inside characters, and whichever of them no merge reaches.
 
 use proptest::prelude::*;
 
@@ -17,9 +17,9 @@ fn text(longest: usize) -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn trained_vocabularies(corpus in prop::collection::vec(text(8), 1..12), merges in 0..40usize, text in text(60)) {
-        let pieces: Vec<_> =
+        let pretokens: Vec<_> =
             corpus.iter().filter(|word| !word.is_empty()).map(|word| (word.as_bytes().to_vec(), 1)).collect();
-        let merges = trainer::train(&pieces, merges, TieBreak::Ids);
+        let merges = trainer::train(&pretokens, merges, TieBreak::Ids);
         for pattern in ["gpt4", "(?s).+"] {
             let splitter = Splitter::new(pattern).unwrap();
             let tokenizer = Tokenizer::from_merges(None, &merges, 256, splitter, vec![]).unwrap();
@@ -28,7 +28,8 @@ proptest! {
         }
     }
 
-    /// Tokens cut out of text anywhere, also inside characters, in any order of ranks; many are whole pieces only.
+    /// Tokens cut out of text anywhere, also inside characters, in any order of ranks; many are whole
+    /// pre-tokens only.
     #[test]
     fn imported_vocabularies(
         tokens in prop::collection::hash_set((text(8), 0..12usize, 2..9usize), 0..30),

@@ -1,6 +1,6 @@
 //! The tokenizer as a value: what is refused, what is kept, what truncation does. Specials and decoding.
 
-use super::{encode_piece, ranks_of, splitter, tokenizer_of};
+use super::{encode_pretoken, ranks_of, splitter, tokenizer_of};
 use crate::encode::{Allowed, Options, Stream};
 use crate::{Error, Result, Tokenizer};
 
@@ -87,7 +87,7 @@ fn gaps_and_any_order_of_ids_are_fine() {
     ranks.push((b"ab".to_vec(), 5));
     let tokenizer =
         Tokenizer::from_ranks(ranks, splitter(), vec![special("<|b|>", 7), special("<|a|>", 2000)]).unwrap();
-    assert_eq!(encode_piece(&tokenizer, b"abc"), [5, 1000 - 2 * 99]);
+    assert_eq!(encode_pretoken(&tokenizer, b"abc"), [5, 1000 - 2 * 99]);
     assert_eq!((tokenizer.vocab_size(), tokenizer.next_id()), (259, 2001));
     assert_eq!(tokenizer.special_tokens(), [special("<|b|>", 7), special("<|a|>", 2000)]);
     assert_eq!((tokenizer.token_bytes(5), tokenizer.id_of(b"ab")), (Some(&b"ab"[..]), Some(5)));

@@ -17,10 +17,11 @@ pub fn count_pairs(words: &[(Vec<u32>, u64)]) -> HashMap<(u32, u32), u64> {
 }
 
 /// At most `merges` merges, each of the most frequent pair; stops when no pair is left.
-pub fn train(pieces: &[(Vec<u8>, u64)], merges: usize, tie: TieBreak) -> Vec<(u32, u32)> {
+pub fn train(pretokens: &[(Vec<u8>, u64)], merges: usize, tie: TieBreak) -> Vec<(u32, u32)> {
     let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-    let ids = |piece: &[u8]| piece.iter().map(|&byte| byte as u32).collect();
-    let mut words: Vec<(Vec<u32>, u64)> = pieces.iter().map(|(piece, count)| (ids(piece), *count)).collect();
+    let ids = |pretoken: &[u8]| pretoken.iter().map(|&byte| byte as u32).collect();
+    let mut words: Vec<(Vec<u32>, u64)> =
+        pretokens.iter().map(|(pretoken, count)| (ids(pretoken), *count)).collect();
     let mut learned = Vec::new();
     for new in (256..).take(merges) {
         let best = count_pairs(&words).into_iter().max_by(|&(a, n), &(b, m)| {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::{check_piece, encode_piece, rank_map, splitter};
+use super::{check_pretoken, encode_pretoken, rank_map, splitter};
 use crate::Tokenizer;
 use crate::encode::naive;
 
@@ -33,7 +33,7 @@ fn load(name: &str) -> Option<Tokenizer> {
     Some(Tokenizer::from_ranks(ranks, splitter(), vec![]).unwrap())
 }
 
-/// (name, tokens, whole-piece only, made of tokens that rank after them)
+/// (name, tokens, whole-pre-token only, made of tokens that rank after them)
 const VOCABULARIES: [(&str, usize, usize, usize); 5] = [
     ("gpt2", 50_256, 0, 0),
     ("cl100k_base", 100_256, 0, 0),
@@ -47,7 +47,7 @@ fn every_token_has_its_merge_or_is_known_not_to() {
     for (name, tokens, whole, backwards) in VOCABULARIES {
         let Some(tokenizer) = load(name) else { continue };
         assert_eq!(tokenizer.vocab_size(), tokens, "{name}");
-        assert_eq!(tokenizer.whole_piece_only().len(), whole, "{name}");
+        assert_eq!(tokenizer.whole_pretoken_only().len(), whole, "{name}");
         assert_eq!(tokenizer.merges().len(), tokens - 256 - whole, "{name}");
         let parts: HashMap<u32, (u32, u32)> = tokenizer.merges().iter().map(|m| (m.2, (m.0, m.1))).collect();
         fn latest(id: u32, parts: &HashMap<u32, (u32, u32)>) -> u32 {
@@ -58,8 +58,8 @@ fn every_token_has_its_merge_or_is_known_not_to() {
     }
 }
 
-/// Words with the white space before them, the shape of most pieces; and whole lines as long ones.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Words with the white space before them, the shape of most pre-tokens; and whole lines as long ones.
+fn pretokens(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split_inclusive('\n').filter(|line| line.len() < 2000).step_by(29);
     text.split_inclusive(char::is_whitespace).take(8_000).chain(lines.take(12))
 }
@@ -74,19 +74,19 @@ fn real_text_encodes_as_the_oracle_says() {
             let bytes = std::fs::read(path).unwrap();
             let middle = bytes.len() / 3;
             let text = String::from_utf8_lossy(&bytes[middle..(middle + 300_000).min(bytes.len())]);
-            for piece in pieces(&text) {
-                let piece = piece.as_bytes();
+            for pretoken in pretokens(&text) {
+                let pretoken = pretoken.as_bytes();
                 assert_eq!(
-                    encode_piece(&tokenizer, piece),
-                    naive::encode_piece(piece, &ranks),
+                    encode_pretoken(&tokenizer, pretoken),
+                    naive::encode_pretoken(pretoken, &ranks),
                     "{name} {file}"
                 );
             }
         }
         for unit in ["a", " ", "\n", "=", "的", "e\u{301}", "ab "] {
-            check_piece(&tokenizer, &ranks, unit.repeat(150).as_bytes());
+            check_pretoken(&tokenizer, &ranks, unit.repeat(150).as_bytes());
             let long = unit.repeat(200_000 / unit.len());
-            assert_eq!(tokenizer.decode(&encode_piece(&tokenizer, long.as_bytes())).unwrap(), long);
+            assert_eq!(tokenizer.decode(&encode_pretoken(&tokenizer, long.as_bytes())).unwrap(), long);
         }
     }
 }

@@ -166,7 +166,7 @@ function result(state) {
     frame = 0;
     if (!canvas.isConnected) return;
     const newest = held === undefined ? merges.length : held;
-    const entries = [["merges", merges.length || undefined], ["different pieces", facts.different], ["pieces", facts.pieces], ["seconds", facts.seconds]];
+    const entries = [["merges", merges.length || undefined], ["unique pre-tokens", facts.different], ["pre-tokens", facts.pretokens], ["seconds", facts.seconds]];
     fill(figures, ...entries.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, number(value, name === "seconds" && value < 100 ? 2 : 0)))));
     slider.max = String(Math.max(1, merges.length));

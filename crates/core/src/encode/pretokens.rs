@@ -1,16 +1,16 @@
-//! Pieces: the bytes of one piece become ids, by merging listed pairs.
+//! Pre-tokens: the bytes of one pre-token become ids, by merging listed pairs.
 //!
-//! Cost, for a piece of n bytes: up to [`SHORT`] bytes arrays on the stack, O(n²) steps that vectors take eight at
-//! a time, some 30 ns a merge; beyond it a queue and a linked list, O(n log n) time and about 40 n bytes of
-//! memory, so that ten million equal bytes are no attack. Nearly all the time goes into asking what two tokens
-//! make, and the answer is mostly "nothing": so two bit maps and a filter answer first.
+//! Cost, for a pre-token of n bytes: up to [`SHORT`] bytes arrays on the stack, O(n²) steps that vectors take
+//! eight at a time, some 30 ns a merge; beyond it a queue and a linked list, O(n log n) time and about 40 n
+//! bytes of memory, so that ten million equal bytes are no attack. Nearly all the time goes into asking what
+//! two tokens make, and the answer is mostly "nothing": so two bit maps and a filter answer first.
 //!
-//! Where the ideas come from: scanning an array for the lowest rank is tiktoken's `byte_pair_merge`; the queue
-//! over a linked list is that of sentencepiece and Hugging Face tokenizers, with sorted runs in place of single
-//! entries. Both look pairs up by two ids instead of by joined bytes, which the lemma in `docs/how-bpe-works.md`
-//! allows: for each token only one pair can ever make it.
+//! Where the ideas come from: scanning an array for the lowest rank is tiktoken's `byte_pair_merge`; the
+//! queue over a linked list is that of sentencepiece and Hugging Face tokenizers, with sorted runs in place
+//! of single entries. Both look pairs up by two ids instead of by joined bytes, which the lemma in
+//! `docs/how-bpe-works.md` allows: for each token only one pair can ever make it.
 //!
-//! When it loses: on text that repeats. Looking a seen piece up is faster than merging it again.
+//! When it loses: on text that repeats. Looking a seen pre-token up is faster than merging it again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,7 +19,7 @@ use std::ops::Range;
 use crate::key::mix;
 use crate::memory::zeroed_in_huge_pages;
 
-/// Pieces of at most this many bytes are merged in arrays on the stack.
+/// Pre-tokens of at most this many bytes are merged in arrays on the stack.
 const SHORT: usize = 255;
 
 /// No token: higher than every id, so that "lowest id first" needs no special case for it.
@@ -143,65 +143,65 @@ impl Pairs {
         }
     }
 
-    /// Appends the ids of `piece`: listed pairs merged, lowest new id first, leftmost first.
-    pub(crate) fn merge(&self, piece: &[u8], ids: &mut Vec<u32>) {
-        self.merge_told(piece, ids, |_, _, _| ());
+    /// Appends the ids of `pretoken`: listed pairs merged, lowest new id first, leftmost first.
+    pub(crate) fn merge(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
+        self.merge_told(pretoken, ids, |_, _, _| ());
     }
 
-    /// The same, and tells of each merge, in the order in which they happen: the new token and its neighbours on
-    /// the left and on the right, [`NONE`] at the ends of the piece.
-    pub(crate) fn merge_told(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
-        if piece.len() > SHORT {
-            return self.merge_long(piece, ids, tell);
+    /// The same, and tells of each merge, in the order in which they happen: the new token and its neighbours
+    /// on the left and on the right, [`NONE`] at the ends of the pre-token.
+    pub(crate) fn merge_told(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+        if pretoken.len() > SHORT {
+            return self.merge_long(pretoken, ids, tell);
         }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was detected.
-            return unsafe { self.merge_avx2(piece, ids, tell) };
+            return unsafe { self.merge_avx2(pretoken, ids, tell) };
         }
-        self.merge_short(piece, ids, tell);
+        self.merge_short(pretoken, ids, tell);
     }
 
     /// # Safety
     /// The processor must have this feature.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn merge_avx2(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
-        self.merge_short(piece, ids, tell);
+    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+        self.merge_short(pretoken, ids, tell);
     }
 
     #[inline(always)]
-    fn merge_short(&self, piece: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
-        match piece.len() {
-            0..=16 => self.merge_array::<16>(piece, ids, tell),
-            17..=32 => self.merge_array::<32>(piece, ids, tell),
-            33..=64 => self.merge_array::<64>(piece, ids, tell),
-            _ => self.merge_array::<256>(piece, ids, tell),
+    fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+        match pretoken.len() {
+            0..=16 => self.merge_array::<16>(pretoken, ids, tell),
+            17..=32 => self.merge_array::<32>(pretoken, ids, tell),
+            33..=64 => self.merge_array::<64>(pretoken, ids, tell),
+            _ => self.merge_array::<256>(pretoken, ids, tell),
         }
     }
 
     /// A token lives where it begins. What it and the next one would make stands there too, above the place
-    /// itself: so one minimum over the array, which vectors do in a few instructions, gives the lowest rank and
-    /// of those the leftmost.
+    /// itself: so one minimum over the array, which vectors do in a few instructions, gives the lowest rank
+    /// and of those the leftmost.
     #[inline(always)]
     fn merge_array<const N: usize>(
         &self,
-        piece: &[u8],
+        pretoken: &[u8],
         ids: &mut Vec<u32>,
         mut tell: impl FnMut(u32, u32, u32),
     ) {
         let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
-        let n = piece.len();
+        let n = pretoken.len();
         let mut tokens = [0; N];
         let mut made = [NONE; N];
         let mut next = [0u8; N];
         let mut prev = [0u8; N];
-        for (i, &byte) in piece.iter().enumerate().take(N) {
+        for (i, &byte) in pretoken.iter().enumerate().take(N) {
             tokens[i] = self.byte_ids[byte as usize];
             next[i] = (i + 1) as u8;
             prev[i] = i.wrapping_sub(1) as u8;
         }
-        for (i, pair) in piece.windows(2).enumerate().take(N) {
+        for (i, pair) in pretoken.windows(2).enumerate().take(N) {
             made[i] = entry(self.byte_pairs[(pair[0] as usize) << 8 | pair[1] as usize], i);
         }
         loop {
@@ -236,9 +236,9 @@ impl Pairs {
         }
     }
 
-    fn merge_long(&self, piece: &[u8], ids: &mut Vec<u32>, mut tell: impl FnMut(u32, u32, u32)) {
-        let n = u32::try_from(piece.len()).expect("split refuses documents of 4 GiB");
-        let mut tokens: Vec<u32> = piece.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
+    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut tell: impl FnMut(u32, u32, u32)) {
+        let n = u32::try_from(pretoken.len()).expect("split refuses documents of 4 GiB");
+        let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
         // A token lives where it begins; `next` and `prev` lead to its neighbours' beginnings. `next` of the
         // last is n, and `prev` of the first is NONE.
         let mut next: Vec<u32> = (1..=n).collect();
@@ -293,8 +293,8 @@ impl Pairs {
 /// Gives numbers back smallest first, where most are pushed in rising order: a heap of sorted runs.
 ///
 /// What is pushed gathers in a batch until something larger than its least is due; then it is sorted and
-/// becomes a run. In a piece that repeats, all merges of one rank push one long run, and popping walks along it; a
-/// plain heap of ten million entries misses the cache at each of its levels.
+/// becomes a run. In a pre-token that repeats, all merges of one rank push one long run, and popping walks
+/// along it; a plain heap of ten million entries misses the cache at each of its levels.
 struct Queue {
     /// All runs and, at the end, the batch.
     entries: Vec<u64>,

@@ -1,19 +1,19 @@
-//! Training of vectors, a stretch at a time.
+//! Training of embeddings, some batches at a time.
 
 use std::sync::{Mutex, MutexGuard};
 
 use merganser_core::Progress;
-use merganser_core::embed::{Objective, Settings, Trainer};
+use merganser_core::embed::{EmbedSettings, Objective, Trainer};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::raise;
 use crate::interrupt::{run, run_interruptible};
 
-/// Batches, tokens and pairs.
+/// The numbers of batches, tokens and pairs.
 type Interval = (u64, u64, u64);
 
-/// Holds the text and the two matrices.
+/// Trains embeddings; holds the text and the two matrices.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Embedder(Mutex<Trainer>);
 
@@ -48,9 +48,15 @@ impl Embedder {
             "negatives" => Objective::Negatives,
             "shared" => Objective::SharedNegatives,
             "softmax" => Objective::Softmax,
-            other => return Err(raise(py, "SettingsError", format!("no objective is called {other:?}"))),
+            other => {
+                return Err(raise(
+                    py,
+                    "SettingsError",
+                    format!("objective must be negatives, shared or softmax, got {other:?}"),
+                ));
+            }
         };
-        let settings = Settings {
+        let settings = EmbedSettings {
             dimension,
             window,
             dynamic_window,
@@ -70,12 +76,16 @@ impl Embedder {
         let ends: Vec<usize> = ends.as_slice()?.iter().map(|&end| end as usize).collect();
         let rising = ends.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising || ends.last().copied().unwrap_or(0) != tokens.len() {
-            return Err(raise(py, "SettingsError", "ends rise, and the last one is the number of tokens"));
+            return Err(raise(
+                py,
+                "SettingsError",
+                "ends must be increasing, and the last one the number of tokens",
+            ));
         }
         Ok(Embedder(Mutex::new(run(py, || Trainer::new(tokens, &ends, settings))?)))
     }
 
-    /// Trains on the next `batches`; Ctrl-C stops it between two of them, and what is done stays.
+    /// Train on the next `batches`. Ctrl-C stops it between two batches; finished batches are kept.
     #[pyo3(signature = (batches, progress=None))]
     fn advance(
         &self,
@@ -89,13 +99,13 @@ impl Embedder {
         Ok((did.batches, did.tokens, did.pairs))
     }
 
-    /// The mean loss of a fixed sample of pairs and negatives with the current vectors.
+    /// Return the mean loss of a fixed sample of pairs and negatives with the current vectors.
     fn mean_loss(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let trainer = &*self.lock(py)?;
         run(py, || Ok(trainer.mean_loss()))
     }
 
-    /// Goes on where another one with the same text and settings was.
+    /// Resume from the state of another embedder with the same text and settings.
     fn restore(
         &self,
         py: Python<'_>,
@@ -108,23 +118,23 @@ impl Embedder {
         run(py, || trainer.restore(vectors, outputs, batches_done))
     }
 
-    /// The vectors, one row after the other.
+    /// Return the vectors, one row after the other.
     fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.vectors().into_pyarray(py))
     }
 
-    /// The vectors that they are trained against.
+    /// Return the output vectors, against which the vectors are trained.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.outputs().into_pyarray(py))
     }
 
-    /// The token of each row, the frequent ones first.
+    /// The token of each row, the most frequent first.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(self.lock(py)?.ids().to_vec().into_pyarray(py))
     }
 
-    /// How often each of them is in the text.
+    /// How often the token of each row occurs in the text.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         Ok(self.lock(py)?.counts().to_vec().into_pyarray(py))
@@ -148,7 +158,7 @@ impl Embedder {
 
 impl Embedder {
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Trainer>> {
-        let busy = |_| raise(py, "InternalError", "this embedder is at work on another thread");
+        let busy = |_| raise(py, "InternalError", "this embedder is in use on another thread");
         self.0.try_lock().map_err(busy)
     }
 }

@@ -1,36 +1,37 @@
-//! Embeddings: a vector for every token, learned from the tokens around it (skip-gram, Mikolov et al. 2013).
+//! Embeddings: one vector for every token, learned from the tokens around it (skip-gram, Mikolov et al. 2013).
 //!
-//! For every token of the text and every neighbour within the window, the neighbour's vector `v` has to tell
-//! the token, whose other vector is `u₀`, from some tokens `u₁ … uₖ` that are drawn at random:
+//! For every token of the text and every neighbor within the window, the neighbor's vector `v` has to
+//! distinguish the token, whose output vector is `u₀`, from some tokens `u₁ … uₖ` drawn at random:
 //!
 //! ```text
 //! loss = −ln σ(u₀·v) − Σ ln σ(−uᵢ·v)
 //! ```
 //!
-//! One pair costs `k + 1` dot products and as many updates, whatever the size of the vocabulary; that is what
-//! negative sampling is for. With the full softmax, kept to show it, a pair costs as many as there are
-//! tokens.
+//! With this negative sampling, a pair costs `k + 1` dot products and as many updates, whatever the size of the
+//! vocabulary. With the full softmax, kept for demonstration, a pair costs one of each for every token.
 //!
-//! | file | what it knows |
+//! | file | contents |
 //! |---|---|
-//! | `text.rs` | tokens as rows of the matrices, the frequent ones first |
-//! | `chance.rs` | random numbers, and the noise from which negatives are drawn |
+//! | `text.rs` | tokens as rows of the matrices, the most frequent first |
+//! | `random.rs` | random numbers, and the distribution from which negatives are drawn |
+//! | `shared_lane.rs` | vector loads and stores of numbers that threads share |
 //! | `weights.rs` | the two matrices, which all threads share without locks |
 //! | `kernel.rs` | dot products, gradients and updates, for three kinds of processor |
-//! | `pace.rs` | how many threads are the quickest |
-//! | `sample.rs` | the pairs on which the loss is reported |
-//! | `trainer.rs` | which pairs there are, and who works on them when |
+//! | `thread_tuner.rs` | the fastest number of threads |
+//! | `loss_sample.rs` | the pairs on which the loss is reported |
+//! | `trainer.rs` | which pairs there are, and which thread trains them when |
 //!
-//! Loses where the vocabulary is so large that its rows lie in main memory: each negative then is a cache
+//! Slow when the vocabulary is so large that its rows do not fit in the cache: each negative then is a cache
 //! miss.
 
-mod chance;
 mod kernel;
-mod pace;
-mod sample;
+mod loss_sample;
+mod random;
+mod shared_lane;
 #[cfg(test)]
 mod tests;
 mod text;
+mod thread_tuner;
 mod trainer;
 mod weights;
 
@@ -41,63 +42,76 @@ use crate::{Error, Result};
 /// What a pair is trained against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
-    /// Negatives of its own for every pair.
+    /// New negatives for every pair.
     Negatives,
-    /// The same negatives for all neighbours of a token: their rows are read once for the whole window.
+    /// The same negatives for all neighbors of a token, so that their rows are read once for the whole window.
     SharedNegatives,
     /// All other tokens: exact, and slow.
     Softmax,
 }
 
+/// The settings of [`Trainer`].
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EmbedSettings {
     pub dimension: usize,
-    /// Neighbours on each side.
+    /// Neighbors on each side.
     pub window: usize,
-    /// Whether the window of each token is drawn from 1 to `window`, so that near neighbours count more.
+    /// Whether the window of each token is drawn from 1 to `window`, which gives near neighbors more weight.
     pub dynamic_window: bool,
     pub objective: Objective,
+    /// Negatives for each pair, or for each token where they are shared.
     pub negatives: usize,
     pub epochs: u32,
-    /// The learning rate falls in a straight line from the one to the other.
+    /// The first learning rate; it falls linearly to `last_rate`.
     pub rate: f32,
     pub last_rate: f32,
-    /// Tokens above this share of the text are left out now and then; 0 keeps all.
+    /// The share of the text above which tokens are skipped at random; 0 keeps all tokens.
     pub subsample: f64,
-    /// Negatives are drawn by count to this power.
+    /// Negatives are drawn in proportion to their count to this power.
     pub noise_power: f64,
-    /// Tokens seen less often are left out of the text.
+    /// Tokens that occur fewer times are removed from the text.
     pub min_count: u64,
-    /// Tokens that a thread takes at a time: they have one learning rate.
+    /// Tokens that a thread takes at a time; they share one learning rate.
     pub batch: usize,
     pub seed: u64,
-    /// 0 is one for each core.
+    /// The most threads to use; 0 means one for each core.
     pub threads: usize,
 }
 
-impl Settings {
+impl EmbedSettings {
     fn check(&self) -> Result<()> {
-        let refuse = |reason: &str| Err(Error::BadSetting { reason: reason.into() });
+        let refuse = |reason: String| Err(Error::BadSetting { reason });
         if !(1..=MAX_DIMENSION).contains(&self.dimension) {
-            return refuse("embedding_dim is from 1 to 4,096");
+            return refuse(format!("embedding_dim must be from 1 to 4,096, got {}", self.dimension));
         }
         if !(1..=MAX_WINDOW).contains(&self.window) {
-            return refuse("window_size is from 1 to 1,000");
+            return refuse(format!("window_size must be from 1 to 1,000, got {}", self.window));
         }
         if !(1..=MAX_NEGATIVES).contains(&self.negatives) && self.objective != Objective::Softmax {
-            return refuse("num_negative_samples is from 1 to 255");
+            return refuse(format!("num_negative_samples must be from 1 to 255, got {}", self.negatives));
         }
         if self.epochs == 0 || self.batch == 0 {
-            return refuse("epochs and batch_size are at least 1");
+            let (epochs, batch) = (self.epochs, self.batch);
+            return refuse(format!("epochs and batch_size must be at least 1, got {epochs} and {batch}"));
         }
         if !(self.rate > 0.0 && self.rate <= MAX_RATE && (0.0..=self.rate).contains(&self.last_rate)) {
-            return refuse("learning_rate is above 0 and at most 10, and the last one between 0 and it");
+            return refuse(format!(
+                "learning_rate must be above 0 and at most 10, and the last rate between 0 and it, \
+                 got {} and {}",
+                self.rate, self.last_rate
+            ));
         }
         if !(self.subsample >= 0.0 && self.subsample.is_finite()) {
-            return refuse("subsample is 0 or a share of the text, such as 0.001");
+            return refuse(format!(
+                "subsample must be 0 or a share of the text such as 0.001, got {}",
+                self.subsample
+            ));
         }
         if !(0.0..=10.0).contains(&self.noise_power) {
-            return refuse("noise_power is from 0 to 10; 0.75 is usual");
+            return refuse(format!(
+                "noise_power must be from 0 to 10 (usually 0.75), got {}",
+                self.noise_power
+            ));
         }
         Ok(())
     }

@@ -1,26 +1,27 @@
-//! Tokens as rows of the matrices, the frequent ones first: what is often needed lies close together.
+//! Tokens as rows of the matrices, the most frequent first, so that the rows in frequent use are close together.
 
 use std::ops::Range;
 
-use super::chance::at;
+use super::random::hash_at;
 use crate::{Error, Result};
 
-pub struct Text {
-    /// Every row's token.
+/// A text with each token replaced by its row, and the tables for subsampling it.
+pub struct TrainingText {
+    /// The token of every row.
     pub ids: Vec<u32>,
-    /// Every row's count.
+    /// How often the token of every row occurs.
     pub counts: Vec<u64>,
-    /// The documents, one after the other, without rare tokens.
+    /// The documents as rows, one after the other, without rare tokens.
     pub rows: Vec<u32>,
-    /// Where each document ends.
+    /// The offset in `rows` at which each document ends.
     ends: Vec<usize>,
-    /// The chance of each row to be kept, in parts of 2³².
+    /// The probability that a row is kept, in units of 2⁻³².
     keep: Vec<u64>,
 }
 
-impl Text {
-    /// `ends` says where in `tokens` each document ends.
-    pub fn new(tokens: &[u32], ends: &[usize], min_count: u64, subsample: f64) -> Result<Text> {
+impl TrainingText {
+    /// Builds the text from `tokens`; `ends` holds the offset at which each document ends.
+    pub fn new(tokens: &[u32], ends: &[usize], min_count: u64, subsample: f64) -> Result<TrainingText> {
         let size = tokens.iter().max().map_or(0, |&id| id as usize + 1);
         let mut seen = vec![0_u64; size];
         for &id in tokens {
@@ -32,8 +33,8 @@ impl Text {
         if ids.len() < 2 {
             return Err(Error::BadSetting {
                 reason: format!(
-                    "only {} different tokens are seen {min_count} times or more, and vectors are learned from \
-                     tokens beside each other: give more text or a smaller min_count",
+                    "only {} unique tokens occur {min_count} times or more, and vectors are learned from neighboring \
+                     tokens: give more text or a smaller min_count",
                     ids.len()
                 ),
             });
@@ -54,12 +55,12 @@ impl Text {
             start = end;
         }
         let keep = keep(&counts, rows.len(), subsample);
-        Ok(Text { ids, counts, rows, ends: kept_ends, keep })
+        Ok(TrainingText { ids, counts, rows, ends: kept_ends, keep })
     }
 
-    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that chance keeps
-    /// in this epoch, and with up to `window` neighbours before and behind them. Gives where it ended, and
-    /// which of the line are the tokens themselves.
+    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that subsampling keeps
+    /// in this epoch, and with up to `window` neighbors before and after them. Returns the offset at which it
+    /// stopped, and the range of `line` that holds the tokens themselves.
     pub fn line(
         &self,
         (from, to): (usize, usize),
@@ -67,27 +68,28 @@ impl Text {
         seed: u64,
         line: &mut Vec<u32>,
     ) -> (usize, Range<usize>) {
-        let kept = |&place: &usize| (at(seed, place as u64) >> 32) < self.keep[self.rows[place] as usize];
+        let kept =
+            |&offset: &usize| (hash_at(seed, offset as u64) >> 32) < self.keep[self.rows[offset] as usize];
         let document = self.ends.partition_point(|&end| end <= from);
         let first = if document == 0 { 0 } else { self.ends[document - 1] };
         let last = self.ends[document];
         let to = last.min(to);
         line.clear();
-        line.extend((first..from).rev().filter(kept).take(window).map(|place| self.rows[place]));
+        line.extend((first..from).rev().filter(kept).take(window).map(|offset| self.rows[offset]));
         line.reverse();
         let before = line.len();
-        line.extend((from..to).filter(kept).map(|place| self.rows[place]));
-        let behind = line.len();
-        line.extend((to..last).filter(kept).take(window).map(|place| self.rows[place]));
-        (to, before..behind)
+        line.extend((from..to).filter(kept).map(|offset| self.rows[offset]));
+        let after = line.len();
+        line.extend((to..last).filter(kept).take(window).map(|offset| self.rows[offset]));
+        (to, before..after)
     }
 }
 
-/// As in word2vec: a token with share `f` of the text is kept with the chance √(s/f) + s/f.
+/// Returns the probability of keeping each row as in word2vec: √(s/f) + s/f for a token with share `f` of the text.
 fn keep(counts: &[u64], total: usize, subsample: f64) -> Vec<u64> {
-    let chance = |&count: &u64| {
+    let probability = |&count: &u64| {
         let ratio = subsample * total as f64 / count as f64;
         if subsample > 0.0 { (ratio.sqrt() + ratio).min(1.0) } else { 1.0 }
     };
-    counts.iter().map(|count| (chance(count) * (1_u64 << 32) as f64) as u64).collect()
+    counts.iter().map(|count| (probability(count) * (1_u64 << 32) as f64) as u64).collect()
 }

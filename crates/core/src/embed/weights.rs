@@ -1,77 +1,149 @@
-//! The two matrices, which all threads share without locks.
+//! The two weight matrices, which all threads share without locks.
 //!
-//! A row is padded with zeros to whole lanes of 64 bytes, so that it begins with a cache line and no loop has
-//! a rest. Threads read and write rows at the same time, and an update may be lost: with sparse updates that
-//! does no harm (Niu et al. 2011, "Hogwild!").
+//! A row is padded with zeros to whole lanes of 64 bytes, so that it starts on a cache line and no loop has a
+//! remainder. While threads train, a matrix is visible only as a [`SharedMatrix`] of atomics. They read and
+//! write rows at the same time, and an update may be lost: with sparse updates that does no harm (Niu et al.
+//! 2011, "Hogwild!").
 
 use bytemuck::{Pod, Zeroable};
 
-use super::chance::Random;
+use super::random::Random;
+use super::shared_lane::{LANE, SharedLane};
+use crate::memory::prefetch;
 
-/// As many numbers as the widest register holds.
-pub const LANE: usize = 16;
-
+/// Sixteen numbers that belong to one thread.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Lane(pub [f32; LANE]);
 
-pub struct Weights {
+// `Matrix::share` reinterprets the one as the other.
+const _: () =
+    assert!(size_of::<Lane>() == size_of::<SharedLane>() && align_of::<Lane>() == align_of::<SharedLane>());
+
+/// One vector for every token, one row each.
+pub struct Matrix {
     lanes: Vec<Lane>,
     dimension: usize,
     /// Lanes in a row.
     width: usize,
 }
 
-/// Where the rows lie while threads work on them.
+/// A matrix whose rows any number of threads may read and write at the same time.
 #[derive(Clone, Copy)]
-pub struct Rows {
-    first: *mut Lane,
+pub struct SharedMatrix<'a> {
+    lanes: &'a [SharedLane],
     /// Lanes in a row.
-    pub width: usize,
+    width: usize,
 }
 
-// SAFETY: the rows are only read and written as plain numbers by `kernel.rs`, and outlive the threads, which
-// are joined before the `&mut Weights` that `rows` came from is used again. What races can do to a number is
-// to give it the value of one of the writers: on every processor we build for, the 4 bytes of an aligned f32
-// are read and written as one.
-unsafe impl Send for Rows {}
-// SAFETY: as above.
-unsafe impl Sync for Rows {}
+impl<'a> SharedMatrix<'a> {
+    pub fn width(self) -> usize {
+        self.width
+    }
 
-impl Rows {
     #[inline(always)]
-    pub fn row(self, row: u32) -> *mut Lane {
-        self.first.wrapping_add(row as usize * self.width)
+    pub fn row(self, row: u32) -> &'a [SharedLane] {
+        let start = row as usize * self.width;
+        &self.lanes[start..start + self.width]
     }
 }
 
-impl Weights {
-    pub fn zeros(rows: usize, dimension: usize) -> Weights {
-        let width = dimension.div_ceil(LANE);
-        Weights { lanes: vec![Lane::zeroed(); rows * width], dimension, width }
+/// Some rows of one matrix. Each is checked when it is added, so that loops over its lanes need no checks.
+pub struct RowList<'a> {
+    matrix: SharedMatrix<'a>,
+    /// The first lane of every row. It and the `matrix.width - 1` lanes after it belong to the matrix, and
+    /// the pointer may be used for all of them: it was taken from the slice that [`SharedMatrix::row`] gives.
+    starts: Vec<*const SharedLane>,
+}
+
+impl<'a> RowList<'a> {
+    pub fn new(matrix: SharedMatrix<'a>) -> RowList<'a> {
+        RowList { matrix, starts: Vec::new() }
     }
 
-    /// Small numbers around zero. Larger than word2vec's, which are up to 1/2d: a short text learns faster
-    /// so, and a long one no worse (docs/log.md).
-    pub fn random(rows: usize, dimension: usize, seed: u64) -> Weights {
-        let mut weights = Weights::zeros(rows, dimension);
+    pub fn clear(&mut self) {
+        self.starts.clear();
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, row: u32) {
+        self.starts.push(self.matrix.row(row).as_ptr());
+    }
+
+    /// Adds a row and prefetches it, for use in the near future.
+    #[inline(always)]
+    pub fn push_prefetched(&mut self, row: u32) {
+        let lanes = self.matrix.row(row);
+        for at in 0..lanes.len() {
+            prefetch(lanes, at);
+        }
+        self.starts.push(lanes.as_ptr());
+    }
+
+    /// Moves `row` to the front: inserts it there and removes it wherever else it was.
+    #[inline(always)]
+    pub fn set_first(&mut self, row: u32) {
+        let start = self.matrix.row(row).as_ptr();
+        self.starts.retain(|&other| other != start);
+        self.starts.insert(0, start);
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Lanes in each row.
+    #[inline(always)]
+    pub fn width(&self) -> usize {
+        self.matrix.width
+    }
+
+    /// Iterates over the rows.
+    #[inline(always)]
+    pub fn rows(&self) -> impl Iterator<Item = &'a [SharedLane]> {
+        let width = self.matrix.width;
+        // SAFETY: `starts` holds the starts of rows of this width in a matrix that is borrowed for `'a`.
+        self.starts.iter().map(move |&start| unsafe { std::slice::from_raw_parts(start, width) })
+    }
+
+    /// Iterates over lane `at` of every row.
+    #[inline(always)]
+    pub fn lanes_at(&self, at: usize) -> impl Iterator<Item = &'a SharedLane> {
+        assert!(at < self.matrix.width);
+        // SAFETY: `starts` holds the starts of rows of this width in a matrix that is borrowed for `'a`, and `at`
+        // is below the width.
+        self.starts.iter().map(move |&start| unsafe { &*start.add(at) })
+    }
+}
+
+impl Matrix {
+    pub fn zeros(rows: usize, dimension: usize) -> Matrix {
+        let width = dimension.div_ceil(LANE);
+        Matrix { lanes: vec![Lane::zeroed(); rows * width], dimension, width }
+    }
+
+    /// Creates a matrix of small random numbers around zero. They are larger than word2vec's, which are up to
+    /// 1/2d: short texts learn faster from them, and long ones no worse (docs/log.md).
+    pub fn random(rows: usize, dimension: usize, seed: u64) -> Matrix {
+        let mut matrix = Matrix::zeros(rows, dimension);
         let mut random = Random::new(seed);
         for row in 0..rows {
-            weights.row_mut(row).fill_with(|| (random.unit() - 0.5) * 8.0 / dimension as f32);
+            matrix.row_mut(row).fill_with(|| (random.unit() - 0.5) * 8.0 / dimension as f32);
         }
-        weights
+        matrix
     }
 
     pub fn row(&self, row: usize) -> &[f32] {
         &bytemuck::cast_slice(&self.lanes[row * self.width..][..self.width])[..self.dimension]
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.lanes.len() / self.width
     }
 
-    /// A row with its padding.
+    /// Returns a row with its padding.
     pub fn lanes(&self, row: u32) -> &[Lane] {
         &self.lanes[row as usize * self.width..][..self.width]
     }
@@ -81,20 +153,26 @@ impl Weights {
         &mut bytemuck::cast_slice_mut(lanes)[..self.dimension]
     }
 
-    pub fn rows(&mut self) -> Rows {
-        Rows { first: self.lanes.as_mut_ptr(), width: self.width }
+    /// Lets threads use the matrix together for as long as it is borrowed.
+    pub fn share(&mut self) -> SharedMatrix<'_> {
+        let (first, len) = (self.lanes.as_mut_ptr(), self.lanes.len());
+        // SAFETY: the lanes are borrowed mutably for the lifetime of the result, so that nothing but these atomics
+        // can reach them meanwhile. Both types have the same size and alignment (asserted above), and all bit
+        // patterns are valid for both.
+        let lanes = unsafe { std::slice::from_raw_parts(first.cast_const().cast::<SharedLane>(), len) };
+        SharedMatrix { lanes, width: self.width }
     }
 
     pub fn are_finite(&self) -> bool {
         self.lanes.iter().all(|lane| lane.0.iter().all(|number| number.is_finite()))
     }
 
-    /// All rows, without the padding.
+    /// Copies all rows, without their padding.
     pub fn to_vec(&self) -> Vec<f32> {
         (0..self.len()).flat_map(|row| self.row(row)).copied().collect()
     }
 
-    /// Sets all rows; `values` has one after the other.
+    /// Sets all rows to `values`, which holds one after the other.
     pub fn fill(&mut self, values: &[f32]) {
         for (row, values) in values.chunks_exact(self.dimension).enumerate() {
             self.row_mut(row).copy_from_slice(values);

@@ -1,45 +1,46 @@
-//! The pairs on which the loss is reported, drawn once with their negatives before the training starts.
+//! The pairs on which the loss is reported, drawn once with their negatives before training starts.
 //!
-//! The mean loss of the pairs that are being trained cannot be compared between epochs. Each is measured
-//! right after its neighbors in the text were learned, at the current rate: while the rate is high, the
-//! vectors follow the text at hand, and that loss is lower than what they keep. As the rate falls they follow
-//! less, so it can rise while the vectors improve. The same pairs with the same negatives have no such
-//! advantage.
+//! The mean loss of the pairs being trained cannot be compared between epochs. Each pair is measured right after
+//! its neighbors in the text were learned, at the current rate: while the rate is high, the vectors fit the
+//! nearby text, and that loss is lower than the loss they keep. As the rate falls, this advantage fades, so the
+//! loss can rise while the vectors improve. A fixed sample of pairs and negatives has no such advantage.
 //!
-//! Costs about 10 ms each time for 16,384 pairs, and draws from random numbers of its own: the training does
-//! not notice.
+//! Costs about 10 ms per measurement for 16,384 pairs. It uses its own random numbers, so it does not change
+//! the training.
 
-use super::chance::{Noise, Random, at};
-use super::text::Text;
-use super::weights::{LANE, Lane, Weights};
-use super::{Objective, Settings};
+use super::random::{NoiseDistribution, Random, hash_at};
+use super::shared_lane::LANE;
+use super::text::TrainingText;
+use super::weights::{Lane, Matrix};
+use super::{EmbedSettings, Objective};
 
-/// At most this many pairs; of a short text, half as many as it has tokens.
+/// The most pairs; a short text gives half as many pairs as it has tokens.
 const PAIRS: usize = 1 << 14;
-/// At most this many with the full softmax, where a pair costs as much as there are tokens.
+/// The most pairs with the full softmax, where a pair costs one dot product for every token.
 const SOFTMAX_PAIRS: usize = 1 << 9;
-/// Places in the text that are tried for each pair at most: some have no neighbors, or are left out.
+/// The most offsets that are tried for each pair: some tokens have no neighbors, or are skipped.
 const TRIES: usize = 8;
 
-pub struct Sample {
+/// A fixed sample of pairs and negatives.
+pub struct LossSample {
     /// Neighbor and center, as rows.
     pairs: Vec<(u32, u32)>,
-    /// Those of all pairs, one pair after the other; none for the softmax.
+    /// The negatives of all pairs, one pair after the other; empty for the softmax.
     negatives: Vec<u32>,
 }
 
-impl Sample {
-    /// Pairs as the training would draw them, from all over the text.
-    pub fn draw(text: &Text, noise: &Noise, settings: &Settings) -> Sample {
+impl LossSample {
+    /// Draws pairs from the whole text, as training would draw them.
+    pub fn draw(text: &TrainingText, noise: &NoiseDistribution, settings: &EmbedSettings) -> LossSample {
         let softmax = settings.objective == Objective::Softmax;
         let most = if softmax { SOFTMAX_PAIRS } else { PAIRS };
         let size = most.min(text.rows.len() / 2).max(1);
-        let kept = at(!settings.seed, u64::MAX);
-        let mut random = Random::new(at(settings.seed, u64::MAX));
+        let kept = hash_at(!settings.seed, u64::MAX);
+        let mut random = Random::new(hash_at(settings.seed, u64::MAX));
         let (mut pairs, mut line) = (Vec::with_capacity(size), Vec::new());
         for _ in 0..TRIES * size {
-            let place = (random.next() % text.rows.len() as u64) as usize;
-            let (_, own) = text.line((place, place + 1), settings.window, kept, &mut line);
+            let offset = (random.next() % text.rows.len() as u64) as usize;
+            let (_, own) = text.line((offset, offset + 1), settings.window, kept, &mut line);
             for center in own {
                 let reach = match settings.dynamic_window {
                     true => 1 + random.below(settings.window as u32) as usize,
@@ -55,11 +56,11 @@ impl Sample {
         pairs.truncate(size);
         let negatives = if softmax { 0 } else { pairs.len() * settings.negatives };
         let negatives = (0..negatives).map(|_| noise.draw(&mut random)).collect();
-        Sample { pairs, negatives }
+        LossSample { pairs, negatives }
     }
 
-    /// The mean loss of the pairs with these weights; none if the text has no pairs.
-    pub fn mean_loss(&self, input: &Weights, output: &Weights) -> Option<f64> {
+    /// Returns the mean loss of the pairs with these weights; `None` if the text has no pairs.
+    pub fn mean_loss(&self, input: &Matrix, output: &Matrix) -> Option<f64> {
         let each = self.negatives.len() / self.pairs.len().max(1);
         let mut total = 0.0;
         for (nth, &(neighbor, center)) in self.pairs.iter().enumerate() {
@@ -71,7 +72,7 @@ impl Sample {
                 continue;
             }
             total += softplus(-right);
-            // One that is the right token is left out, as in training.
+            // A negative that is the right token is skipped, as in training.
             let negatives = self.negatives[nth * each..][..each].iter().filter(|&&row| row != center);
             total += negatives.map(|&row| softplus(dot(vector, output.lanes(row)))).sum::<f64>();
         }
@@ -89,7 +90,7 @@ fn dot(a: &[Lane], b: &[Lane]) -> f64 {
     f64::from(sums.iter().sum::<f32>())
 }
 
-/// ln(1 + eˣ)
+/// Returns ln(1 + eˣ).
 fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }

@@ -1,6 +1,6 @@
-//! Random numbers, and the noise from which negatives are drawn.
+//! Random numbers, and the noise distribution from which negatives are drawn.
 
-/// SplitMix64 (Steele et al. 2014): one addition and a mix, and every seed gives another stream.
+/// SplitMix64 (Steele et al. 2014): one addition and one mixing step, and a different stream for every seed.
 #[derive(Clone)]
 pub struct Random(u64);
 
@@ -17,22 +17,22 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     #[inline(always)]
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
-    /// From 0 to 1, 1 excluded.
+    /// Returns a number from 0 up to, but not including, 1.
     pub fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 24) as f32
     }
 }
 
-/// A number that follows from two others: what happens at a place does not depend on who comes there when.
+/// Hashes a seed and an offset: a random number that does not depend on which thread asks for it, or when.
 #[inline(always)]
-pub fn at(seed: u64, place: u64) -> u64 {
-    mix(seed.wrapping_add(place.wrapping_mul(STEP)))
+pub fn hash_at(seed: u64, offset: u64) -> u64 {
+    mix(seed.wrapping_add(offset.wrapping_mul(STEP)))
 }
 
 #[inline(always)]
@@ -42,35 +42,36 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Draws rows by weight in constant time: Walker's alias method, built as Vose (1991) does.
+/// Draws rows by weight in constant time, with Walker's alias method as built by Vose (1991).
 ///
-/// Every slot holds its own row up to `threshold` and another one above it.
-pub struct Noise(Vec<Slot>);
+/// Every slot yields its own row up to `threshold` and another row above it.
+pub struct NoiseDistribution(Vec<AliasSlot>);
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct AliasSlot {
     threshold: u32,
     other: u32,
 }
 
-impl Noise {
-    pub fn new(counts: &[u64], power: f64) -> Noise {
+impl NoiseDistribution {
+    /// Gives each row the weight `count ^ power`.
+    pub fn new(counts: &[u64], power: f64) -> NoiseDistribution {
         let mut share: Vec<f64> = counts.iter().map(|&count| (count as f64).powf(power)).collect();
         let mean = share.iter().sum::<f64>() / share.len() as f64;
         share.iter_mut().for_each(|share| *share /= mean);
-        let mut slots: Vec<Slot> =
-            (0..counts.len()).map(|row| Slot { threshold: u32::MAX, other: row as u32 }).collect();
+        let mut slots: Vec<AliasSlot> =
+            (0..counts.len()).map(|row| AliasSlot { threshold: u32::MAX, other: row as u32 }).collect();
         let (mut poor, mut rich): (Vec<usize>, Vec<usize>) =
             (0..share.len()).partition(|&row| share[row] < 1.0);
         while let (Some(&from), Some(to)) = (rich.last(), poor.pop()) {
-            slots[to] = Slot { threshold: (share[to] * f64::from(u32::MAX)) as u32, other: from as u32 };
+            slots[to] = AliasSlot { threshold: (share[to] * f64::from(u32::MAX)) as u32, other: from as u32 };
             share[from] -= 1.0 - share[to];
             if share[from] < 1.0 {
                 rich.pop();
                 poor.push(from);
             }
         }
-        Noise(slots)
+        NoiseDistribution(slots)
     }
 
     #[inline(always)]

@@ -8,7 +8,8 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if index < slice.len() {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address is inside the slice, and a prefetch neither reads nor writes for the program.
+        // SAFETY: `index` was checked, so the address is inside the slice. A prefetch is a hint that accesses
+        // no memory as far as the program can observe.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().add(index).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -43,7 +44,8 @@ pub fn advise_huge_pages<T>(first: *const T, len: usize) {
         let start = (first as usize).next_multiple_of(HUGE);
         let end = (first as usize + len * size_of::<T>()) / HUGE * HUGE;
         if start < end {
-            // SAFETY: the advice changes no content.
+            // SAFETY: this advice changes neither the content of memory nor the access to it, so it is
+            // harmless for any address; where the system refuses it, the error is ignored.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }

@@ -55,8 +55,11 @@ impl Team {
     /// Calls `job(member)` once on every member at the same time and returns when all have finished.
     pub fn run(&self, job: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: only the lifetime changes. No member holds the reference after this function: each one
-        // drops it before it decreases `busy`, and we wait for zero below even when our own share panics.
+        // SAFETY: only the lifetime changes. No member uses the reference after this function returns:
+        // `serve` reads it once per call and decreases `busy` only after the job has returned or panicked,
+        // and we wait for zero below even when our own share panics. Until the next call replaces it, the
+        // reference stays in `shared.job`, where nobody reads it: a member reads only after `call` has
+        // changed.
         let job_for_members: Job = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Job>(job) };
         *shared.job.lock().unwrap() = Some(job_for_members);
         shared.busy.store(self.members.len(), Relaxed);

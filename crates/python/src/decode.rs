@@ -87,12 +87,14 @@ pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyRe
     let shared = ids.shared();
     let length = run_sized(py, ids.len(), || Ok(tokenizer.decoded_len(read(shared))))?;
     let length = length.map_err(|error| ids.raise(py, error))?;
-    // SAFETY: without bytes to copy, this makes new ones to be filled in, and it is owned or null.
+    // SAFETY: given null, the call copies nothing and allocates `length` bytes. It returns a new reference to
+    // `bytes`, or null with an exception set: what `from_owned_ptr_or_err` takes.
     let bytes = unsafe {
         let made = ffi::PyBytes_FromStringAndSize(std::ptr::null(), length as isize);
         Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyBytes>()
     };
-    // SAFETY: `length` bytes lie there, and nobody else knows of them yet.
+    // SAFETY: `bytes` was allocated above with `length` bytes, which no other code has seen, so nobody reads
+    // or writes them while `room` is used; `MaybeUninit` needs no initial value.
     let room = unsafe {
         let first = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<MaybeUninit<u8>>();
         std::slice::from_raw_parts_mut(first, length)

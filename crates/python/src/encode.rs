@@ -231,7 +231,7 @@ impl Lists<'_> {
                 self.enough = (2 * self.enough).clamp(STEP / 4, 16 * STEP);
             }
             py.check_signals()?;
-            let _paused = CollectorPaused::new();
+            let _paused = CollectorPaused::new(py);
             let made = self.made.bind(py);
             let mut start = 0;
             for &end in &part.ends {
@@ -447,16 +447,18 @@ impl Ints {
     fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
         match layout(list.py()) {
             Some(layout) => {
-                // SAFETY: it is a list.
+                // SAFETY: `list` is a list by its type; its only caller, `list`, has created it with more
+                // than `at` places.
                 let room = unsafe { layout.items(list.as_ptr()).add(at) };
-                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is
-                // written once.
+                // SAFETY: `fill_with` calls this once for every `n` below the number of ids, with an int that
+                // the table keeps alive. `list` has created the list with a place for each id and shown it to
+                // nobody; each place is still null, so no reference is overwritten. `list` holds the GIL.
                 self.fill_with(list, ids, |n, int| unsafe {
                     layout.add_reference(int);
                     room.add(n).write(int);
                 })
             }
-            // SAFETY: the same.
+            // SAFETY: as above; the call takes over the reference that is added before it.
             None => self.fill_with(list, ids, |n, int| unsafe {
                 ffi::Py_INCREF(int);
                 ffi::PyList_SetItem(list.as_ptr(), (at + n) as isize, int);
@@ -504,7 +506,8 @@ impl Drop for Ints {
         let table = self.table.take().unwrap_or_default();
         Python::try_attach(|_| {
             for slot in table {
-                // SAFETY: the table owned this reference, and is gone.
+                // SAFETY: a slot is null or owns one reference, which `make` gave it; the table has been
+                // taken out of `self`, so nobody uses it any more. `try_attach` holds the GIL.
                 unsafe { ffi::Py_XDECREF(slot.into_inner()) };
             }
         });
@@ -512,25 +515,30 @@ impl Drop for Ints {
 }
 
 fn empty_list<'py>(py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyList>> {
-    // SAFETY: PyList_New gives a new reference to a list, or null with an exception set.
+    // SAFETY: we hold the GIL (`py`). PyList_New returns a new reference to a list, or null with an exception
+    // set: what `from_owned_ptr_or_err` takes.
     unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyList_New(len as isize))?.cast_into_unchecked()) }
 }
 
 /// No garbage collection while thousands of lists are made that hold nothing but ints: each of its runs would
 /// walk all of them.
-struct CollectorPaused(bool);
+struct CollectorPaused<'py> {
+    was_enabled: bool,
+    /// The proof that the GIL is held from `new` to `drop`.
+    _py: Python<'py>,
+}
 
-impl CollectorPaused {
-    fn new() -> CollectorPaused {
-        // SAFETY: called with the GIL held, as everything here is.
-        CollectorPaused(unsafe { ffi::PyGC_Disable() } != 0)
+impl<'py> CollectorPaused<'py> {
+    fn new(py: Python<'py>) -> CollectorPaused<'py> {
+        // SAFETY: the call needs only the GIL, which `py` stands for.
+        CollectorPaused { was_enabled: unsafe { ffi::PyGC_Disable() } != 0, _py: py }
     }
 }
 
-impl Drop for CollectorPaused {
+impl Drop for CollectorPaused<'_> {
     fn drop(&mut self) {
-        if self.0 {
-            // SAFETY: as above.
+        if self.was_enabled {
+            // SAFETY: the call needs only the GIL, which `self._py` stands for.
             unsafe { ffi::PyGC_Enable() };
         }
     }

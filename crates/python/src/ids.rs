@@ -1,6 +1,6 @@
 //! Ids from Python: lists in one sweep, numpy arrays where they lie, anything else one by one.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use merganser_core::{Error, unknown_id};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -74,19 +74,13 @@ impl<'py> Ids<'py> {
             );
             return Err(raise(py, "DecodeError", message));
         }
-        // An id that does not fit becomes one that no token has, and so does a negative one of 32 bits.
-        let fit = |id: Option<u32>| id.unwrap_or(u32::MAX);
         let native = kind != b'O' && dtype.is_native_byteorder() != Some(false) && array.is_aligned();
         let owned = match (kind, size) {
             (_, 4) if native && array.is_c_contiguous() => Vec::new(),
-            // SAFETY: the array holds numbers of this type, in native order and aligned; the same below.
-            (_, 4) if native => unsafe { gather(array, |id: u32| id) },
-            // SAFETY: see above.
-            (b'u', 2) if native => unsafe { gather(array, |id: u16| id.into()) },
-            // SAFETY: see above.
-            (b'i', 8) if native => unsafe { gather(array, |id: i64| fit(id.try_into().ok())) },
-            // SAFETY: see above.
-            (b'u', 8) if native => unsafe { gather(array, |id: u64| fit(id.try_into().ok())) },
+            (_, 4) if native => gather::<AtomicU32>(array),
+            (b'u', 2) if native => gather::<AtomicU16>(array),
+            (b'i', 8) if native => gather::<AtomicI64>(array),
+            (b'u', 8) if native => gather::<AtomicU64>(array),
             _ => from_list(array.call_method0("tolist")?.cast::<PyList>()?)?,
         };
         Ok(Ids { owned, array: Some(array.clone()), len: array.len() })
@@ -103,8 +97,10 @@ impl<'py> Ids<'py> {
     pub fn shared(&self) -> Shared<'_> {
         match &self.array {
             Some(array) if self.owned.is_empty() && self.len > 0 => {
-                // SAFETY: `of_array` found that so many aligned numbers of 32 bits lie there, one after the
-                // other; the array is alive, and whoever writes into it meanwhile does no harm.
+                // SAFETY: `owned` is empty only where `of_array` has checked that the array has one dimension
+                // and is contiguous, and that its `len` elements are aligned and have 32 bits. Our reference
+                // to the array keeps its memory: NumPy does not resize an array that others refer to. Another
+                // thread may write to it, which is why the elements are atomics.
                 unsafe {
                     let first = (*array.as_array_ptr()).fields.data.cast_const();
                     std::slice::from_raw_parts(first.cast::<AtomicU32>(), self.len)
@@ -125,17 +121,50 @@ impl<'py> Ids<'py> {
     }
 }
 
-/// The numbers of an array, as ids.
-///
-/// # Safety
-/// The array has one dimension and holds aligned numbers of type `T` in native order.
-unsafe fn gather<T: Copy>(array: &Bound<'_, PyUntypedArray>, id: impl Fn(T) -> u32) -> Vec<AtomicU32> {
+/// An element of an array: an atomic integer, because NumPy may write to the array on another thread without
+/// holding the GIL. An id that does not fit becomes one that no token has, and so does a negative id of 32
+/// bits.
+trait Element {
+    fn id(&self) -> u32;
+}
+
+impl Element for AtomicU16 {
+    fn id(&self) -> u32 {
+        self.load(Relaxed).into()
+    }
+}
+
+impl Element for AtomicU32 {
+    fn id(&self) -> u32 {
+        self.load(Relaxed)
+    }
+}
+
+impl Element for AtomicI64 {
+    fn id(&self) -> u32 {
+        self.load(Relaxed).try_into().unwrap_or(u32::MAX)
+    }
+}
+
+impl Element for AtomicU64 {
+    fn id(&self) -> u32 {
+        self.load(Relaxed).try_into().unwrap_or(u32::MAX)
+    }
+}
+
+/// Copies the elements of a one-dimensional array in native byte order.
+fn gather<T: Element>(array: &Bound<'_, PyUntypedArray>) -> Vec<AtomicU32> {
+    assert!(array.ndim() == 1 && array.is_aligned() && array.dtype().itemsize() == size_of::<T>());
     let stride = array.strides()[0];
-    // SAFETY: the array is alive.
+    // SAFETY: a `PyUntypedArray` points to a NumPy array, whose fields can be read while our reference
+    // exists.
     let first = unsafe { (*array.as_array_ptr()).fields.data }.cast_const().cast::<T>();
-    // SAFETY: an element of the array, by the rules of strides; we have the GIL.
-    let read = |at: usize| unsafe { first.byte_offset(at as isize * stride).read() };
-    (0..array.len()).map(|at| AtomicU32::new(id(read(at)))).collect()
+    let id = |at: usize| {
+        // SAFETY: `at` is below the length of the array, so NumPy keeps an element at this offset. It has the
+        // size and alignment of `T` by the assertion above, and any bit pattern is an integer.
+        unsafe { &*first.byte_offset(at as isize * stride) }.id()
+    };
+    (0..array.len()).map(|at| AtomicU32::new(id(at))).collect()
 }
 
 fn from_list(list: &Bound<'_, PyList>) -> PyResult<Vec<AtomicU32>> {
@@ -163,10 +192,13 @@ pub fn for_each_part(
             if let Some(layout) = layout(py)
                 && until <= list.len()
             {
-                // SAFETY: so many items lie there, and no code of others runs while they are looked at.
+                // SAFETY: `list` is a list by its type, and `layout` found that lists keep a pointer to their
+                // items; it has just been checked that there are at least `until`. The list cannot change
+                // before `items` is last used below, because we hold the GIL and call nothing of Python.
                 let items = unsafe { std::slice::from_raw_parts(layout.items(list.as_ptr()), until) };
                 for &item in &items[done..until] {
-                    // SAFETY: items of a list are objects.
+                    // SAFETY: a list that Python code can see has an object in every place, and holds a
+                    // reference to it.
                     let Some(id) = (unsafe { layout.small(item) }) else { break };
                     part.push(id);
                     done += 1;
@@ -187,14 +219,15 @@ pub fn for_each_part(
 
 #[inline(always)]
 fn from_item(list: &Bound<'_, PyList>, at: usize) -> PyResult<u32> {
-    // SAFETY: the list is one. Past its end, which may come sooner if code of an id shortens it, this is null
-    // with an exception.
+    // SAFETY: `list` is a list by its type. The call checks the index: past the end, where `__index__` of an
+    // earlier item has shortened the list, it returns null with an exception set.
     let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at as isize) };
     if item.is_null() {
         return Err(PyErr::fetch(list.py()));
     }
-    // SAFETY: the list keeps the item alive, for no code of others runs in between. What is no `int`, or is
-    // negative or too large, gives the highest number there is, with an exception.
+    // SAFETY: `item` is not null, and the list keeps it alive: no Python code runs between the two calls. The
+    // call checks the type. For other objects, and for negative or too large numbers, it returns the highest
+    // number with an exception set.
     let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
     if number < u32::MAX.into() {
         return Ok(number as u32);

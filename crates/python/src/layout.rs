@@ -25,7 +25,8 @@ const HEAD: usize = 2;
 /// highest set.
 const IMMORTAL: (u8, u8) = (3, 12);
 
-/// Found only where objects lie as expected.
+/// The proof that objects are laid out as this module expects: only [`layout`] creates one, after [`find`]
+/// has checked the version, the sizes and some objects of this process.
 #[derive(Clone, Copy)]
 pub struct Layout {
     /// The word that ints from 1 to 2^30 - 1 begin with.
@@ -46,7 +47,8 @@ impl Layout {
     /// `list` is a list.
     #[inline(always)]
     pub unsafe fn items(self, list: Object) -> *mut Object {
-        // SAFETY: a list is longer than that, and has the address there.
+        // SAFETY: the caller guarantees a list. `find` has checked that lists have `HEAD + 3` words and that
+        // the pointer to the items is word `HEAD + 1`.
         unsafe { list.cast::<*mut Object>().add(HEAD + 1).read() }
     }
 
@@ -56,7 +58,8 @@ impl Layout {
     /// `item` is an object.
     #[inline(always)]
     pub unsafe fn small(self, item: Object) -> Option<u32> {
-        // SAFETY: an int has a word after its head, and with this one a digit follows.
+        // SAFETY: the caller guarantees an object, so it has a type. If that is `int`, `find` has checked
+        // that the word after the head exists, and that ints that have `one` there continue with one digit.
         unsafe {
             let exact = ffi::Py_TYPE(item) == &raw mut ffi::PyLong_Type;
             (exact && item.cast::<usize>().add(HEAD).read() == self.one)
@@ -67,10 +70,12 @@ impl Layout {
     /// Adds a reference.
     ///
     /// # Safety
-    /// `object` is an object, and we hold the GIL.
+    /// `object` is an object that is not freed meanwhile, and we hold the GIL, which guards its count.
     #[inline(always)]
     pub unsafe fn add_reference(self, object: Object) {
-        // SAFETY: an object begins with its count.
+        // SAFETY: the caller guarantees an object that nobody else changes. `find` has checked that objects
+        // begin with their count, in the width and with the rule for immortal objects that `immortal` stands
+        // for.
         unsafe {
             if self.immortal {
                 let count = object.cast::<u32>();
@@ -88,7 +93,8 @@ impl Layout {
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which does nothing where there is no memory.
+    // SAFETY: a prefetch is a hint: it accesses no memory that the program can observe, and is ignored for an
+    // address that cannot be read.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(place.cast());
@@ -118,7 +124,9 @@ fn find(py: Python<'_>) -> PyResult<Option<Layout>> {
     }
     let numbers = [1, 7, 255, 256, 65_537, 0x1234_5678, (1 << 30) - 1];
     let list = PyList::new(py, numbers)?;
-    // SAFETY: objects of these versions and sizes are laid out so.
+    // SAFETY: the version, the implementation and the sizes that were checked above allow only layouts in
+    // which these words exist; CPython 3.10 to 3.14 have this layout in their headers. `list` and `others`
+    // are alive, hold objects only, and we hold the GIL (`py`).
     unsafe {
         let one = list.get_item(0)?.as_ptr().cast::<usize>().add(HEAD).read();
         let layout = Layout { one, immortal: (version.major, version.minor) >= IMMORTAL };

@@ -35,8 +35,8 @@ pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<
         return Ok(text);
     }
     let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
-    // SAFETY: Python reads as many bytes as we say; what it makes is an owned `str`, or null with an
-    // exception.
+    // SAFETY: pointer and length are those of `utf8`, and `errors` is null or a C string. The call returns a
+    // new reference to a `str`, or null with an exception set: what `from_owned_ptr_or_err` takes.
     let text = unsafe {
         let text = ffi::PyUnicode_DecodeUTF8(utf8.as_ptr().cast(), utf8.len() as isize, errors);
         Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
@@ -66,7 +66,8 @@ impl Wide {
 
     fn find(py: Python<'_>) -> PyResult<Option<Wide>> {
         let Some(new) = symbol(c"PyUnicode_New") else { return Ok(None) };
-        // SAFETY: CPython has this function with this signature since 3.3.
+        // SAFETY: `symbol` found the function that this process calls `PyUnicode_New`. CPython has it with
+        // this signature since 3.3, and has no other of this name.
         let new = unsafe { std::mem::transmute::<*mut std::ffi::c_void, New>(new) };
         let mut heads = Vec::new();
         for (sample, width) in [("é", 1), ("中", 2), ("🦆", 4)] {
@@ -76,7 +77,8 @@ impl Wide {
                 let size: usize = text.call_method0("__sizeof__")?.extract()?;
                 let head = size.checked_sub((count + 1) * width).filter(|head| head % align_of::<u32>() == 0);
                 let Some(head) = head else { return Ok(None) };
-                // SAFETY: the object has so many bytes.
+                // SAFETY: `__sizeof__` says that the object has `size` bytes, `head` is at most `size`, and
+                // `text` keeps the object alive and is not changed: a `str` never is.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>().add(head), size - head) };
                 let number = u32::from(sample.chars().next().unwrap_or_default()).to_ne_bytes();
@@ -107,12 +109,15 @@ impl Wide {
     /// The `str`, which is not ASCII; `None` if it is no UTF-8.
     fn string<'py>(self, py: Python<'py>, utf8: &[u8]) -> PyResult<Option<Bound<'py, PyString>>> {
         let (count, highest) = run_sized(py, utf8, || Ok(measure(utf8)))?;
-        // SAFETY: a new `str`, or null with an exception.
+        // SAFETY: we hold the GIL (`py`). `PyUnicode_New` returns a new reference to a `str`, or null with an
+        // exception set: what `from_owned_ptr_or_err` takes.
         let made = unsafe { Bound::from_owned_ptr_or_err(py, (self.new)(count as isize, highest))? };
         let first = Characters(made.as_ptr().cast::<u8>().wrapping_add(self.head));
         let filled = run_sized(py, utf8, move || {
-            // SAFETY: `count` characters of the width that `highest` asks for begin there, by the rule that
-            // `find` has tried, and nobody else knows of them.
+            // SAFETY: `made` has room for `count` characters of the width that `highest` requires, `head`
+            // bytes after its start: `find` has checked this for each width, and that `head` is a multiple of
+            // four, as the address of every object is. Nobody else has seen `made`, which lives until the end
+            // of this function.
             Ok(unsafe {
                 match highest {
                     0..=0xff => widen(utf8, first.room::<u8>(count), |char| char as u8),
@@ -121,22 +126,24 @@ impl Wide {
                 }
             })
         })?;
-        // SAFETY: it is a `str`.
+        // SAFETY: `PyUnicode_New` creates nothing but `str`.
         Ok(filled.then(|| unsafe { made.cast_into_unchecked() }))
     }
 }
 
-/// Where the characters of a new `str` go.
+/// A pointer to the characters of a new `str`.
 struct Characters(*mut u8);
 
-// SAFETY: nobody else knows of them.
+// SAFETY: only `string` creates one, of a `str` that no other thread has seen, and waits until the thread
+// that fills it has finished.
 unsafe impl Send for Characters {}
 
 impl Characters {
     /// # Safety
-    /// So many characters of this type lie there, and nobody else uses them.
+    /// The pointer is aligned for `T` and has room for `count` of them, which nobody else uses during `'a`.
     unsafe fn room<'a, T>(self, count: usize) -> &'a mut [MaybeUninit<T>] {
-        // SAFETY: see above.
+        // SAFETY: the caller guarantees room, alignment and exclusive use; `MaybeUninit` needs no initial
+        // value.
         unsafe { std::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 }
@@ -148,7 +155,7 @@ fn run_sized<T: Send>(py: Python<'_>, utf8: &[u8], work: impl FnOnce() -> Result
 /// A function of the process that runs us.
 #[cfg(unix)]
 fn symbol(name: &CStr) -> Option<*mut std::ffi::c_void> {
-    // SAFETY: a look-up by name, which gives null where there is none.
+    // SAFETY: `name` is a C string. The call only looks the name up, and returns null if there is none.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }

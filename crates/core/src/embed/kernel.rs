@@ -8,7 +8,7 @@
 use bytemuck::Zeroable;
 
 use super::shared_lane::{LANE, Processor, SharedLane};
-use super::weights::{Lane, RowList};
+use super::weights::{Lane, Rows};
 
 /// The most inputs that are trained together.
 pub const TOGETHER: usize = 4;
@@ -45,7 +45,7 @@ fn mul_add<P: Processor>(a: f32, b: f32, c: f32) -> f32 {
 pub fn learn<P: Processor, const N: usize>(
     processor: P,
     inputs: [&[SharedLane]; N],
-    targets: &RowList<'_>,
+    targets: Rows<'_>,
     rate: f32,
     scratch: &mut Scratch,
 ) -> f32 {
@@ -60,13 +60,13 @@ pub fn learn<P: Processor, const N: usize>(
     loss
 }
 
-/// Makes one step for `input` against all `targets` at once, of which `right` is the right one, and returns the
-/// loss before the step.
+/// Makes one step for `input` against all `targets` at once, of which `right` is the right one, and returns
+/// the loss before the step.
 #[inline(always)]
 pub fn learn_softmax<P: Processor>(
     processor: P,
     input: &[SharedLane],
-    targets: &RowList<'_>,
+    targets: Rows<'_>,
     right: usize,
     rate: f32,
     scratch: &mut Scratch,
@@ -95,7 +95,7 @@ pub fn learn_softmax<P: Processor>(
 fn dots<P: Processor, const N: usize>(
     processor: P,
     inputs: [&[SharedLane]; N],
-    targets: &RowList<'_>,
+    targets: Rows<'_>,
     scratch: &mut Scratch,
     stride: usize,
 ) {
@@ -106,30 +106,57 @@ fn dots<P: Processor, const N: usize>(
     let copies = &mut scratch.inputs[..N * width];
     for (copy, input) in copies.chunks_exact_mut(width).zip(inputs) {
         for (copy, lane) in copy.iter_mut().zip(input) {
-            copy.0 = processor.load(lane);
+            *copy = bytemuck::cast(processor.load(lane));
         }
     }
     let inputs: [&[Lane]; N] = std::array::from_fn(|n| &copies[n * width..][..width]);
-    for (i, target) in targets.rows().enumerate() {
-        let mut sums = [[0.0; LANE]; N];
-        for (at, lane) in target.iter().enumerate() {
-            let row = processor.load(lane);
-            for n in 0..N {
-                let input = inputs[n][at].0;
-                for k in 0..LANE {
-                    sums[n][k] = mul_add::<P>(row[k], input[k], sums[n][k]);
-                }
+    // Four lanes at a time, then two, then one: the compiler does not unroll loops with assembly. And no
+    // closures, which would be compiled without the features of this processor.
+    let (fours, rests) =
+        (inputs.map(|input| input.as_chunks::<4>().0), inputs.map(|input| input.as_chunks::<4>().1));
+    for (i, target) in targets.iter().enumerate() {
+        let mut sums = [P::Vector::zeroed(); N];
+        let (target, rest) = target.as_chunks::<4>();
+        for at in 0..target.len() {
+            let rows = processor.load_four(&target[at]);
+            for k in 0..4 {
+                add_products(processor, rows[k], fours.map(|input| &input[at][k]), &mut sums);
             }
         }
+        let mut done = 0;
+        if let Some(two) = rest.first_chunk::<2>() {
+            let rows = processor.load_two(two);
+            add_products(processor, rows[0], rests.map(|input| &input[0]), &mut sums);
+            add_products(processor, rows[1], rests.map(|input| &input[1]), &mut sums);
+            done = 2;
+        }
+        if done < rest.len() {
+            let row = processor.load(&rest[done]);
+            add_products(processor, row, rests.map(|input| &input[done]), &mut sums);
+        }
         for n in 0..N {
-            products[n * stride + i] = Lane(sums[n]);
+            products[n * stride + i] = bytemuck::cast(sums[n]);
         }
     }
     // In a separate loop: inside the one above, the compiler would already split the lanes there. And with a
-    // fence, which costs nothing: without it, the compiler would gather one number from each of sixteen lanes.
+    // fence, which costs nothing: without it, the compiler would gather one number from each of sixteen
+    // lanes.
     for (gradient, product) in gradients.iter_mut().zip(products) {
         *gradient = sum(product.0);
         std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// Adds to every sum the product of `row` and an input.
+#[inline(always)]
+fn add_products<P: Processor, const N: usize>(
+    processor: P,
+    row: P::Vector,
+    inputs: [&Lane; N],
+    sums: &mut [P::Vector; N],
+) {
+    for n in 0..N {
+        sums[n] = processor.mul_add(row, bytemuck::cast(*inputs[n]), sums[n]);
     }
 }
 
@@ -152,25 +179,28 @@ fn sum(lane: [f32; LANE]) -> f32 {
 fn update<P: Processor, const N: usize>(
     processor: P,
     inputs: [&[SharedLane]; N],
-    targets: &RowList<'_>,
+    targets: Rows<'_>,
     gradients: &[f32],
     stride: usize,
 ) {
     let width = targets.width();
     let inputs = inputs.map(|input| &input[..width]);
+    let gradients: [&[f32]; N] = std::array::from_fn(|n| &gradients[n * stride..][..targets.len()]);
     // Lane by lane, so that the old and new inputs stay in registers.
     for at in 0..width {
-        let old = inputs.map(|input| processor.load(&input[at]));
+        let mut old = [P::Vector::zeroed(); N];
+        for n in 0..N {
+            old[n] = processor.load(&inputs[n][at]);
+        }
         let mut new = old;
-        for (i, target) in targets.lanes_at(at).enumerate() {
+        for i in 0..targets.len() {
+            let target = targets.lane(i, at);
             let before = processor.load(target);
             let mut row = before;
             for n in 0..N {
-                let gradient = gradients[n * stride + i];
-                for k in 0..LANE {
-                    new[n][k] = mul_add::<P>(gradient, before[k], new[n][k]);
-                    row[k] = mul_add::<P>(gradient, old[n][k], row[k]);
-                }
+                let gradient = bytemuck::cast([gradients[n][i]; LANE]);
+                new[n] = processor.mul_add(gradient, before, new[n]);
+                row = processor.mul_add(gradient, old[n], row);
             }
             processor.store(target, row);
         }
@@ -213,8 +243,8 @@ fn exp<P: Processor>(x: f32) -> f32 {
     for factor in [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
         series = mul_add::<P>(series, r, factor);
     }
-    // Numbers between 2²³ and 2²⁴ are whole, so the last bits of this sum are those of n + 127, the exponent of
-    // 2ⁿ; the shift drops all others. One instruction less than a conversion to an integer.
+    // Numbers between 2²³ and 2²⁴ are whole, so the last bits of this sum are those of n + 127, the exponent
+    // of 2ⁿ; the shift drops all others. One instruction less than a conversion to an integer.
     const WHOLE: f32 = 1.5 * (1 << 23) as f32;
     series * f32::from_bits((n + (WHOLE + 127.0)).to_bits() << 23)
 }

@@ -1,4 +1,5 @@
-//! Embeddings: one vector for every token, learned from the tokens around it (skip-gram, Mikolov et al. 2013).
+//! Embeddings: one vector for every token, learned from the tokens around it (skip-gram, Mikolov et al.
+//! 2013).
 //!
 //! For every token of the text and every neighbor within the window, the neighbor's vector `v` has to
 //! distinguish the token, whose output vector is `u₀`, from some tokens `u₁ … uₖ` drawn at random:
@@ -7,8 +8,8 @@
 //! loss = −ln σ(u₀·v) − Σ ln σ(−uᵢ·v)
 //! ```
 //!
-//! With this negative sampling, a pair costs `k + 1` dot products and as many updates, whatever the size of the
-//! vocabulary. With the full softmax, kept for demonstration, a pair costs one of each for every token.
+//! With this negative sampling, a pair costs `k + 1` dot products and as many updates, whatever the size of
+//! the vocabulary. With the full softmax, kept for demonstration, a pair costs one of each for every token.
 //!
 //! | file | contents |
 //! |---|---|
@@ -44,7 +45,8 @@ use crate::{Error, Result};
 pub enum Objective {
     /// New negatives for every pair.
     Negatives,
-    /// The same negatives for all neighbors of a token, so that their rows are read once for the whole window.
+    /// The same negatives for all neighbors of a token, so that their rows are read once for the whole
+    /// window.
     SharedNegatives,
     /// All other tokens: exact, and slow.
     Softmax,

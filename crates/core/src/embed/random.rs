@@ -79,6 +79,7 @@ impl NoiseDistribution {
         let drawn = random.next();
         let at = ((drawn >> 32) * self.0.len() as u64) >> 32;
         let slot = self.0[at as usize];
-        if drawn as u32 <= slot.threshold { at as u32 } else { slot.other }
+        // No branch can predict it.
+        std::hint::select_unpredictable(drawn as u32 <= slot.threshold, at as u32, slot.other)
     }
 }

@@ -1,20 +1,24 @@
-//! Sixteen numbers that threads read and write at the same time.
+//! Lanes of sixteen numbers that threads read and write at the same time, and vectors of them in registers.
 //!
-//! Rust calls a race on plain `f32` undefined behavior, so every access here is a relaxed atomic access to one
-//! number: a thread sees the value of one of the writers, never a mixture of two. Compilers do not combine
-//! relaxed loads into vector loads, and sixteen loads of four bytes would cost several times as much as one of
-//! 64. So the instructions are written out as inline assembly, where one vector instruction stands for sixteen
-//! relaxed accesses.
+//! Rust calls a race on plain `f32` undefined behavior, so every access here is a relaxed atomic access to
+//! one number: a thread sees the value of one of the writers, never a mixture of two. Compilers do not
+//! combine relaxed loads into vector loads, and sixteen loads of four bytes would cost several times as much
+//! as one of 64. So the instructions are written out as inline assembly, where one vector instruction stands
+//! for sixteen relaxed accesses.
 //!
-//! That is sound because an assembly block may do whatever Rust code could do, and sixteen relaxed accesses in
-//! any order is what the hardware does: an aligned vector access may be divided, but never inside an aligned
-//! number of four bytes. (Arm states it; on x86 every Java virtual machine relies on it, since Java promises the
-//! same for the elements of a `float[]` and vectorizes loops over them.)
+//! That is sound because an assembly block may do whatever Rust code could do, and sixteen relaxed accesses
+//! in any order is what the hardware does: it may divide an aligned vector access, but never inside an
+//! aligned number of four bytes. Arm's manual states it. On x86 the HotSpot compiler relies on it too: Java
+//! guarantees the same for the elements of a `float[]`, and HotSpot vectorizes loops over them.
 //!
 //! Tools that do not see into assembly get the atomics themselves: Miri always, others with
-//! `RUSTFLAGS="--cfg plain_atomics"`. The results are the same.
+//! `RUSTFLAGS="--cfg plain_atomics"`. The kernel then computes as on a [`Baseline`] processor.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(miri, plain_atomics)))))]
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytemuck::Pod;
 
 /// The numbers in a lane: as many as the widest register holds.
 pub const LANE: usize = 16;
@@ -23,67 +27,79 @@ pub const LANE: usize = 16;
 #[repr(C, align(64))]
 pub struct SharedLane([AtomicU32; LANE]);
 
-impl SharedLane {
-    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
-    #[inline(always)]
-    fn load_each(&self) -> [f32; LANE] {
-        self.0.each_ref().map(|number| f32::from_bits(number.load(Relaxed)))
-    }
-
-    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
-    #[inline(always)]
-    fn store_each(&self, values: [f32; LANE]) {
-        for (number, value) in self.0.iter().zip(values) {
-            number.store(value.to_bits(), Relaxed);
-        }
-    }
-}
-
 /// A kind of processor that the kernel is compiled for. A value of the type is the proof that this machine is
 /// of that kind: only the type's own `detect` creates one.
 pub trait Processor: Copy {
     /// Whether a multiplication and an addition are one instruction that rounds once.
     const FMA: bool;
 
+    /// The sixteen numbers of a lane in registers.
+    type Vector: Pod;
+
     /// Reads all numbers, each with a relaxed load.
-    fn load(self, lane: &SharedLane) -> [f32; LANE];
+    fn load(self, lane: &SharedLane) -> Self::Vector;
+
+    /// Reads all numbers of two lanes, each with a relaxed load.
+    #[inline(always)]
+    fn load_two(self, lanes: &[SharedLane; 2]) -> [Self::Vector; 2] {
+        lanes.each_ref().map(|lane| self.load(lane))
+    }
+
+    /// Reads all numbers of four lanes, each with a relaxed load.
+    #[inline(always)]
+    fn load_four(self, lanes: &[SharedLane; 4]) -> [Self::Vector; 4] {
+        lanes.each_ref().map(|lane| self.load(lane))
+    }
 
     /// Writes all numbers, each with a relaxed store.
-    fn store(self, lane: &SharedLane, values: [f32; LANE]);
+    fn store(self, lane: &SharedLane, values: Self::Vector);
+
+    /// Computes `a * b + c`.
+    fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 }
 
-/// What every processor of the target has: SSE2 on x86-64, NEON on 64-bit Arm, one number at a time elsewhere.
+/// What every processor of the target has: SSE2 on x86-64, NEON on 64-bit Arm, one number at a time
+/// elsewhere.
 #[derive(Clone, Copy)]
 pub struct Baseline;
 
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(miri, plain_atomics)))))]
 impl Processor for Baseline {
-    const FMA: bool = cfg!(target_arch = "aarch64");
+    const FMA: bool = false;
+    type Vector = [f32; LANE];
 
     #[inline(always)]
     fn load(self, lane: &SharedLane) -> [f32; LANE] {
-        lane.load_each()
+        lane.0.each_ref().map(|number| f32::from_bits(number.load(Relaxed)))
     }
 
     #[inline(always)]
     fn store(self, lane: &SharedLane, values: [f32; LANE]) {
-        lane.store_each(values);
+        for (number, value) in lane.0.iter().zip(values) {
+            number.store(value.to_bits(), Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: [f32; LANE], b: [f32; LANE], c: [f32; LANE]) -> [f32; LANE] {
+        std::array::from_fn(|k| a[k] * b[k] + c[k])
     }
 }
 
 #[cfg(all(target_arch = "aarch64", not(any(miri, plain_atomics))))]
 mod arm {
-    use std::arch::aarch64::float32x4_t;
+    use std::arch::aarch64::{float32x4_t, vfmaq_f32};
     use std::arch::asm;
 
-    use super::{Baseline, LANE, Processor, SharedLane};
+    use super::{Baseline, Processor, SharedLane};
 
     impl Processor for Baseline {
         /// Every 64-bit Arm processor fuses them.
         const FMA: bool = true;
+        type Vector = [float32x4_t; 4];
 
         #[inline(always)]
-        fn load(self, lane: &SharedLane) -> [f32; LANE] {
+        fn load(self, lane: &SharedLane) -> [float32x4_t; 4] {
             let (a, b, c, d): (float32x4_t, float32x4_t, float32x4_t, float32x4_t);
             // SAFETY: reads the 64 bytes that the reference guarantees, as sixteen relaxed loads would.
             unsafe {
@@ -94,16 +110,13 @@ mod arm {
                     options(pure, readonly, nostack, preserves_flags),
                 );
             }
-            // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-            unsafe { std::mem::transmute::<[float32x4_t; 4], [f32; LANE]>([a, b, c, d]) }
+            [a, b, c, d]
         }
 
         #[inline(always)]
-        fn store(self, lane: &SharedLane, values: [f32; LANE]) {
-            // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-            let [a, b, c, d] = unsafe { std::mem::transmute::<[f32; LANE], [float32x4_t; 4]>(values) };
-            // SAFETY: writes the 64 bytes that the reference guarantees, as sixteen relaxed stores would; they
-            // are atomics, so a shared reference suffices.
+        fn store(self, lane: &SharedLane, [a, b, c, d]: [float32x4_t; 4]) {
+            // SAFETY: writes the 64 bytes that the reference guarantees, as sixteen relaxed stores would;
+            // they are atomics, so a shared reference suffices.
             unsafe {
                 asm!(
                     "stp {0:q}, {1:q}, [{4}]",
@@ -112,6 +125,12 @@ mod arm {
                     options(nostack, preserves_flags),
                 );
             }
+        }
+
+        #[inline(always)]
+        fn mul_add(self, a: [float32x4_t; 4], b: [float32x4_t; 4], c: [float32x4_t; 4]) -> [float32x4_t; 4] {
+            // SAFETY: every 64-bit Arm processor that Rust's standard library supports has NEON.
+            std::array::from_fn(|k| unsafe { vfmaq_f32(c[k], a[k], b[k]) })
         }
     }
 }
@@ -122,19 +141,22 @@ pub use x86::{Avx2, Avx512};
 #[cfg(all(target_arch = "x86_64", not(any(miri, plain_atomics))))]
 mod x86 {
     use std::arch::asm;
-    use std::arch::x86_64::{__m128, __m256, __m512};
-    use std::mem::transmute;
+    use std::arch::x86_64::{
+        __m128, __m256, __m512, _mm_add_ps, _mm_mul_ps, _mm256_fmadd_ps, _mm512_fmadd_ps,
+    };
 
-    use super::{Baseline, LANE, Processor, SharedLane};
+    use super::{Baseline, Processor, SharedLane};
 
     impl Processor for Baseline {
         /// Only processors with AVX2 fuse them.
         const FMA: bool = false;
+        type Vector = [__m128; 4];
 
         #[inline(always)]
-        fn load(self, lane: &SharedLane) -> [f32; LANE] {
+        fn load(self, lane: &SharedLane) -> [__m128; 4] {
             let (a, b, c, d): (__m128, __m128, __m128, __m128);
-            // SAFETY: reads the 64 bytes that the reference guarantees, aligned, as sixteen relaxed loads would.
+            // SAFETY: reads the 64 bytes that the reference guarantees, aligned, as sixteen relaxed loads
+            // would.
             unsafe {
                 asm!(
                     "movaps {0}, [{4}]",
@@ -145,16 +167,13 @@ mod x86 {
                     options(pure, readonly, nostack, preserves_flags),
                 );
             }
-            // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-            unsafe { transmute::<[__m128; 4], [f32; LANE]>([a, b, c, d]) }
+            [a, b, c, d]
         }
 
         #[inline(always)]
-        fn store(self, lane: &SharedLane, values: [f32; LANE]) {
-            // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-            let [a, b, c, d] = unsafe { transmute::<[f32; LANE], [__m128; 4]>(values) };
-            // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores would;
-            // they are atomics, so a shared reference suffices.
+        fn store(self, lane: &SharedLane, [a, b, c, d]: [__m128; 4]) {
+            // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores
+            // would; they are atomics, so a shared reference suffices.
             unsafe {
                 asm!(
                     "movaps [{4}], {0}",
@@ -165,6 +184,12 @@ mod x86 {
                     options(nostack, preserves_flags),
                 );
             }
+        }
+
+        #[inline(always)]
+        fn mul_add(self, a: [__m128; 4], b: [__m128; 4], c: [__m128; 4]) -> [__m128; 4] {
+            // SAFETY: every x86-64 processor has SSE.
+            std::array::from_fn(|k| unsafe { _mm_add_ps(_mm_mul_ps(a[k], b[k]), c[k]) })
         }
     }
 
@@ -181,44 +206,70 @@ mod x86 {
 
     impl Processor for Avx2 {
         const FMA: bool = true;
+        type Vector = [__m256; 2];
 
         #[inline(always)]
-        fn load(self, lane: &SharedLane) -> [f32; LANE] {
+        fn load(self, lane: &SharedLane) -> [__m256; 2] {
             // SAFETY: `self` comes from `detect`, which has found AVX2.
-            unsafe { load_avx2(lane) }
+            unsafe { load_avx2::<0, 1>(std::array::from_ref(lane)) }
         }
 
         #[inline(always)]
-        fn store(self, lane: &SharedLane, values: [f32; LANE]) {
+        fn load_two(self, lanes: &[SharedLane; 2]) -> [[__m256; 2]; 2] {
+            // SAFETY: `self` comes from `detect`, which has found AVX2.
+            unsafe { [load_avx2::<0, 2>(lanes), load_avx2::<1, 2>(lanes)] }
+        }
+
+        #[inline(always)]
+        fn load_four(self, lanes: &[SharedLane; 4]) -> [[__m256; 2]; 4] {
+            // SAFETY: `self` comes from `detect`, which has found AVX2.
+            unsafe {
+                [
+                    load_avx2::<0, 4>(lanes),
+                    load_avx2::<1, 4>(lanes),
+                    load_avx2::<2, 4>(lanes),
+                    load_avx2::<3, 4>(lanes),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        fn store(self, lane: &SharedLane, values: [__m256; 2]) {
             // SAFETY: `self` comes from `detect`, which has found AVX2.
             unsafe { store_avx2(lane, values) }
         }
+
+        #[inline(always)]
+        fn mul_add(self, a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+            // SAFETY: `self` comes from `detect`, which has found FMA.
+            unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
+        }
     }
 
+    // The registers of an assembly block need a function that enables them. The index of the lane is a
+    // constant, so that neighboring lanes share an address register.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn load_avx2(lane: &SharedLane) -> [f32; LANE] {
+    fn load_avx2<const AT: usize, const OF: usize>(lanes: &[SharedLane; OF]) -> [__m256; 2] {
+        const { assert!(AT < OF) };
         let (low, high): (__m256, __m256);
-        // SAFETY: reads the 64 bytes that the reference guarantees, aligned, as sixteen relaxed loads would.
+        // SAFETY: reads the 64 bytes of `lanes[AT]`, aligned, as sixteen relaxed loads would.
         unsafe {
             asm!(
-                "vmovaps {0}, [{2}]",
-                "vmovaps {1}, [{2} + 32]",
-                out(ymm_reg) low, out(ymm_reg) high, in(reg) lane,
+                "vmovaps {0}, [{2} + {3}]",
+                "vmovaps {1}, [{2} + {3} + 32]",
+                out(ymm_reg) low, out(ymm_reg) high, in(reg) lanes, const AT * size_of::<SharedLane>(),
                 options(pure, readonly, nostack, preserves_flags),
             );
         }
-        // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-        unsafe { transmute::<[__m256; 2], [f32; LANE]>([low, high]) }
+        [low, high]
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn store_avx2(lane: &SharedLane, values: [f32; LANE]) {
-        // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-        let [low, high] = unsafe { transmute::<[f32; LANE], [__m256; 2]>(values) };
-        // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores would;
-        // they are atomics, so a shared reference suffices.
+    fn store_avx2(lane: &SharedLane, [low, high]: [__m256; 2]) {
+        // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores
+        // would; they are atomics, so a shared reference suffices.
         unsafe {
             asm!(
                 "vmovaps [{2}], {0}",
@@ -243,43 +294,67 @@ mod x86 {
 
     impl Processor for Avx512 {
         const FMA: bool = true;
+        type Vector = __m512;
 
         #[inline(always)]
-        fn load(self, lane: &SharedLane) -> [f32; LANE] {
+        fn load(self, lane: &SharedLane) -> __m512 {
             // SAFETY: `self` comes from `detect`, which has found AVX-512.
-            unsafe { load_avx512(lane) }
+            unsafe { load_avx512::<0, 1>(std::array::from_ref(lane)) }
         }
 
         #[inline(always)]
-        fn store(self, lane: &SharedLane, values: [f32; LANE]) {
+        fn load_two(self, lanes: &[SharedLane; 2]) -> [__m512; 2] {
+            // SAFETY: `self` comes from `detect`, which has found AVX-512.
+            unsafe { [load_avx512::<0, 2>(lanes), load_avx512::<1, 2>(lanes)] }
+        }
+
+        #[inline(always)]
+        fn load_four(self, lanes: &[SharedLane; 4]) -> [__m512; 4] {
+            // SAFETY: `self` comes from `detect`, which has found AVX-512.
+            unsafe {
+                [
+                    load_avx512::<0, 4>(lanes),
+                    load_avx512::<1, 4>(lanes),
+                    load_avx512::<2, 4>(lanes),
+                    load_avx512::<3, 4>(lanes),
+                ]
+            }
+        }
+
+        #[inline(always)]
+        fn store(self, lane: &SharedLane, values: __m512) {
             // SAFETY: `self` comes from `detect`, which has found AVX-512.
             unsafe { store_avx512(lane, values) }
         }
+
+        #[inline(always)]
+        fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+            // SAFETY: `self` comes from `detect`, which has found AVX-512.
+            unsafe { _mm512_fmadd_ps(a, b, c) }
+        }
     }
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn load_avx512(lane: &SharedLane) -> [f32; LANE] {
-        let values: __m512;
-        // SAFETY: reads the 64 bytes that the reference guarantees, aligned, as sixteen relaxed loads would.
+    fn load_avx512<const AT: usize, const OF: usize>(lanes: &[SharedLane; OF]) -> __m512 {
+        const { assert!(AT < OF) };
+        let values;
+        // SAFETY: reads the 64 bytes of `lanes[AT]`, aligned, as sixteen relaxed loads would.
         unsafe {
             asm!(
-                "vmovaps {0}, [{1}]",
-                out(zmm_reg) values, in(reg) lane,
+                "vmovaps {0}, [{1} + {2}]",
+                out(zmm_reg) values, in(reg) lanes, const AT * size_of::<SharedLane>(),
                 options(pure, readonly, nostack, preserves_flags),
             );
         }
-        // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-        unsafe { transmute::<__m512, [f32; LANE]>(values) }
+        values
     }
 
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn store_avx512(lane: &SharedLane, values: [f32; LANE]) {
-        // SAFETY: both types are sixteen `f32` without padding, and all bit patterns are valid.
-        let values = unsafe { transmute::<[f32; LANE], __m512>(values) };
-        // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores would;
-        // they are atomics, so a shared reference suffices.
+    fn store_avx512(lane: &SharedLane, values: __m512) {
+        // SAFETY: writes the 64 bytes that the reference guarantees, aligned, as sixteen relaxed stores
+        // would; they are atomics, so a shared reference suffices.
         unsafe {
             asm!(
                 "vmovaps [{1}], {0}",

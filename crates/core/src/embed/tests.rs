@@ -5,7 +5,7 @@ use super::random::{NoiseDistribution, Random};
 #[cfg(all(target_arch = "x86_64", not(any(miri, plain_atomics))))]
 use super::shared_lane::{Avx2, Avx512};
 use super::shared_lane::{Baseline, Processor, SharedLane};
-use super::weights::{Matrix, RowList};
+use super::weights::{Matrix, RowList, Rows};
 use super::{EmbedSettings, Interval, Objective, Trainer};
 use crate::{Error, Progress};
 
@@ -64,7 +64,7 @@ fn check_gradient(
     numbers: &[f32],
     dimension: usize,
     oracle: impl Fn(&[f64], &[Vec<f64>]) -> f64,
-    step: impl Fn(&[SharedLane], &RowList<'_>, f32, &mut Scratch) -> f32,
+    step: impl Fn(&[SharedLane], Rows<'_>, f32, &mut Scratch) -> f32,
 ) -> Result<(), TestCaseError> {
     let rows = numbers.len() / dimension;
     let mut matrix = Matrix::zeros(rows, dimension);
@@ -75,7 +75,7 @@ fn check_gradient(
     let (shared, rate) = (matrix.share(), 1e-2_f32);
     let mut others = RowList::new(shared);
     (1..rows as u32).for_each(|row| others.push(row));
-    let loss = step(shared.row(0), &others, rate, &mut Scratch::new(rows - 1, shared.width()));
+    let loss = step(shared.row(0), others.rows(), rate, &mut Scratch::new(rows - 1, shared.width()));
     prop_assert!((f64::from(loss) - oracle(input, targets)).abs() < 1e-4 * rows as f64);
     for row in 0..rows {
         for k in 0..dimension {
@@ -137,12 +137,12 @@ proptest! {
             let shared = matrix.share();
             let mut targets = RowList::new(shared);
             (4..9).for_each(|row| targets.push(row));
-            let mut scratch = Scratch::new(targets.len(), shared.width());
+            let mut scratch = Scratch::new(5, shared.width());
             let loss = if inputs.len() == 4 {
                 let inputs = [0, 1, 2, 3].map(|row| shared.row(row));
-                kernel::learn(Baseline, inputs, &targets, rate, &mut scratch)
+                kernel::learn(Baseline, inputs, targets.rows(), rate, &mut scratch)
             } else {
-                kernel::learn(Baseline, [shared.row(inputs.start)], &targets, rate, &mut scratch)
+                kernel::learn(Baseline, [shared.row(inputs.start)], targets.rows(), rate, &mut scratch)
             };
             let moved: Vec<f32> = matrix.to_vec().iter().zip(&numbers).map(|(new, old)| new - old).collect();
             (loss, moved)
@@ -220,9 +220,9 @@ fn the_loss_falls_and_pairs_are_counted() {
         last = trainer.advance(in_epoch, &Progress::new()).unwrap();
     }
     let mean = |did: Interval| did.loss / did.pairs as f64;
-    // Untrained, the loss is 5 ln 2 = 3.47. The best possible loss is 1.83: a neighbor meets each token of its
-    // group as the right one with weight 0.1 and as a negative with weight 0.18, so the best σ is 0.36, and 1.8
-    // negatives of a pair are in the group.
+    // Untrained, the loss is 5 ln 2 = 3.47. The best possible loss is 1.83: a neighbor meets each token of
+    // its group as the right one with weight 0.1 and as a negative with weight 0.18, so the best σ is 0.36,
+    // and 1.8 negatives of a pair are in the group.
     assert!(
         mean(last) < mean(first) && (1.75..1.85).contains(&mean(last)),
         "{}, {}",

@@ -1,4 +1,5 @@
-//! Tokens as rows of the matrices, the most frequent first, so that the rows in frequent use are close together.
+//! Tokens as rows of the matrices, the most frequent first, so that the rows in frequent use are close
+//! together.
 
 use std::ops::Range;
 
@@ -58,9 +59,9 @@ impl TrainingText {
         Ok(TrainingText { ids, counts, rows, ends: kept_ends, keep })
     }
 
-    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that subsampling keeps
-    /// in this epoch, and with up to `window` neighbors before and after them. Returns the offset at which it
-    /// stopped, and the range of `line` that holds the tokens themselves.
+    /// Fills `line` with the tokens from `from` to `to`, or to the end of their document, that subsampling
+    /// keeps in this epoch, and with up to `window` neighbors before and after them. Returns the offset at
+    /// which it stopped, and the range of `line` that holds the tokens themselves.
     pub fn line(
         &self,
         (from, to): (usize, usize),
@@ -85,7 +86,8 @@ impl TrainingText {
     }
 }
 
-/// Returns the probability of keeping each row as in word2vec: √(s/f) + s/f for a token with share `f` of the text.
+/// Returns the probability of keeping each row as in word2vec: √(s/f) + s/f for a token with share `f` of the
+/// text.
 fn keep(counts: &[u64], total: usize, subsample: f64) -> Vec<u64> {
     let probability = |&count: &u64| {
         let ratio = subsample * total as f64 / count as f64;

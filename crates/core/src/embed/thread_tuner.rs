@@ -4,8 +4,8 @@
 //! use it. Where cores share a cache, the transfer is fast and every thread helps. Where they do not, two
 //! threads may take three times as long as one; and a virtual machine may be moved from the one kind to the
 //! other while it runs. So about every second, and whenever training slows down, the tuner tries half the
-//! current number of threads, the current number and twice that, for some thousands of tokens each. The trials
-//! cost a few percent of the time.
+//! current number of threads, the current number and twice that, for some thousands of tokens each. The
+//! trials cost a few percent of the time.
 
 use std::time::Duration;
 

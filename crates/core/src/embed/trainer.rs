@@ -1,9 +1,9 @@
 //! Which pairs there are, and which thread trains them when.
 //!
-//! The text of every epoch is divided into batches, and a thread takes the next batch when it has finished its
-//! last one. Which tokens are skipped, how wide windows are and which negatives are drawn depends only on the
-//! seed and the number of the batch. So one thread always computes the same vectors, and training that was
-//! stopped resumes between two batches without a trace.
+//! The text of every epoch is divided into batches, and a thread takes the next batch when it has finished
+//! its last one. Which tokens are skipped, how wide windows are and which negatives are drawn depends only on
+//! the seed and the number of the batch. So one thread always computes the same vectors, and training that
+//! was stopped resumes between two batches without a trace.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -99,8 +99,8 @@ impl Trainer {
         self.output.to_vec()
     }
 
-    /// Returns the mean loss of a fixed sample of pairs and negatives with the current vectors. It is comparable
-    /// between all states of one training. `None` if the text has no pairs.
+    /// Returns the mean loss of a fixed sample of pairs and negatives with the current vectors. It is
+    /// comparable between all states of one training. `None` if the text has no pairs.
     pub fn mean_loss(&self) -> Option<f64> {
         self.sample.mean_loss(&self.input, &self.output)
     }
@@ -138,7 +138,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Trains on the next `batches`. When cancelled, it returns between two batches and keeps what it has done.
+    /// Trains on the next `batches`. When cancelled, it returns between two batches and keeps what it has
+    /// done.
     pub fn advance(&mut self, batches: u64, progress: &Progress) -> Result<Interval> {
         let end = self.done.saturating_add(batches).min(self.batches());
         progress.begin(Stage::Embed, end - self.done);
@@ -311,7 +312,7 @@ impl<'a> Worker<'a> {
         for neighbor in neighbors {
             self.aim(right, random);
             let input = [self.input.row(neighbor)];
-            loss += kernel::learn(processor, input, &self.targets, rate, &mut self.scratch);
+            loss += kernel::learn(processor, input, self.targets.rows(), rate, &mut self.scratch);
         }
         loss
     }
@@ -327,7 +328,7 @@ impl<'a> Worker<'a> {
         random: &mut Random,
     ) -> f32 {
         self.aim(right, random);
-        let (matrix, targets, scratch) = (self.input, &self.targets, &mut self.scratch);
+        let (matrix, targets, scratch) = (self.input, self.targets.rows(), &mut self.scratch);
         let mut loss = 0.0;
         loop {
             let mut rows = [&[][..]; TOGETHER];
@@ -358,14 +359,14 @@ impl<'a> Worker<'a> {
     ) -> f32 {
         let mut loss = 0.0;
         for neighbor in neighbors {
-            let (input, right) = (self.input.row(neighbor), right as usize);
-            loss += kernel::learn_softmax(processor, input, &self.targets, right, rate, &mut self.scratch);
+            let (input, targets, right) = (self.input.row(neighbor), self.targets.rows(), right as usize);
+            loss += kernel::learn_softmax(processor, input, targets, right, rate, &mut self.scratch);
         }
         loss
     }
 
-    /// Makes the right row and the negatives that were drawn last the targets, without those negatives that are
-    /// the right row. Then draws the next negatives, so that their rows arrive in the cache meanwhile.
+    /// Makes the right row and the negatives that were drawn last the targets, without those negatives that
+    /// are the right row. Then draws the next negatives, so that their rows arrive in the cache meanwhile.
     #[inline(always)]
     fn aim(&mut self, right: u32, random: &mut Random) {
         std::mem::swap(&mut self.targets, &mut self.upcoming);

@@ -5,6 +5,9 @@
 //! write rows at the same time, and an update may be lost: with sparse updates that does no harm (Niu et al.
 //! 2011, "Hogwild!").
 
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::random::Random;
@@ -31,7 +34,9 @@ pub struct Matrix {
 /// A matrix whose rows any number of threads may read and write at the same time.
 #[derive(Clone, Copy)]
 pub struct SharedMatrix<'a> {
+    /// As many as `rows * width`.
     lanes: &'a [SharedLane],
+    rows: u32,
     /// Lanes in a row.
     width: usize,
 }
@@ -43,17 +48,19 @@ impl<'a> SharedMatrix<'a> {
 
     #[inline(always)]
     pub fn row(self, row: u32) -> &'a [SharedLane] {
+        assert!(row < self.rows);
         let start = row as usize * self.width;
-        &self.lanes[start..start + self.width]
+        // SAFETY: `row` is below the number of rows, and `Matrix::share` gives `rows * width` lanes.
+        unsafe { self.lanes.get_unchecked(start..start + self.width) }
     }
 }
 
-/// Some rows of one matrix. Each is checked when it is added, so that loops over its lanes need no checks.
+/// Some rows of one matrix. Each is checked when it is added, so that loops over their lanes need no checks.
 pub struct RowList<'a> {
     matrix: SharedMatrix<'a>,
     /// The first lane of every row. It and the `matrix.width - 1` lanes after it belong to the matrix, and
     /// the pointer may be used for all of them: it was taken from the slice that [`SharedMatrix::row`] gives.
-    starts: Vec<*const SharedLane>,
+    starts: Vec<NonNull<SharedLane>>,
 }
 
 impl<'a> RowList<'a> {
@@ -67,53 +74,67 @@ impl<'a> RowList<'a> {
 
     #[inline(always)]
     pub fn push(&mut self, row: u32) {
-        self.starts.push(self.matrix.row(row).as_ptr());
+        self.starts.push(NonNull::from(self.matrix.row(row)).cast());
     }
 
-    /// Adds a row and prefetches it, for use in the near future.
+    /// Adds a row and prefetches it.
     #[inline(always)]
     pub fn push_prefetched(&mut self, row: u32) {
         let lanes = self.matrix.row(row);
         for at in 0..lanes.len() {
             prefetch(lanes, at);
         }
-        self.starts.push(lanes.as_ptr());
+        self.push(row);
     }
 
     /// Moves `row` to the front: inserts it there and removes it wherever else it was.
     #[inline(always)]
     pub fn set_first(&mut self, row: u32) {
-        let start = self.matrix.row(row).as_ptr();
+        let start = NonNull::from(self.matrix.row(row)).cast();
         self.starts.retain(|&other| other != start);
         self.starts.insert(0, start);
     }
 
     #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.starts.len()
+    pub fn rows(&self) -> Rows<'_> {
+        Rows { list: &self.starts, width: self.matrix.width, matrix: PhantomData }
+    }
+}
+
+/// The rows of a [`RowList`].
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// As in [`RowList`]: the starts of rows of `width` lanes.
+    list: &'a [NonNull<SharedLane>],
+    width: usize,
+    matrix: PhantomData<&'a [SharedLane]>,
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.list.len()
     }
 
-    /// Lanes in each row.
+    /// Returns the number of lanes in each row.
     #[inline(always)]
-    pub fn width(&self) -> usize {
-        self.matrix.width
+    pub fn width(self) -> usize {
+        self.width
     }
 
-    /// Iterates over the rows.
     #[inline(always)]
-    pub fn rows(&self) -> impl Iterator<Item = &'a [SharedLane]> {
-        let width = self.matrix.width;
-        // SAFETY: `starts` holds the starts of rows of this width in a matrix that is borrowed for `'a`.
-        self.starts.iter().map(move |&start| unsafe { std::slice::from_raw_parts(start, width) })
+    pub fn iter(self) -> impl Iterator<Item = &'a [SharedLane]> {
+        // SAFETY: `RowList` adds only starts of rows of this width, in a matrix that it borrows.
+        self.list.iter().map(move |start| unsafe { std::slice::from_raw_parts(start.as_ptr(), self.width) })
     }
 
-    /// Iterates over lane `at` of every row.
+    /// Returns lane `at` of the `i`th row.
     #[inline(always)]
-    pub fn lanes_at(&self, at: usize) -> impl Iterator<Item = &'a SharedLane> {
-        assert!(at < self.matrix.width);
-        // SAFETY: `starts` holds the starts of rows of this width in a matrix that is borrowed for `'a`, and `at`
-        // is below the width.
-        self.starts.iter().map(move |&start| unsafe { &*start.add(at) })
+    pub fn lane(self, i: usize, at: usize) -> &'a SharedLane {
+        assert!(at < self.width);
+        // SAFETY: `RowList` adds only starts of rows of this width, in a matrix that it borrows, and `at` is
+        // below the width.
+        unsafe { self.list[i].add(at).as_ref() }
     }
 }
 
@@ -155,12 +176,14 @@ impl Matrix {
 
     /// Lets threads use the matrix together for as long as it is borrowed.
     pub fn share(&mut self) -> SharedMatrix<'_> {
-        let (first, len) = (self.lanes.as_mut_ptr(), self.lanes.len());
-        // SAFETY: the lanes are borrowed mutably for the lifetime of the result, so that nothing but these atomics
-        // can reach them meanwhile. Both types have the same size and alignment (asserted above), and all bit
-        // patterns are valid for both.
+        let rows = u32::try_from(self.len()).expect("rows are numbered in 32 bits");
+        let (first, len) = (self.lanes.as_mut_ptr(), rows as usize * self.width);
+        // SAFETY: `len` is the number of lanes, because `lanes` holds whole rows. The lanes are borrowed
+        // mutably for the lifetime of the result, so that nothing but these atomics can reach them meanwhile.
+        // Both types have the same size and alignment (asserted above), and all bit patterns are valid for
+        // both.
         let lanes = unsafe { std::slice::from_raw_parts(first.cast_const().cast::<SharedLane>(), len) };
-        SharedMatrix { lanes, width: self.width }
+        SharedMatrix { lanes, rows, width: self.width }
     }
 
     pub fn are_finite(&self) -> bool {

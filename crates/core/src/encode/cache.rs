@@ -104,9 +104,11 @@ pub fn count_of(few: Few) -> usize {
     (few[0] as u32 >> 24) as usize
 }
 
+/// Returns the ids, of which the first [`count_of`] are valid.
 #[inline(always)]
-pub fn without_count(few: Few) -> Few {
-    [few[0] & !(0xFF << 24), few[1]]
+pub fn few_ids(few: Few) -> [u32; 4] {
+    let [one, two] = [few[0] & !(0xFF << 24), few[1]];
+    [one as u32, (one >> 32) as u32, two as u32, (two >> 32) as u32]
 }
 
 /// Where a pre-token is or belongs.
@@ -352,8 +354,7 @@ impl View<'_> {
             if count > 4 {
                 return None;
             }
-            // SAFETY: four ids take as much room as two numbers of 64 bits.
-            unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
+            *room = few_ids(few).map(MaybeUninit::new);
             return Some(count);
         }
         None

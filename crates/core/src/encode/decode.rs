@@ -5,8 +5,8 @@
 //! tokens are fetched from where the tokenizer keeps them.
 //!
 //! Cost: 1.3 ns per id, and 0.6 more where the length must be known first. The slots take 16 bytes per id,
-//! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where most
-//! tokens are longer than 15 bytes, each costs a copy of its own.
+//! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where
+//! most tokens are longer than 15 bytes, each costs a copy of its own.
 //!
 //! Ids need not end where characters do, so a sequence of ids may decode to bytes that are no text; the
 //! strict form says where, the lossy form puts U+FFFD there.
@@ -67,7 +67,8 @@ impl Tokenizer {
             for id in ids.by_ref().take(part) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
-                        // SAFETY: no slot moves `end` by more than its own size, and there is room for all.
+                        // SAFETY: `reserve` made room for `part` slots. Fewer than `part` came before this
+                        // one, and each moved `end` by less than the size of a slot.
                         unsafe { bytes.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }
@@ -77,7 +78,8 @@ impl Tokenizer {
                     }
                 }
             }
-            // SAFETY: all before `end` has been filled.
+            // SAFETY: each slot initializes a whole slot at `end`, and then moves `end` by the length of its
+            // token, which is shorter: so all bytes before `end` are initialized, and inside the capacity.
             unsafe { bytes.set_len(end) };
             let Some(id) = odd else { continue };
             match self.bytes_or_special(id) {
@@ -131,7 +133,8 @@ impl Tokenizer {
             for id in ids.by_ref().take(fit) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
-                        // SAFETY: no slot moves `end` by more than its own size, and `fit` of them fit.
+                        // SAFETY: when the loop began, `fit` slots fit into `out` after `end`. Fewer than
+                        // `fit` came before this one, and each moved `end` by less than the size of a slot.
                         unsafe { out.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }

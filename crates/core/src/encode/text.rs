@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
+use super::cache::{BATCH, Found, Place, Table, count_of, few_ids};
 use crate::key::PACKED;
 use crate::split::Scratch;
 use crate::{Progress, Result, Tokenizer};
@@ -54,7 +54,8 @@ impl Tokenizer {
         ids.reserve(4);
         let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
         if let Some(written) = table.view().find_first(&place, room) {
-            // SAFETY: so many were written.
+            // SAFETY: `room` is the spare capacity right after the last id. `find_first` has written all four
+            // places of it, and returns at most four.
             unsafe { ids.set_len(ids.len() + written) };
             return Ok(());
         }
@@ -139,7 +140,8 @@ impl Tokenizer {
                 ids.reserve(4 * BATCH);
                 let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
                 let (found, written) = view.find_all(&now[done..ends.len()], room);
-                // SAFETY: so many were written.
+                // SAFETY: `room` is the spare capacity right after the last id. `find_all` returns as
+                // `written` the number of places from its start that it has written.
                 unsafe { ids.set_len(ids.len() + written) };
                 done += found;
                 if done == ends.len() {
@@ -181,9 +183,4 @@ impl Tokenizer {
 /// or tokens across nearly all of their characters.
 fn is_dense(byte: u8) -> bool {
     byte >= 0xE3
-}
-
-fn few_ids(few: Few) -> [u32; 4] {
-    let [one, two] = without_count(few);
-    [one as u32, (one >> 32) as u32, two as u32, (two >> 32) as u32]
 }

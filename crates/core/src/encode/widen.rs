@@ -38,7 +38,8 @@ pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow
     let (mut at, mut end) = (0, 0);
     // Here a character can be read as four bytes, and a block be written.
     while at + BLOCK + 4 <= utf8.len() && end + BLOCK <= out.len() {
-        // SAFETY: so many bytes follow, and there is room for as many characters.
+        // SAFETY: by the condition of the loop, more than a block of `utf8` follows `at`, and `out` has room
+        // for a block after `end`. `MaybeUninit<T>` has the layout of `T`.
         unsafe {
             let block = utf8.as_ptr().add(at).cast::<[u8; BLOCK]>().read();
             if block.is_ascii() {
@@ -50,10 +51,12 @@ pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow
         // One by one to the end of the block that is not ASCII.
         let later = at + BLOCK;
         while at < later {
-            // SAFETY: fewer than a block are read, each as four bytes, and no more characters written.
+            // SAFETY: `at` is below `later`, so by the condition of the outer loop at least four more bytes
+            // follow.
             let next = unsafe { utf8.as_ptr().add(at).cast::<u32>().read_unaligned() };
             let Some((char, size)) = first_char(u32::from_le(next)) else { return false };
-            // SAFETY: see above.
+            // SAFETY: every character has at least one byte, so that fewer than a block have been written
+            // since the condition of the outer loop found room for a block.
             unsafe { out.as_mut_ptr().add(end).write(MaybeUninit::new(narrow(char))) };
             (at, end) = (at + size, end + 1);
         }
@@ -98,7 +101,7 @@ mod tests {
     /// What `widen` makes of it, if it is filled.
     fn widened(utf8: &[u8]) -> Option<Vec<u32>> {
         let mut wide = vec![MaybeUninit::new(0); measure(utf8).0];
-        // SAFETY: they were numbers before.
+        // SAFETY: all of them were initialized above.
         widen(utf8, &mut wide, |char| char)
             .then(|| wide.iter().map(|number| unsafe { number.assume_init() }).collect())
     }

@@ -108,13 +108,15 @@ impl Dfa {
                 let stop = text.len().min(at + 1024);
                 ends.reserve(1024);
                 let mut count = 0;
-                // SAFETY: `at` is below the length of the text. `state` is the start or came from the fast
-                // table, so it is a multiple of the width below the length of that table; a class is below
-                // the width. At most one end is counted, and written, for each of up to 1024 bytes.
+                // SAFETY: `at` is below `stop`, and so below the length of the text. `state` is the start or
+                // comes from an entry of `fast` without `CARE`, so by [`Table`] a class can be added to it.
+                // The loop runs at most 1024 times, and each time writes to place `count` and then adds at
+                // most one to it: all writes are inside the 1024 places that were reserved, and the first
+                // `count` are initialized.
                 unsafe {
                     let out = ends.as_mut_ptr().add(ends.len());
                     while at < stop {
-                        let class = *self.table.class.get_unchecked(*text.get_unchecked(at) as usize);
+                        let class = self.table.class[*text.get_unchecked(at) as usize];
                         let next = *self.table.fast.get_unchecked(state as usize + class as usize);
                         if next & CARE != 0 {
                             break;

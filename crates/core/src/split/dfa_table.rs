@@ -28,6 +28,13 @@ pub const ENDS: u32 = 1 << 31;
 /// In a fast table: match this pre-token with care.
 pub const CARE: u32 = 1 << 30;
 
+/// The transitions of an automaton.
+///
+/// Loops look states up without bounds checks, which is sound because [`Table::lay_out`] builds every table
+/// so that: `start` and every entry of `next` are a multiple of the width (the number of classes) below the
+/// length of `next`; so is every entry of `fast` without [`CARE`], once [`ENDS`] is removed; both tables have
+/// the same length; and every class is below the width. So a state plus a class is always an index of both
+/// tables.
 pub struct Table {
     /// As `next`, but never dead: see [`ENDS`] and [`CARE`].
     pub fast: Vec<u32>,
@@ -155,12 +162,9 @@ impl Table {
         let (mut state, mut at) = (self.start, from);
         let mut found = Found { end: from, state: 0, looked: from, decided: true };
         while at < text.len() {
-            // SAFETY: `state` is the start or came from the table, so it is a multiple of the width below the
-            // length of the table; a class is below the width.
-            state = unsafe {
-                let class = *self.class.get_unchecked(*text.get_unchecked(at) as usize);
-                *self.next.get_unchecked(state as usize + class as usize)
-            };
+            let class = self.class[text[at] as usize];
+            // SAFETY: `state` is the start or an entry of `next`, so by [`Table`] a class can be added to it.
+            state = unsafe { *self.next.get_unchecked(state as usize + class as usize) };
             if state >= self.matching {
                 (found.end, found.state) = (at, state);
             }

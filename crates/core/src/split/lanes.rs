@@ -53,6 +53,7 @@ impl Dfa {
         budget: &mut Budget,
         ends: &mut Vec<u32>,
     ) -> Result<usize> {
+        assert!(until <= text.len(), "`walk` reads every lane up to its stop");
         let length = until.min(from + STRETCH) - from;
         let mut begin = from;
         let mut lanes: [Lane; LANES] = std::array::from_fn(|i| {
@@ -70,8 +71,10 @@ impl Dfa {
 
         let mut end = from;
         for (lane, room) in lanes.iter().zip(&rooms) {
-            // SAFETY: so many were written.
-            let mut found = unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<u32>(), lane.count) };
+            // SAFETY: `walk` writes place `count` of a lane's room before it increases `count`, so the first
+            // `count` places are initialized. A `MaybeUninit<u32>` has the layout of a `u32`.
+            let mut found =
+                unsafe { std::slice::from_raw_parts(room[..lane.count].as_ptr().cast::<u32>(), lane.count) };
             while end != lane.begin {
                 let behind = found.iter().take_while(|&&theirs| (theirs as usize) < end).count();
                 found = &found[behind..];
@@ -116,15 +119,20 @@ impl Dfa {
             let mut counts = lanes.map(|lane| lane.count);
             let mut nexts = [0; N];
             let mut step = 0;
-            // SAFETY: a lane stops at or before the end of the text. A state is the start or came from the
-            // fast table, so it is a multiple of the width below the length of that table; a class is below
-            // the width. A lane counts at most one end for each of its bytes, and its room has one place
-            // more.
+            // SAFETY: three accesses are unchecked, each for its own reason.
+            // - `text`: `split_in_lanes` asserts that no lane stops after the end of the text, and
+            //   `from + step` is below the stop by the definition of `steps`.
+            // - `fast`: a state is the start or comes from an entry without `CARE`, so by [`Table`] a class
+            //   can be added to it.
+            // - `rooms`: the ends of a lane are strictly increasing, and those that are counted here are
+            //   below its stop. So `count` is at most the number of bytes from its begin to its stop, which
+            //   is STRETCH / LANES, rounded up, and at most 3 more where the stop was moved to the next
+            //   character. A room has STRETCH / LANES + 8 places.
             unsafe {
                 while step < steps {
                     let mut any = 0;
                     for k in 0..N {
-                        let class = *class.get_unchecked(*text.get_unchecked(from[k] + step) as usize);
+                        let class = class[*text.get_unchecked(from[k] + step) as usize];
                         nexts[k] = *fast.get_unchecked(states[k] as usize + class as usize);
                         any |= nexts[k];
                     }
@@ -143,7 +151,7 @@ impl Dfa {
                 let lane = &mut lanes[k];
                 (lane.at, lane.state, lane.count) = (from[k] + step, states[k], counts[k]);
                 if let Some(last) = lane.count.checked_sub(1) {
-                    // SAFETY: it was written.
+                    // SAFETY: every place of a room is written before it is counted, and `last` was counted.
                     lane.start = unsafe { rooms[k][last].assume_init() } as usize;
                 }
                 if step < steps && nexts[k] & CARE != 0 {

@@ -9,15 +9,14 @@
 //! # Safe cuts
 //! Let a cut be *safe* where the character before it is a letter or a number and the one after it is neither,
 //! nor a mark, nor an apostrophe (preset `whitespace`: before it no white space, after it white space).
-//! Claim: each side alone splits as it does within the document.
-//! 1. No pre-token holds such a pair of neighbours: after a letter or a number an alternative of these patterns
-//!    goes on only with letters, numbers, marks or an apostrophe. So every document that holds the pair has a
-//!    boundary there.
-//! 2. Matching never looks behind, so the right side, starting at a boundary, splits as it does in the whole.
-//! 3. For the left side, what the engine sees past the cut matters only through a failed attempt to go on.
-//!    Greedy loops over letters, numbers and marks fail there as they do at the end of text; the optional
-//!    contraction fails, as what follows is no apostrophe; `$` and `(?!\S)` are only asked after white space,
-//!    and the character before the cut is none. ∎
+//! Claim: each side alone splits as it does within the document. 1. No pre-token holds such a pair of
+//! neighbours: after a letter or a number an alternative of these patterns goes on only with letters,
+//! numbers, marks or an apostrophe. So every document that holds the pair has a boundary there. 2. Matching
+//! never looks behind, so the right side, starting at a boundary, splits as it does in the whole. 3. For the
+//! left side, what the engine sees past the cut matters only through a failed attempt to go on. Greedy loops
+//! over letters, numbers and marks fail there as they do at the end of text; the optional contraction fails,
+//! as what follows is no apostrophe; `$` and `(?!\S)` are only asked after white space, and the character
+//! before the cut is none. ∎
 //!
 //! Long documents are processed in segments that end at safe cuts; where a text has none, segments grow.
 
@@ -116,10 +115,10 @@ fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
 fn segment(scanner: Scanner, text: &[u8], last: bool, base: u32, masks: &mut Masks, ends: &mut Vec<u32>) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
-        // SAFETY: the features were detected.
+        // SAFETY: `has_avx2` has detected all features that the function enables.
         return unsafe { segment_avx2(scanner, text, last, base, masks, ends) };
     }
-    // SAFETY: the portable way needs no features.
+    // SAFETY: `Portable` uses no special instructions.
     unsafe { segment_with::<Portable>(scanner, text, last, base, masks, ends) }
 }
 
@@ -132,11 +131,9 @@ fn has_avx2() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// # Safety
-/// The processor must have these features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn segment_avx2(
+fn segment_avx2(
     scanner: Scanner,
     text: &[u8],
     last: bool,
@@ -144,7 +141,7 @@ unsafe fn segment_avx2(
     masks: &mut Masks,
     ends: &mut Vec<u32>,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function is only called on processors with AVX2, which it enables.
     unsafe { segment_with::<super::bitmap::Avx2>(scanner, text, last, base, masks, ends) }
 }
 
@@ -159,7 +156,7 @@ unsafe fn segment_with<C: Classify>(
     masks: &mut Masks,
     ends: &mut Vec<u32>,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: our caller guarantees the instructions of `C`, which is all that `classify` asks for.
     unsafe {
         if scanner.preset == Preset::O200k {
             classify::<C, true>(text, &mut masks.blocks, &mut masks.cased);
@@ -196,8 +193,9 @@ fn emit(cuts: &mut [u64], len: usize, base: u32, ends: &mut Vec<u32>) {
         let count = word.count_ones() as usize;
         ends.reserve(64);
         let at = base + w as u32 * 64;
-        // SAFETY: there is room for 64, which is the most that a word can hold; `written` never exceeds 64,
-        // and the first `count` of the values written are set bits.
+        // SAFETY: `reserve` made room for 64. `written` is a multiple of 16 below `count`, which is at most
+        // 64, so the highest place written to is 48 + 15. At least `count` places are written before
+        // `set_len`.
         unsafe {
             let out = ends.as_mut_ptr().add(ends.len());
             let mut written = 0;
@@ -226,7 +224,7 @@ pub mod tests {
         while at < text.len() {
             let end = segment_end(scanner, text, at);
             let part = &text.as_bytes()[at..end];
-            // SAFETY: the portable way needs no features.
+            // SAFETY: `Portable` uses no special instructions.
             unsafe {
                 segment_with::<Portable>(scanner, part, end == text.len(), at as u32, &mut masks, ends)
             };

@@ -36,6 +36,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check python tests benchmarks
 	$(BIN)/ruff check python tests benchmarks
 	$(BIN)/mypy
+	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	cd python && ../$(BIN)/stubtest merganser._core --mypy-config-file ../pyproject.toml
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings

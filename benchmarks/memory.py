@@ -1,6 +1,6 @@
 """Peak resident memory of this process, in MB (10⁶ bytes).
 
-Not `merganser.memory.peak`: whoever measures a peer does not load merganser beside it.
+Not `merganser.engines.memory.peak`: whoever measures a peer does not load merganser beside it.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from merganser.analyse.examples import DOMAINS, HARD, PARALLEL
+from merganser.corpus.named_datasets import python_stdlib
 from merganser.embed import groups
-from merganser.named import python_stdlib
 
 ROOT = Path(__file__).parents[1]
 END = "\n<|endoftext|>\n"

@@ -7,7 +7,7 @@ import merganser
 import numpy as np
 import pytest
 from merganser import ArgumentError, CorpusError, EncodeError, PatternError
-from merganser.comparison import compare
+from merganser.analyse.comparison import compare
 
 TOKENIZER = merganser.train(["low lower lowest"] * 9, 262, special_tokens=["<|a|>", "<|b|>"])
 TEXTS = ["low lower"]

@@ -9,11 +9,11 @@ from pathlib import Path
 import merganser
 import processes
 import pytest
-from merganser import CorpusError, Local, MerganserWarning, Reading
-from merganser.binary import judged, text_of
+from merganser import CorpusError, Local, MerganserWarning, ReadOptions
 from merganser.corpus import resolve
-from merganser.reading import Skips
-from merganser.remote import find
+from merganser.corpus.binary import judged, text_of
+from merganser.corpus.remote import find
+from merganser.corpus.skipped import Skips
 
 TEXT = "the cat sat on the mat\n" * 5
 BINARY = {
@@ -112,7 +112,7 @@ def test_binary_files_are_read_if_that_is_asked_for(tmp_path: Path) -> None:
     assert merganser.count(file, allow_binary=True) == merganser.count([b"a\0b"])
     assert merganser.count(tmp_path, allow_binary=True) == merganser.count([b"a\0b"])
     with pytest.raises(merganser.SettingsError, match="allow_binary must be True or False, not 'no'"):
-        Reading(allow_binary="no")  # type: ignore[arg-type]
+        ReadOptions(allow_binary="no")  # type: ignore[arg-type]
 
 
 def test_a_pipe_is_not_read_before_its_time(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_the_stream_that_a_cluster_reads_is_judged_there() -> None:
         file.write(b"a\0b")
     skips = Skips()
     (found,) = find("memory://shards")
-    assert b"".join(text_of(found, Reading(), skips)[0]) == b""
+    assert b"".join(text_of(found, ReadOptions(), skips)[0]) == b""
     assert skips.skipped.files == 1
     (named,) = find("memory://shards/a.bin")
     with pytest.raises(CorpusError, match="binary"):
-        text_of(named, Reading(), skips)
+        text_of(named, ReadOptions(), skips)
 
 
 def test_a_lost_stream_is_reported_by_its_reader() -> None:
@@ -172,7 +172,7 @@ def test_a_lost_stream_is_reported_by_its_reader() -> None:
         yield b"some text"
         raise CorpusError("lost")
 
-    chunks, name = judged(broken(), "x", Reading(), Skips(), may_skip=True)
+    chunks, name = judged(broken(), "x", ReadOptions(), Skips(), may_skip=True)
     assert (next(chunks), name) == (b"some text", "x")
     with pytest.raises(CorpusError, match="lost"):
         next(chunks)

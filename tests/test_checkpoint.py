@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from killing import VOCAB_SIZE, check_killed_trainings_go_on, training, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
+from merganser.engines.work_folder import MERGES
 from merganser.training import TIE_BREAKS
-from merganser.work import MERGES
 
 COUNTS = Counts({b"abab": 3, b"abc": 2, b"bcbc": 4, b"cab": 1})
 

@@ -6,8 +6,8 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import comparison
-from merganser.comparison import compare
+from merganser.analyse import comparison
+from merganser.analyse.comparison import compare
 from strategies import SPECIAL_NAMES, texts
 
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3

@@ -11,8 +11,8 @@ import processes
 import pytest
 from merganser import CorpusError, Counts, SettingsError
 from merganser.corpus import Corpus, Source, is_read_once, resolve
-from merganser.named import python_stdlib
-from merganser.remote import RemoteFile
+from merganser.corpus.named_datasets import python_stdlib
+from merganser.corpus.remote import RemoteFile
 from strategies import SPECIAL_NAMES
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}

@@ -6,8 +6,8 @@ import unicodedata
 import merganser
 import pytest
 from hypothesis import given
-from merganser.display import Segment, Shown
-from merganser.glyphs import visible
+from merganser.tokenizer.display import Segment, Shown
+from merganser.tokenizer.glyphs import visible
 from strategies import texts
 
 BYTES = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens={"<end>": 256})

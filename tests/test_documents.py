@@ -6,8 +6,8 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import documents
 from merganser.corpus import resolve
+from merganser.tokens import documents
 
 
 @given(st.lists(st.text("ab<|endoftext>", max_size=20) | st.just("x<|endoftext|>y"), min_size=1))

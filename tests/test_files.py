@@ -9,7 +9,7 @@ from pathlib import Path
 import merganser
 import processes
 import pytest
-from merganser import WriteError, analyse, embed
+from merganser import WriteError, embed, reporting
 from merganser.files import check_file, check_folder, written_whole
 
 TEXT = "the cat sat on the mat with the other cat\n" * 20
@@ -123,7 +123,7 @@ class Untouched:
         lambda out: merganser.train(Untouched(), 300, engine=merganser.Local(work_dir=out)),
         lambda out: merganser.train([TEXT], 260).encode_corpus(Untouched(), out=out),
         lambda out: merganser.train([TEXT], 260).export(out, format="huggingface", on=Untouched()),
-        lambda out: analyse.report(out, corpus=Untouched(), vocab_size=300),
+        lambda out: reporting.report(out, corpus=Untouched(), vocab_size=300),
         lambda out: embed.train(Untouched(), work_dir=out),
     ],
     ids=["count", "train", "encode_corpus", "export", "report", "embed"],

@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
-from merganser.frozen import FrozenDict, FrozenList
+from merganser.tokenizer.frozen import FrozenDict, FrozenList
 
 PLAIN = {"b": 2, "a": 1}
 ROWS = [3, 1, 2]

@@ -8,8 +8,9 @@ from pathlib import Path
 import merganser
 import pytest
 from exported import TRAINED
-from merganser import FormatError, loading
+from merganser import FormatError
 from merganser.exporting import FORMATS
+from merganser.formats import loading
 
 TOKENIZER = TRAINED["llama3"]
 #: Formats that hold a tokenizer, and the file in which they do.

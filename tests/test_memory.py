@@ -12,7 +12,8 @@ import merganser
 import processes
 import pytest
 from killing import SMALL, kill_and_resume, run, word, write_corpus
-from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError, memory, work
+from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError
+from merganser.engines import memory, work_folder
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,9 @@ def interrupted(corpus: Path, folder: Path, times: int = 3) -> Local:
     engine = Local(threads=2, memory="16MB", work_dir=folder, checkpoint_every=0.001)
 
     def stop(stage: str, done: int, total: int) -> None:
-        if (folder / work.LOG).exists() and (folder / work.LOG).read_bytes().count(b"\n") >= times:
+        if (folder / work_folder.LOG).exists() and (folder / work_folder.LOG).read_bytes().count(
+            b"\n"
+        ) >= times:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -123,12 +126,12 @@ def interrupted(corpus: Path, folder: Path, times: int = 3) -> Local:
 
 def test_an_interrupted_run_goes_on_where_it_was(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     engine = interrupted(corpus, tmp_path / "work")
-    log = (tmp_path / "work" / work.LOG).read_bytes()
+    log = (tmp_path / "work" / work_folder.LOG).read_bytes()
     first = json.loads(log.splitlines()[0])["runs"][0]["name"]
     written = (tmp_path / "work" / first).stat().st_mtime_ns
     kept = Local(2, "16MB", engine.work_dir, keep_work=True)
     assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=kept), expected)
-    assert (tmp_path / "work" / work.LOG).read_bytes().startswith(log)
+    assert (tmp_path / "work" / work_folder.LOG).read_bytes().startswith(log)
     assert (tmp_path / "work" / first).stat().st_mtime_ns == written
     engine.clean()
     assert not (tmp_path / "work").exists()
@@ -136,7 +139,7 @@ def test_an_interrupted_run_goes_on_where_it_was(corpus: Path, expected: Counts,
 
 def test_a_torn_line_and_stray_files_are_no_harm(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     engine = interrupted(corpus, tmp_path / "work")
-    with (tmp_path / "work" / work.LOG).open("ab") as log:
+    with (tmp_path / "work" / work_folder.LOG).open("ab") as log:
         log.write(b'{"runs": [{"name": "run-00')
     (tmp_path / "work" / "run-99999.counts").write_bytes(b"half")
     (tmp_path / "work" / ".run-99998.counts.1.tmp").write_bytes(b"half")
@@ -194,12 +197,12 @@ def test_damage_in_the_work_folder_is_named(corpus: Path, tmp_path: Path) -> Non
     with pytest.raises(CountsError, match=rf"{run_file.name}.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     run_file.write_bytes(whole)
-    log = (folder / work.LOG).read_bytes()
-    (folder / work.LOG).write_bytes(b"x" + log[1:])
+    log = (folder / work_folder.LOG).read_bytes()
+    (folder / work_folder.LOG).write_bytes(b"x" + log[1:])
     with pytest.raises(CountsError, match=r"line 1 of .*log\.jsonl is damaged.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
-    (folder / work.LOG).write_bytes(log)
-    (folder / work.JOB).unlink()
+    (folder / work_folder.LOG).write_bytes(log)
+    (folder / work_folder.JOB).unlink()
     with pytest.raises(CountsError, match=r"no usable job\.json"):
         merganser.count(corpus, out=out, engine=engine)
     assert not out.exists()
@@ -373,7 +376,7 @@ def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
         str(tmp_path / "a.counts"),
     ]
     with processes.started([*command, *SMALL]) as process:
-        log = tmp_path / "a.counts.work" / work.LOG
+        log = tmp_path / "a.counts.work" / work_folder.LOG
         processes.wait_until(log.exists, process)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()

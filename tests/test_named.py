@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from corpora import corpus_text
-from merganser import CorpusError, named
+from merganser import CorpusError
+from merganser.corpus import named_datasets
 from web import Page, Web, serving
 
 NOVEL = "Letter 1\n\n_To Mrs. Saville, England._\n\nRejoice… Letter 1 of four.\nlost in darkness.\n\n\n"
@@ -35,7 +36,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     with serving() as web:
-        monkeypatch.setattr(named, "FRANKENSTEIN_URL", f"{web.url}/pg84.txt")
+        monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", f"{web.url}/pg84.txt")
         web.pages["/pg84.txt"] = Page(FILE)
         yield web
 
@@ -57,7 +58,7 @@ def test_frankenstein_is_fetched_once_and_kept_with_its_checksum(web: Web, cache
 def test_every_edition_of_frankenstein_gives_the_same_text(tmp_path: Path, ending: str, newline: str) -> None:
     file = tmp_path / "book.txt"
     file.write_bytes((BOOK + ending).replace("\n", newline).encode("utf-8-sig"))
-    assert named.frankenstein(file).documents == (NOVEL,)
+    assert named_datasets.frankenstein(file).documents == (NOVEL,)
     assert merganser.count(f"frankenstein={file}") == merganser.count([NOVEL])
     assert merganser.count([Path(f"frankenstein={file}")]) == merganser.count([NOVEL])
 
@@ -66,7 +67,7 @@ def test_frankenstein_as_published(tmp_path: Path) -> None:
     raw = corpus_text("frankenstein_raw.txt")
     (tmp_path / "raw.txt").write_text(raw, "utf-8", newline="")
     (tmp_path / "cut.txt").write_text(corpus_text("frankenstein.txt"), "utf-8", newline="")
-    texts = [named.frankenstein(tmp_path / name).documents[0] for name in ("raw.txt", "cut.txt")]
+    texts = [named_datasets.frankenstein(tmp_path / name).documents[0] for name in ("raw.txt", "cut.txt")]
     assert texts[0] == texts[1]
     text = str(texts[0])
     assert text.startswith("Letter 1\n\n") and "Mrs. Saville" in text[:60]
@@ -133,7 +134,7 @@ def test_a_copy_that_was_damaged_is_refused(web: Web, cache: Path) -> None:
 
 
 def test_without_a_network_a_copy_is_asked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
     with pytest.raises(CorpusError, match=r"is there a network\? If not, .*frankenstein=/path/to/pg84\.txt"):
         merganser.count("frankenstein")
     assert nothing_is_kept(cache)
@@ -151,11 +152,11 @@ def test_a_cache_that_cannot_be_written_is_named(
 def test_the_cache_is_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MERGANSER_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert named.cache_folder() == Path.home() / ".cache" / "merganser"
+    assert named_datasets.cache_folder() == Path.home() / ".cache" / "merganser"
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert named.cache_folder() == Path("/x/merganser")
+    assert named_datasets.cache_folder() == Path("/x/merganser")
     monkeypatch.setenv("MERGANSER_CACHE", "/y")
-    assert named.cache_folder() == Path("/y")
+    assert named_datasets.cache_folder() == Path("/y")
 
 
 def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

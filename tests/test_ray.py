@@ -17,10 +17,10 @@ import merganser
 import processes
 import pytest
 from merganser import Local, MerganserWarning, Ray
-from merganser.addresses import Address
 from merganser.corpus import resolve
+from merganser.corpus.addresses import Address
+from merganser.corpus.split_settings import SplitSettings
 from merganser.engines import shards
-from merganser.settings import Settings
 
 ray = pytest.importorskip("ray")
 pytestmark = [
@@ -141,13 +141,13 @@ def test_files_of_all_kinds_are_read_by_the_tasks(cluster: Cluster, tmp_path: Pa
 
 
 def test_a_large_file_is_cut_and_small_ones_go_together(texts: Path) -> None:
-    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+    plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
     large = [part for shard in plan for part in shard if part.path.endswith("large.txt")]
     assert len(large) > 10 and len(plan) == len(large) + 1 - sum(len(shard) > 1 for shard in plan[1:])
     assert [part.start for part in large[1:]] == [part.end for part in large[:-1]]
     (texts / "large.txt").rename(texts / "large.jsonl")  # has a structure
     try:
-        plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+        plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
         assert [part.is_whole for shard in plan for part in shard] == [True] * 7
     finally:
         (texts / "large.jsonl").rename(texts / "large.txt")
@@ -233,7 +233,7 @@ def test_a_driver_that_was_stopped_goes_on_where_it_was(
         _, message = driver.communicate()
     assert driver.returncode == -end and not out.exists(), message
     before = manifests()
-    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+    plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
     assert 4 <= len(before) < len(plan)
 
     done = processes.run(command)

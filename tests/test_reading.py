@@ -16,9 +16,9 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import CorpusError, Local, MerganserWarning, Reading, SettingsError, Skipped
+from merganser import CorpusError, Local, MerganserWarning, ReadOptions, SettingsError, Skipped
 from merganser.cli import main, options
-from merganser.reading import ReadingOptions
+from merganser.corpus.read_options import ReadKeywords
 
 DOCUMENTS = [
     "one two\nthree",
@@ -302,7 +302,7 @@ def test_a_wide_window_must_be_allowed(tmp_path: Path) -> None:
 )
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
-        Reading(**wrong)  # type: ignore[arg-type]
+        ReadOptions(**wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingsError):
         merganser.count(["text"], **wrong)  # type: ignore[arg-type]
 
@@ -377,8 +377,8 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
 
 
 def test_functions_and_commands_know_every_setting() -> None:
-    names = tuple(field.name for field in fields(Reading))
-    assert names == tuple(ReadingOptions.__annotations__) == options.FILE_OPTIONS
+    names = tuple(field.name for field in fields(ReadOptions))
+    assert names == tuple(ReadKeywords.__annotations__) == options.FILE_OPTIONS
 
 
 def test_skipped_is_a_value() -> None:

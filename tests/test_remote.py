@@ -10,9 +10,9 @@ import fsspec
 import merganser
 import processes
 import pytest
-from merganser import CorpusError, Counts, remote
-from merganser.addresses import Address, shown
-from merganser.corpus import resolve
+from merganser import CorpusError, Counts
+from merganser.corpus import remote, resolve
+from merganser.corpus.addresses import Address, shown
 from web import Page, Web, serving
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five naïve five"}

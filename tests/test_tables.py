@@ -16,10 +16,11 @@ import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from merganser import CorpusError, MerganserWarning, remote, tables
-from merganser.addresses import Address
-from merganser.corpus import resolve
-from merganser.reading import Reading, Skipped
+from merganser import CorpusError, MerganserWarning
+from merganser.corpus import remote, resolve, tables
+from merganser.corpus.addresses import Address
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.skipped import Skipped
 from web import Page, serving
 
 TEXTS = [f"text number {n} of them, naïve\n" * (n % 7) for n in range(1000)]
@@ -34,7 +35,7 @@ def write(
     return path
 
 
-def counted(source: Any, reading: Reading) -> tuple[merganser.Counts, Skipped]:
+def counted(source: Any, reading: ReadOptions) -> tuple[merganser.Counts, Skipped]:
     """Counts and what was skipped, without the warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MerganserWarning)
@@ -69,8 +70,8 @@ def test_every_kind_of_text_column_gives_the_same_counts(tmp_path: Path, kind: p
 
 
 def test_the_column_can_be_named(tmp_path: Path) -> None:
-    assert counted(write(tmp_path / "x.parquet", key="body"), Reading(text_key="body"))[0] == WHOLE
-    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), Reading(text_key="body"))[0] == WHOLE
+    assert counted(write(tmp_path / "x.parquet", key="body"), ReadOptions(text_key="body"))[0] == WHOLE
+    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), ReadOptions(text_key="body"))[0] == WHOLE
 
 
 def test_a_folder_may_hold_several_formats(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_row_without_text_stops_or_is_skipped(tmp_path: Path) -> None:
     for source in with_nulls(tmp_path):
         with pytest.raises(CorpusError, match=r"row 151: there is no text in 'text'"):
             merganser.count(source)
-        counts, skipped = counted(source, Reading(on_error="skip"))
+        counts, skipped = counted(source, ReadOptions(on_error="skip"))
         assert counts == WHOLE
         assert (skipped.records, skipped.files) == (2, 0)
         assert [re.search(r"row ([\d,]+):", first)[1] for first in skipped.first] == ["151", "1,002"]
@@ -171,7 +172,7 @@ def test_a_damaged_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[by
     write(tmp_path / "y.parquet")
     with pytest.raises(CorpusError, match=r"cannot read .*x\.parquet.*whole Parquet file"):
         merganser.count(tmp_path)
-    counts, skipped = counted(tmp_path, Reading(on_error="skip"))
+    counts, skipped = counted(tmp_path, ReadOptions(on_error="skip"))
     assert (skipped.records, skipped.files) == (0, 1)
     assert "x.parquet" in skipped.first[0]
     with pytest.warns(MerganserWarning, match=r"skipped .*1 file.*x\.parquet"):
@@ -220,7 +221,7 @@ def test_parquet_from_the_web_gives_the_same_counts(ranges: bool, monkeypatch: p
             assert merganser.count(f"{web.url}/x.parquet") == WHOLE
         web.pages["/x.parquet"].cuts = 1000
         with pytest.raises(CorpusError, match=f"lost {web.url}/x.parquet"):
-            counted(Address(f"{web.url}/x.parquet"), Reading(on_error="skip"))
+            counted(Address(f"{web.url}/x.parquet"), ReadOptions(on_error="skip"))
 
 
 def test_parquet_is_encoded_and_resumed(tmp_path: Path) -> None:

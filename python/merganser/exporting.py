@@ -9,17 +9,17 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from merganser.errors import ExportError, MerganserWarning, SettingsError
+from merganser.chat.render import Chat
+from merganser.chat.template import SPECIAL_TOKENS, Template
+from merganser.engines.local import ProgressCallback
+from merganser.errors import ChatError, ExportError, MerganserWarning, SettingsError
 from merganser.files import check_folder, make_folder, written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from merganser.chat.template import Template
-    from merganser.engines.local import ProgressCallback
-    from merganser.verification import Pretokens
+from merganser.verification import Pretokens, verify_export
+from merganser.verification.readers import readers
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
@@ -54,15 +54,12 @@ def export(
     tokenizer: Tokenizer,
     path: str | os.PathLike[str],
     format: ExportFormat,
-    on: "Pretokens | None" = None,
-    chat: "Template | None" = None,
+    on: Pretokens | None = None,
+    chat: Template | None = None,
     roles: Mapping[str, str] | None = None,
-    progress: "ProgressCallback | None" = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Path]:
     """Writes the files of a format; gives their paths."""
-    from merganser.verification import verify_export
-    from merganser.verification.readers import readers
-
     if format not in _TABLE:
         raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
     if chat is not None and format != "huggingface":
@@ -74,7 +71,7 @@ def export(
     folder = target.parent if target.suffix in suffixes else target
     check_folder(folder, "choose another place")
     if format == "huggingface":
-        files = huggingface.contents(tokenizer, chat, roles)
+        files = _huggingface(tokenizer, chat, roles or {})
     else:
         files = contents(tokenizer, target.name or target.resolve().name)
     try:
@@ -87,6 +84,27 @@ def export(
     if caution:
         warnings.warn(caution, MerganserWarning, stacklevel=3)
     return written
+
+
+def _huggingface(tokenizer: Tokenizer, chat: Template | None, roles: Mapping[str, str]) -> Files:
+    """Return Hugging Face's files, with a chat template if one is given or implied by nanochat's tokens.
+
+    The token that ends an answer becomes `eos_token`, because that is where generation must stop.
+    `apply_chat_template` gives the ids and the mask of `Chat.render`, with one exception: if text directly
+    precedes a tool's output, transformers masks all but the first token of the text's last character.
+    """
+    if chat is None and tokenizer.special_tokens.keys() >= set(SPECIAL_TOKENS):
+        chat = Template()
+    if chat is None:
+        return huggingface.contents(tokenizer, roles)
+    template = Chat(tokenizer, chat).template  # refuses one whose tokens the tokenizer lacks
+    try:
+        jinja = template.to_jinja(tokenizer.special_tokens)
+    except ChatError as error:
+        raise ExportError(f"the chat template cannot be exported: {error}") from None
+    return huggingface.contents(
+        tokenizer, {"bos": template.bos, "eos": template.assistant_end, **roles}, jinja
+    )
 
 
 def _write(folder: Path, files: Files) -> list[Path]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from hostile import CORPUS, HOSTILE, tokenizers
-from merganser import analyse, charts
+from merganser import charts, reporting
 from opened import watched
 
 
 @pytest.fixture(scope="module")
 def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return analyse.report(
+    return reporting.report(
         tmp_path_factory.mktemp("browser"),
         corpus=CORPUS,
         tokenizers=tokenizers(),

@@ -11,9 +11,9 @@ import merganser
 import pytest
 from corpora import corpus_file
 from hostile import CORPUS, HOSTILE, tokenizers
-from merganser import CorpusError, SettingsError, WriteError, analyse, charts
+from merganser import CorpusError, SettingsError, WriteError, charts, reporting
 from merganser.analyse.examples import HARD, SENTENCES
-from merganser.analyse.report import TRAINED
+from merganser.reporting.tokenizers.report import TRAINED
 
 CHARTS = {
     *("merge-progression", "token-lengths", "top-subwords", "domains", "vocabulary-size", "comparison"),
@@ -25,7 +25,7 @@ TABLES = CHARTS | {"pathological", "sentences", "vocabulary"}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    analyse.report(
+    reporting.report(
         folder,
         corpus=CORPUS,
         tokenizers=tokenizers(),
@@ -90,7 +90,7 @@ def test_tables_hold_the_texts_as_they_are(folder: Path) -> None:
 
 def test_frankenstein(tmp_path: Path) -> None:
     corpus = corpus_file("frankenstein.txt")
-    analyse.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
+    reporting.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
     rows = json.loads((tmp_path / "tables" / "vocabulary-size.json").read_text("utf-8"))
     assert [row["merges"] for row in rows] == [500, 2_000, 5_000, 10_000, 10_500]
     per_sentence = [row["tokens per sentence"] for row in rows]
@@ -118,42 +118,42 @@ def test_a_missing_extra_is_told_before_the_training(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     stages: list[str] = []
     with pytest.raises(ImportError, match="drawing charts needs vl_convert: pip install"):
-        analyse.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
+        reporting.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
     assert stages == []
 
 
 def test_tokenizers_alone(tmp_path: Path) -> None:
-    page = analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
+    page = reporting.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
     assert page == tmp_path / "index.html"
     assert any("too little to judge by" in line for line in data_of(tmp_path)["about"])
-    analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)}, held_out=["the cat. A dog!"])
+    reporting.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)}, held_out=["the cat. A dog!"])
     assert any("words: 4; sentences: 2" in line for line in data_of(tmp_path)["about"])
 
 
 def test_a_tokenizer_without_merges(tmp_path: Path) -> None:
     bytes_only = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
-    analyse.report(tmp_path, tokenizers={"bytes": bytes_only})
+    reporting.report(tmp_path, tokenizers={"bytes": bytes_only})
     assert (tmp_path / "charts" / "family-tree.svg").exists()
 
 
 def test_what_cannot_be_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="sentences in German are empty"):
-        analyse.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
+        reporting.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
     with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
-        analyse.report(tmp_path / "out")
+        reporting.report(tmp_path / "out")
     with pytest.raises(CorpusError, match="too short to hold a part"):
-        analyse.report(tmp_path / "out", corpus=["x"])
+        reporting.report(tmp_path / "out", corpus=["x"])
     with pytest.raises(SettingsError, match="'zebra' is no token"):
-        analyse.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
+        reporting.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
     assert not (tmp_path / "out").exists(), "and nothing is written"
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match="is a file, not a folder"):
-        analyse.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
+        reporting.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
 
 
 def test_tokens_may_be_words_of_javascript() -> None:
     pytest.importorskip("vl_convert")
-    from merganser.analyse import pictures
+    from merganser.reporting.tokenizers import pictures
 
     values = [{"token": "if", "n": 3, "of": "for"}, {"token": "var", "n": 2, "of": "if"}]
     for spec in (

@@ -2,7 +2,7 @@
 
 import json
 
-from merganser.analyse.tables import Table
+from merganser.reporting.tables import Table
 
 TABLE = Table(("name", "n", "name"), (("a|b <i>\x1b", 1234, 0.5), ("_c_", None, 1234.56)))
 

@@ -9,9 +9,11 @@ import numpy as np
 import processes
 import pytest
 from corpora import corpus_file
-from merganser import charts, embed, named
+from merganser import charts, embed
 from merganser.cli import main
-from merganser.embed import pictures, projection, safetensors
+from merganser.corpus import named_datasets
+from merganser.embed import projection, safetensors
+from merganser.reporting.embeddings import pictures
 
 TEXT = "the black cat sat on the mat\nthe black dog sat on the rug\na king rules\na queen rules\n" * 60
 CHARTS = (
@@ -24,7 +26,7 @@ CHARTS = (
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
     Path("a.txt").write_text(TEXT, "utf-8")
     return tmp_path
 
@@ -84,7 +86,7 @@ def test_exports_and_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_a_network_python_itself_is_the_corpus(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(named, "python_stdlib", lambda: [Path("a.txt").absolute()])
+    monkeypatch.setattr(named_datasets, "python_stdlib", lambda: [Path("a.txt").absolute()])
     assert main(["embed", "--epochs", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["corpus"] == "python-stdlib"

@@ -9,8 +9,8 @@ from typing import Any
 import processes
 import pytest
 from corpora import corpus_file
-from merganser import named
 from merganser.cli import main
+from merganser.corpus import named_datasets
 from merganser.learn import char_bpe, char_speed, text
 
 SENTENCE = "The creature walked, walking on; the walker's talk was of walks and talks and 中文. "
@@ -21,7 +21,7 @@ KINDS = (".png", ".svg", ".html")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
     Path("a.txt").write_text(SENTENCE * 30, "utf-8")
     return tmp_path
 

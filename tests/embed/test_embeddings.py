@@ -8,9 +8,10 @@ import merganser
 import numpy as np
 import pytest
 from merganser import EmbeddingsError, SettingsError, embed
-from merganser.embed import Embeddings, evaluation, exports, labels, safetensors, spread
+from merganser.embed import Embeddings, evaluation, exports, safetensors, spread
 from merganser.embed.folder import FACTS, TEXT, TOKENIZER, VECTORS, load_text, save
 from merganser.embed.text import Text
+from merganser.reporting.embeddings import labels
 
 WORDS = ["king", "queen", "man", "woman", "Paris", "apple"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import Counts, CountsError
-from merganser.formats.tsv import escape, unescape
+from merganser.tokenizer.escaping import escape, unescape
 
 
 @given(st.binary() | st.text().map(str.encode))

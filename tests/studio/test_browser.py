@@ -14,7 +14,7 @@ import merganser
 import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
-from merganser.display import Shown
+from merganser.tokenizer.display import Shown
 from opened import address_of, pasted, problems
 from processes import wait_until
 

@@ -20,7 +20,7 @@ def test_an_export_that_differs_is_refused_and_nothing_is_written(
     wrong = SMALL.truncated(280)
     for format in ("tiktoken", "huggingface", "gpt2", "minbpe"):
         other = wrong.to_huggingface() if format == "huggingface" else wrong.to_tiktoken()
-        monkeypatch.setattr(readers, "readers", lambda *_, other=other: {"they": other})
+        monkeypatch.setattr(exporting, "readers", lambda *_, other=other: {"they": other})
         with pytest.raises(merganser.ExportError, match=r"they would not give the same ids: .*nothing was"):
             SMALL.export(tmp_path / format, format=format)
     assert not list(tmp_path.iterdir())
@@ -34,7 +34,7 @@ def test_an_export_is_verified_on_the_training_as_well(
     ours = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 258}, pattern=r"\w+|\W+")
     monkeypatch.setattr("merganser.verification.exports.MOST", 1)  # but one token, the first
     theirs = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 259}, pattern=r"\w+|\W+")
-    monkeypatch.setattr(readers, "readers", lambda *_: {"they": theirs})
+    monkeypatch.setattr(exporting, "readers", lambda *_: {"they": theirs})
     on = {"counts": merganser.count(["zqzqx"]), "corpus": ["zqzqx"]}
     on["file"] = merganser.count(["zqzqx"], out=tmp_path / "a.counts")
     ours.export(tmp_path / "a.tiktoken", format="tiktoken")

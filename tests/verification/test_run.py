@@ -15,7 +15,7 @@ import vocabs
 from exported import TRAINED
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import documents
+from merganser.tokens import documents
 from merganser.verification import verify_export
 from merganser.verification.adversarial import TEXTS
 from merganser.verification.parting import merges_of

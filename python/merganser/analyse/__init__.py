@@ -27,7 +27,6 @@ from merganser.analyse.measures import (
     tokens_per_word,
     vocabulary_use,
 )
-from merganser.analyse.report import report
 from merganser.analyse.sample import SENTENCE_RULE, WORD_RULE, Sample
 from merganser.analyse.usage import Usage, use, use_sizes
 from merganser.analyse.vocabulary import near_duplicates, rare, undecodable, unreachable
@@ -45,7 +44,6 @@ __all__ = [
     "parity",
     "rare",
     "renyi_efficiency",
-    "report",
     "single_byte_share",
     "tokens_per_100_characters",
     "tokens_per_sentence",

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.corpus import Source, is_read_once
-from merganser.counts import Counts, count
+from merganser.corpus.read_options import ReadKeywords
+from merganser.counts import Counts
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, CountsError, SettingsError
-from merganser.reading import ReadingOptions
+from merganser.training import count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -87,7 +88,7 @@ class Sample:
     documents: int
     _source: Source = field(repr=False, compare=False)
     _engine: Local = field(repr=False, compare=False)
-    _reading: "ReadingOptions" = field(repr=False, compare=False)
+    _reading: "ReadKeywords" = field(repr=False, compare=False)
     _pretokens: dict[str, Pretokens] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -98,7 +99,7 @@ class Sample:
         name: str = "text",
         engine: Local | None = None,
         progress: ProgressCallback | None = None,
-        **reading: "Unpack[ReadingOptions]",
+        **reading: "Unpack[ReadKeywords]",
     ) -> "Sample":
         """Reads a corpus; see `merganser.corpus` for what that can be. It is read again for every pattern,
         so it must be there still.

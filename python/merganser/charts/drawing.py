@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from merganser.charts.look import CONFIG
+from merganser.corpus.named_datasets import cache_folder
 from merganser.errors import SettingsError, WriteError
 from merganser.extras import imported
 from merganser.files import make_folder, written_whole
-from merganser.named import cache_folder
 
 Specification = Mapping[str, Any]
 

@@ -14,9 +14,9 @@ from merganser.chat.render import Chat, Conversation
 from merganser.chat.template import SPECIAL_TOKENS
 from merganser.errors import ChatError, EncodeError
 from merganser.files import make_folder
+from merganser.formats.loading import load
 from merganser.formats.native import FILE_NAME
 from merganser.formats.token_lengths import lengths
-from merganser.loading import load
 from merganser.tokenizer import Tokenizer
 from merganser.training import train
 

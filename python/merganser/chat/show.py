@@ -8,10 +8,10 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from merganser.display import colours_wanted
 from merganser.errors import ChatError
-from merganser.formats.tsv import escape
 from merganser.tokenizer import Tokenizer
+from merganser.tokenizer.display import colours_wanted
+from merganser.tokenizer.escaping import escape
 
 _GREEN, _RED, _GREY, _END = "\033[92m", "\033[91m", "\033[90m", "\033[0m"
 

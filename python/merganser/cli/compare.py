@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
-    from merganser.comparison import Row
+    from merganser.analyse.comparison import Row
 
 #: What can be the name of a kind: no path and no address.
 _KIND = re.compile(r"[^/\\:*?\[]+")
@@ -50,7 +50,7 @@ def command(
     Example: merganser compare merganser-out gpt2.tiktoken@gpt2 --on news=news.txt 'code=src/*.py' code=lib
     """
     from merganser import Local
-    from merganser.comparison import compare
+    from merganser.analyse.comparison import compare
 
     loaded = naming.loaded(tokenizers)
     with progress.drawn() as draw:
@@ -71,7 +71,7 @@ def command(
 
 def _kinds(names: tuple[str, ...]) -> "dict[str, list[Address]]":
     """The corpora of each kind; without a kind, a corpus is one of its own."""
-    from merganser.named import OF_A_COPY
+    from merganser.corpus.named_datasets import OF_A_COPY
 
     kinds: dict[str, list[Address]] = {}
     for name in names:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, options, progress
+from merganser.corpus.addresses import Address
 
 
 @click.command(epilog=options.CORPUS)

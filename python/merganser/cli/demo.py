@@ -51,9 +51,9 @@ def command(
     from rich.console import Console
 
     from merganser import Local, count, train
+    from merganser.corpus.named_datasets import python_stdlib
     from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
-    from merganser.named import python_stdlib
 
     # The default folder is the demo's alone: nothing but an earlier demo is lost there.
     is_ours = ctx.get_parameter_source("out") is click.core.ParameterSource.DEFAULT
@@ -140,7 +140,7 @@ def _report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> s
 
     if find_spec("vl_convert") is None:
         return None
-    from merganser.analyse import report
+    from merganser.reporting import report
 
     with progress.drawn() as draw:
         page = report(out / "report", corpus=files, vocab_size=vocab_size, engine=engine, progress=draw)

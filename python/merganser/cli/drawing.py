@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 
 import click
 
-from merganser.formats.tsv import escape
+from merganser.tokenizer.escaping import escape
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -162,12 +162,12 @@ def command(
 
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
-    from merganser import memory
     from merganser.cli import resumable
     from merganser.corpus import default
     from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
     from merganser.embed.training import Work, train_on
+    from merganser.engines import memory
     from merganser.files import check_folder
     from merganser.formats.native import FILE_NAME
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
 from merganser.cli.text import as_text, content
+from merganser.corpus.addresses import Address
 
 #: Options that decide how files are written, and mean nothing without --out.
 _ON_DISK = (
@@ -126,8 +126,8 @@ def _corpus(
 ) -> None:
     from merganser import Local
     from merganser.cli import resumable
-    from merganser.encoding import encode_corpus
-    from merganser.tokens import FILE_NAME
+    from merganser.tokens.reading import FILE_NAME
+    from merganser.tokens.writing import encode_corpus
 
     tokenizer = named.load()
     start = time.perf_counter()

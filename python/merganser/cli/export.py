@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
@@ -86,8 +86,8 @@ def command(
     Example: merganser export tokenizer.merganser --to huggingface --out for-transformers
     """
     from merganser import CountsFile, SettingsError
+    from merganser.counts import parquet, tsv
     from merganser.files import check_file
-    from merganser.formats import parquet, tsv
 
     if form in _FOR_TOKENIZERS:
         tokenizer = named.load()

@@ -83,7 +83,7 @@ class Named:
         """Load it as a `merganser.Tokenizer`."""
         from merganser import FormatError, PatternError, load
         from merganser._core import preset_names
-        from merganser.loading import HasPattern, NeedsPattern
+        from merganser.formats.loading import HasPattern, NeedsPattern
 
         if self.library:
             return load(self.live())
@@ -103,7 +103,7 @@ class Named:
     def live(self) -> Any:
         """The live object of the library, where one is named; else the tokenizer."""
         from merganser import TokenizerError
-        from merganser.addresses import reason
+        from merganser.corpus.addresses import reason
 
         if self.library is None:
             return self.load()

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser import preset_names
-from merganser.addresses import Address
 from merganser.cli.naming import TOKENIZER
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import Local, Ray
-    from merganser.settings import Separator
+    from merganser.corpus.split_settings import Separator
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -133,7 +133,7 @@ def working(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def files(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide how files are read: the names of `merganser.Reading`."""
+    """The options that decide how files are read: the names of `merganser.ReadOptions`."""
     for option in (
         click.option(
             "--allow-binary",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
@@ -72,9 +72,9 @@ def command(
     Example: merganser report 'texts/*.txt' --vocab-size 32000 --out report
     """
     from merganser import Local
-    from merganser.analyse.report import VOCAB_SIZE, report
     from merganser.analyse.sentences import read
     from merganser.embed.folder import is_embeddings
+    from merganser.reporting.tokenizers.report import VOCAB_SIZE, report
 
     start = time.perf_counter()
     if any(map(is_embeddings, names)):
@@ -111,7 +111,7 @@ def _tell(page: Path, start: float, as_json: bool) -> None:
 
 
 def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
-    from merganser.embed.report import write
+    from merganser.reporting.embeddings.report import write
 
     if len(names) > 1:
         raise click.UsageError("a report about embeddings is about one folder of them; name it alone")
@@ -121,7 +121,7 @@ def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
 
 def _tokenizer(name: str) -> naming.Named | None:
     """The tokenizer of that name, or None where it is a corpus."""
-    from merganser.loading import is_tokenizer
+    from merganser.formats.loading import is_tokenizer
 
     named = naming.named(name)
     return named if named.path is None or is_tokenizer(named.path) else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
+from merganser.corpus.addresses import Address
 
 
 @click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.addresses import Address
 from merganser.cli import drawing, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -19,9 +19,8 @@
 """
 
 from merganser.embed.baselines import one_hot
-from merganser.embed.embeddings import Embeddings, Neighbour
+from merganser.embed.embeddings import Embeddings, Neighbour, load
 from merganser.embed.evaluation import Agreement, Analogies, evaluate
-from merganser.embed.folder import load
 from merganser.embed.settings import PRESETS, Settings
 from merganser.embed.training import Interval, train
 

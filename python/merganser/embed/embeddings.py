@@ -9,23 +9,21 @@ tokens.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from merganser.embed import spread
-from merganser.embed.text import check_ids
+from merganser.embed import exports, spread
+from merganser.embed import folder as embed_folder
+from merganser.embed.vectors import Vectors
 from merganser.errors import EmbeddingsError
-from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from merganser.embed.exports import ExportFormat
 
 How = Literal["token", "variant", "subwords"]
 
@@ -46,7 +44,7 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings:
+class Embeddings(Vectors):
     """Vectors of tokens, the most frequent token first.
 
     ids, counts: the token of each row, and how often it is in the text.
@@ -60,44 +58,10 @@ class Embeddings:
     (0.0, [Neighbour(word='queen', id=263, similarity=0.0)])
     """
 
-    vectors: "NDArray[np.float32]"
-    ids: "NDArray[np.uint32]"
-    counts: "NDArray[np.uint64]"
-    tokenizer: Tokenizer
-    training: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        vectors = np.array(self.vectors, np.float32, order="C")
-        ids, counts = np.array(self.ids, np.uint32), np.array(self.counts, np.uint64)
-        if vectors.ndim != 2 or not len(vectors) or not len(vectors) == len(ids) == len(counts):
-            raise EmbeddingsError(
-                f"there are {len(ids):,} tokens, {len(counts):,} counts and vectors of shape "
-                f"{vectors.shape}: each token has one of each, and there is at least one"
-            )
-        check_ids(ids, self.tokenizer, "the list of tokens")
-        if len(np.unique(ids)) < len(ids):
-            raise EmbeddingsError("a token has two vectors; give each id once")
-        spread.finite(vectors)
-        for name, array in (("vectors", vectors), ("ids", ids), ("counts", counts)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.vectors.shape[1])
-
     @cached_property
     def unit(self) -> "NDArray[np.float32]":
         """The vectors with length 1."""
         return spread.unit(self.vectors)
-
-    @cached_property
-    def tokens(self) -> list[bytes]:
-        """The bytes of every row's token."""
-        return [self.tokenizer.decode_bytes([id]) for id in self.ids.tolist()]
 
     @cached_property
     def words(self) -> "NDArray[np.intp]":
@@ -165,14 +129,10 @@ class Embeddings:
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes `embeddings.safetensors`, `embeddings.json` and the tokenizer to a folder, for `load`."""
-        from merganser.embed import folder as files
+        return embed_folder.save(self, folder)
 
-        return files.save(self, folder)
-
-    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> list[Path]:
+    def export(self, path: str | os.PathLike[str], *, format: exports.ExportFormat) -> list[Path]:
         """Writes the vectors for others; see `merganser.embed.exports` for the formats."""
-        from merganser.embed import exports
-
         return exports.export(self, path, format)
 
     def _found(self, word: str) -> Found:
@@ -205,6 +165,12 @@ class Embeddings:
 
     def __repr__(self) -> str:
         return f"<Embeddings: {len(self):,} tokens, {self.dimension} dimensions>"
+
+
+def load(folder: str | os.PathLike[str]) -> Embeddings:
+    """The embeddings of a folder that `Embeddings.save` or `merganser embed` wrote."""
+    stored = embed_folder.load(folder)
+    return Embeddings(stored.vectors, stored.ids, stored.counts, stored.tokenizer, stored.training)
 
 
 def _forms(word: str) -> Iterator[tuple[How, str]]:

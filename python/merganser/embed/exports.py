@@ -14,20 +14,18 @@ and with `\\n`, `\\xff` and so on for what is no text; every token has a name of
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from merganser.embed.vectors import Vectors
 from merganser.errors import SettingsError
 from merganser.extras import imported
 from merganser.files import make_folder, written_whole
-
-if TYPE_CHECKING:
-    from merganser.embed.embeddings import Embeddings
 
 ExportFormat = Literal["word2vec", "word2vec-bin", "tsv", "parquet"]
 FORMATS: tuple[ExportFormat, ...] = ("word2vec", "word2vec-bin", "tsv", "parquet")
 
 
-def export(embeddings: "Embeddings", path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+def export(embeddings: Vectors, path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
     """Writes the files, each whole or not at all, and gives their paths."""
     path = Path(path)
     if format not in FORMATS:
@@ -63,13 +61,13 @@ def _character(character: str) -> str:
     return character
 
 
-def _numbers(embeddings: "Embeddings", separator: str) -> Iterator[str]:
+def _numbers(embeddings: Vectors, separator: str) -> Iterator[str]:
     """Rows as text; nine digits bring back the same float."""
     for row in embeddings.vectors:
         yield separator.join(f"{number:.9g}" for number in row.tolist())
 
 
-def _word2vec(embeddings: "Embeddings", path: Path, binary: bool) -> None:
+def _word2vec(embeddings: Vectors, path: Path, binary: bool) -> None:
     names = map(name, embeddings.tokens)
     with written_whole(path) as file:
         file.write(f"{len(embeddings)} {embeddings.dimension}\n".encode())
@@ -81,7 +79,7 @@ def _word2vec(embeddings: "Embeddings", path: Path, binary: bool) -> None:
                 file.write(f"{token} {numbers}\n".encode())
 
 
-def _tsv(embeddings: "Embeddings", folder: Path) -> list[Path]:
+def _tsv(embeddings: Vectors, folder: Path) -> list[Path]:
     vectors, metadata = folder / "vectors.tsv", folder / "metadata.tsv"
     with written_whole(vectors) as file:
         for numbers in _numbers(embeddings, "\t"):
@@ -94,7 +92,7 @@ def _tsv(embeddings: "Embeddings", folder: Path) -> list[Path]:
     return [vectors, metadata]
 
 
-def _parquet(embeddings: "Embeddings", path: Path) -> None:
+def _parquet(embeddings: Vectors, path: Path) -> None:
     pyarrow = imported("pyarrow", "data", "parquet")
     parquet = imported("pyarrow.parquet", "data", "parquet")
     flat = pyarrow.array(embeddings.vectors.ravel())

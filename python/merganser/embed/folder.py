@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from merganser import _core
 from merganser.embed import safetensors
-from merganser.embed.embeddings import Embeddings
 from merganser.embed.text import Text
+from merganser.embed.vectors import Vectors
 from merganser.errors import EmbeddingsError, WriteError
 from merganser.files import written_whole
+from merganser.formats.loading import load as load_tokenizer
 from merganser.formats.native import FILE_NAME as TOKENIZER
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def is_embeddings(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / FACTS).is_file()
 
 
-def save(embeddings: Embeddings, folder: str | os.PathLike[str], text: Text | None = None) -> list[Path]:
+def save(embeddings: Vectors, folder: str | os.PathLike[str], text: Text | None = None) -> list[Path]:
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,10 +71,8 @@ def save(embeddings: Embeddings, folder: str | os.PathLike[str], text: Text | No
     return [folder / name for name in names]
 
 
-def load(folder: str | os.PathLike[str]) -> Embeddings:
+def load(folder: str | os.PathLike[str]) -> Vectors:
     """The embeddings of a folder that `Embeddings.save` or `merganser embed` wrote."""
-    from merganser.loading import load as load_tokenizer
-
     folder = Path(folder)
     facts = _facts(folder / FACTS)
     tokenizer = load_tokenizer(folder / TOKENIZER)
@@ -87,7 +86,7 @@ def load(folder: str | os.PathLike[str]) -> Embeddings:
     if missing:
         raise EmbeddingsError(f"{folder / VECTORS} lacks {', '.join(sorted(missing))}; train again")
     try:
-        return Embeddings(arrays["vectors"], arrays["ids"], arrays["counts"], tokenizer, facts["training"])
+        return Vectors(arrays["vectors"], arrays["ids"], arrays["counts"], tokenizer, facts["training"])
     except EmbeddingsError as error:
         raise EmbeddingsError(f"{folder / VECTORS}: {error}") from error
 

@@ -1,7 +1,7 @@
 """The threads of this machine.
 
 Counting keeps within a budget of memory: what does not fit is written to disk, sorted, and merged at the end
-(`merganser.work`).
+(`merganser.engines.work_folder`).
 """
 
 import json
@@ -14,18 +14,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-from merganser import _core, memory, work
-from merganser.binary import judged, text_of
+from merganser import _core
 from merganser.corpus import STDIN, Corpus, Tables
-from merganser.counts_file import CountsFile
+from merganser.corpus.binary import judged, text_of
+from merganser.corpus.split_settings import SplitSettings
+from merganser.counts import CountsFile
+from merganser.engines import memory, work_folder
+from merganser.engines.token_files import Start, TokenSettings
 from merganser.errors import CorpusError, SettingsError
 from merganser.files import check_folder
-from merganser.settings import Settings
-
-if TYPE_CHECKING:
-    from merganser.encoding import Start, TokenSettings
 
 #: Called with the stage ("count", "merge", "certify", "encode" and others), how much is done, and the total,
 #: or 0 if that is not known.
@@ -88,7 +87,7 @@ class Local:
     def clean(self) -> None:
         """Removes the work folder, if there is one."""
         if self.work_dir is not None:
-            work.clean(Path(self.work_dir))
+            work_folder.clean(Path(self.work_dir))
 
     def check(self) -> None:
         """Raise a `WriteError` if the work folder cannot be written to."""
@@ -102,14 +101,14 @@ class Local:
             "threads": self._threads,
             "memory": memory.for_merging(memory.budget(self.memory)),
             "folder": folder if folder and folder.is_dir() else Path(tempfile.gettempdir()),
-            "log": folder and folder / work.MERGES,
+            "log": folder and folder / work_folder.MERGES,
             "afresh": not self.resume,
             "checkpoint_every": self.checkpoint_every,
         }
 
     @contextmanager
     def counted(
-        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
     ) -> Iterator[_core.Counts | CountsFile]:
         """The counts of `corpus`: in memory where they fit, or in a file that lasts as long as this."""
         if not corpus.has_text:
@@ -122,13 +121,13 @@ class Local:
                 return
             # Where nothing was spilled there is no folder, nor need there be one for what is soon done again.
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                total = (folder if folder.is_dir() else Path(name)) / work.ALL
+                total = (folder if folder.is_dir() else Path(name)) / work_folder.ALL
                 if counter:
                     counter.finish_to(total, _counts(corpus))
                 yield CountsFile.open(total)
 
     def count_to(
-        self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
         """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
         if not corpus.has_text:
@@ -138,12 +137,12 @@ class Local:
             if counter:
                 counter.finish_to(out, _counts(corpus))
             else:
-                _core.merge_counts([folder / work.ALL], [out], folder, progress)
+                _core.merge_counts([folder / work_folder.ALL], [out], folder, progress)
         return CountsFile.open(out)
 
     @contextmanager
     def _counting(
-        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
     ) -> Iterator[tuple[_core.Counter | None, Path]]:
         """A counter that has counted all text, and the work folder; no counter where the sum is there."""
         watch = _Watch(progress)
@@ -156,12 +155,12 @@ class Local:
             every, job = None, {}
         else:
             folder = Path(self.work_dir)
-            every, job = self.checkpoint_every, work.describe(corpus, settings)
+            every, job = self.checkpoint_every, work_folder.describe(corpus, settings)
         try:
             # Locks the folder, if it is there.
             counter.spill_to(folder, tables, every, json.dumps(job, ensure_ascii=False) + "\n")
-            done = work.find(folder, job, self.resume) if job else None
-            if (folder / work.ALL).exists():
+            done = work_folder.find(folder, job, self.resume) if job else None
+            if (folder / work_folder.ALL).exists():
                 yield None, folder
             else:
                 if done:
@@ -175,15 +174,15 @@ class Local:
         finally:
             counter.abandon()
             if self.work_dir is None:
-                work.remove(folder)
+                work_folder.remove(folder)
 
     def encode(
         self,
         corpus: Corpus,
         tokenizer: _core.Tokenizer,
-        settings: "TokenSettings",
+        settings: TokenSettings,
         folder: Path,
-        begin: "Callable[[], Start | None]",
+        begin: Callable[[], Start | None],
         progress: ProgressCallback | None,
     ) -> None:
         """Encodes the text of `corpus` and writes it to `folder`.
@@ -254,7 +253,7 @@ def _counts(corpus: Corpus) -> list[Path]:
 
 def _sum(
     files: list[Path],
-    settings: Settings,
+    settings: SplitSettings,
     scratch: Path,
     out: Path | None = None,
     progress: ProgressCallback | None = None,
@@ -267,7 +266,7 @@ def _sum(
     asked = scratch / "asked.counts"
     # Nothing, with the settings that were asked for: the core says what differs.
     _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(asked)
-    total = out or scratch / work.ALL
+    total = out or scratch / work_folder.ALL
     _core.merge_counts([asked, *files], [total], scratch, progress)
     return CountsFile.open(total)
 

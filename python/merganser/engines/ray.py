@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from merganser import _core, memory, work
+from merganser import _core
 from merganser.corpus import Corpus
-from merganser.counts_file import CountsFile
-from merganser.engines import shards
+from merganser.corpus.split_settings import SplitSettings
+from merganser.counts import CountsFile
+from merganser.engines import memory, shards, work_folder
 from merganser.engines.local import Local, Merging, ProgressCallback
 from merganser.engines.shards import FAN_IN, Job, Manifest, Shard
 from merganser.engines.storage import Storage, storage_at
@@ -36,7 +37,6 @@ from merganser.errors import (
     WriteError,
 )
 from merganser.extras import imported
-from merganser.settings import Settings
 
 _JOB = "job.json"
 
@@ -140,14 +140,14 @@ class Ray:
 
     @contextmanager
     def counted(
-        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
     ) -> Iterator[CountsFile]:
         """The counts of `corpus`, in a file that lasts as long as this."""
         with tempfile.TemporaryDirectory(prefix="merganser-") as folder:
-            yield self.count_to(corpus, settings, Path(folder, work.ALL), progress)
+            yield self.count_to(corpus, settings, Path(folder, work_folder.ALL), progress)
 
     def count_to(
-        self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
         """Counts the text of `corpus` into a file and adds its counts; nothing is ever in memory as a
         whole."""
@@ -177,15 +177,15 @@ class Ray:
             self.clean()
         return CountsFile.open(out)
 
-    def _begin(self, corpus: Corpus, settings: Settings) -> tuple[Storage, Job, list[Shard]]:
+    def _begin(self, corpus: Corpus, settings: SplitSettings) -> tuple[Storage, Job, list[Shard]]:
         """Plans the work, and goes on from what is in the storage or clears it away."""
         plan = shards.plan(corpus, settings, self._shard_size)
         parts = self.parts or min(_PARTS, len(plan))
-        job = work.describe(corpus, settings) | {"shard_size": self._shard_size, "parts": parts}
+        job = work_folder.describe(corpus, settings) | {"shard_size": self._shard_size, "parts": parts}
         place = storage_at(self._storage)
         there = place.read(_JOB)
         if there is not None and self.resume and job["files"] is not None:
-            if what := work.difference({**there, "id": None}, job):
+            if what := work_folder.difference({**there, "id": None}, job):
                 raise CountsError(
                     f"{place.address} holds work on {what}; "
                     "give another storage, or --no-resume (resume=False) to start afresh"

@@ -26,15 +26,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from merganser import _core, memory
-from merganser.binary import text_of
+from merganser import _core
 from merganser.corpus import Corpus, Tables
+from merganser.corpus.binary import text_of
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.remote import RemoteFile
+from merganser.corpus.skipped import Skips
+from merganser.corpus.split_settings import SplitSettings
+from merganser.corpus.tables import Parquet
+from merganser.engines import memory
 from merganser.engines.storage import Storage, storage_at
 from merganser.errors import CorpusError, CountsError, InternalError, SettingsError
-from merganser.reading import Reading, Skips
-from merganser.remote import RemoteFile
-from merganser.settings import Settings
-from merganser.tables import Parquet
 
 #: How many runs a task merges; a tree of them takes any number.
 FAN_IN = 32
@@ -74,8 +76,8 @@ class Job:
 
     id: str
     storage: str
-    settings: Settings
-    reading: Reading
+    settings: SplitSettings
+    reading: ReadOptions
     parts: int
     memory: int
     threads: int
@@ -92,7 +94,7 @@ class Job:
         return storage
 
 
-def plan(corpus: Corpus, settings: Settings, size: int) -> list[Shard]:
+def plan(corpus: Corpus, settings: SplitSettings, size: int) -> list[Shard]:
     """The shards of a corpus, in the order of its parts; without what only this process can read."""
     shards: list[Shard] = []
     small: list[Part] = []
@@ -129,7 +131,7 @@ def _size(part: Part) -> int:
     return (file.size or 0) if isinstance(file, RemoteFile) else file.stat().st_size
 
 
-def _ranges(corpus: Corpus, settings: Settings, size: int) -> Iterator[Range]:
+def _ranges(corpus: Corpus, settings: SplitSettings, size: int) -> Iterator[Range]:
     for file in corpus.files:
         name = os.path.abspath(file)  # noqa: PTH100  # a link stays the link that was named
         try:
@@ -179,7 +181,7 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
     return manifest
 
 
-def _add(counter: _core.Counter, part: Part, reading: Reading, skips: Skips) -> None:
+def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips) -> None:
     if isinstance(part, RemoteFile):
         return counter.add_stream(*text_of(part, reading, skips), reading._native())
     if isinstance(part, Parquet):

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from merganser._core import split
-from merganser.errors import ChatError, ExportError
+from merganser.errors import ExportError
 from merganser.extras import imported
 from merganser.formats import gpt2, oniguruma
 from merganser.formats.huggingface_reading import from_live, parse
@@ -25,8 +25,6 @@ from merganser.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import tokenizers
 
-    from merganser.chat.template import Template
-
 __all__ = ["CHAT", "CONFIG", "FILE", "contents", "from_live", "parse", "to_huggingface"]
 
 FILE, CONFIG, CHAT = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
@@ -34,31 +32,17 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": T
 
 
 def contents(
-    tokenizer: Tokenizer, chat: "Template | None" = None, given: Mapping[str, str] | None = None
+    tokenizer: Tokenizer, given: Mapping[str, str] | None = None, chat_template: str | None = None
 ) -> dict[str, bytes]:
-    """The files, by name; with a chat template if one is given or the tokenizer has the tokens of nanochat's.
+    """Return the files by name.
 
-    Roles of special tokens are those `given`, then those of the template, then those that names suggest.
-
-    What ends an answer is then the `eos_token`, for that is where a program that generates text must stop.
-    `apply_chat_template` has the ids of `Chat.render`, and its mask. Only where text stands right before the
-    output of a tool does transformers leave out what follows the first token of the text's last character.
+    given: the special tokens of some roles; the others go by well-known names.
+    chat_template: the Jinja template of conversations.
     """
-    from merganser.chat.render import Chat
-    from merganser.chat.template import SPECIAL_TOKENS, Template
-
-    if chat is None and tokenizer.special_tokens.keys() >= set(SPECIAL_TOKENS):
-        chat = Template()
-    special = roles(tokenizer)
+    special = roles(tokenizer) | checked(given or {}, tokenizer)
     files = {FILE: _json(_as_json(tokenizer))}
-    if chat is not None:
-        template = Chat(tokenizer, chat).template  # refuses one whose tokens the tokenizer lacks
-        special |= {"bos": template.bos, "eos": template.assistant_end}
-        try:
-            files[CHAT] = template.to_jinja(tokenizer.special_tokens).encode()
-        except ChatError as error:
-            raise ExportError(f"the chat template cannot be exported: {error}") from None
-    special |= checked(given or {}, tokenizer)
+    if chat_template is not None:
+        files[CHAT] = chat_template.encode()
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "add_prefix_space": False,

@@ -55,6 +55,7 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         file.write(body)
         file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
 
+
 #: Names of training facts in files written before pre-tokens had that name.
 _RENAMED = {
     "pieces": "pretokens",

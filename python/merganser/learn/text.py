@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from merganser.addresses import Address
 from merganser.corpus import resolve
+from merganser.corpus.addresses import Address
 from merganser.errors import CorpusError
 
 _PACKED = {".gz", ".zst", ".xz", ".bz2", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".counts"}

@@ -15,15 +15,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from merganser.analyse import page
 from merganser.analyse.examples import DOMAINS, PARALLEL
-from merganser.analyse.experiments import sections
-from merganser.analyse.pictures import Spec
 from merganser.analyse.sample import Sample
-from merganser.analyse.study import study
 from merganser.charts.drawing import vega
+from merganser.charts.spec import Spec
 from merganser.corpus import Source
 from merganser.errors import SettingsError
+from merganser.reporting import page
+from merganser.reporting.tokenizers.experiments import sections
+from merganser.reporting.tokenizers.study import study
 from merganser.studio.desk import desk
 from merganser.studio.messages import Body
 from merganser.studio.security import Folders

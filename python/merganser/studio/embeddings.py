@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from merganser.embed import Embeddings
 from merganser.embed.projection import project
-from merganser.glyphs import visible
 from merganser.studio.desk import Desk, desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body, packed
 from merganser.studio.train import cancel, events
+from merganser.tokenizer.glyphs import visible
 
 #: How many of the most frequent tokens t-SNE is asked to place.
 MOST_FOR_TSNE = 5000

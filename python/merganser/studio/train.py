@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from merganser import _core, work
+from merganser import _core
 from merganser.corpus import Source
-from merganser.counts import count
+from merganser.engines import work_folder
 from merganser.engines.local import Local
 from merganser.errors import CorpusError, SettingsError
 from merganser.files import files_below
@@ -31,7 +31,7 @@ from merganser.studio.jobs import Job
 from merganser.studio.messages import Body
 from merganser.studio.security import Folders
 from merganser.tokenizer import Tokenizer
-from merganser.training import train
+from merganser.training import count, train
 
 LARGEST_VOCABULARY = 1 << 17
 #: Files that are offered to choose from.
@@ -90,7 +90,7 @@ def learn(job: Job, shared: Desk, source: Source, asked: dict[str, Any]) -> dict
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        learned = Learned(job, Path(folder, "work", work.MERGES))
+        learned = Learned(job, Path(folder, "work", work_folder.MERGES))
         stage_began, now = started, ""
 
         def progress(stage: str, done: int, total: int) -> None:

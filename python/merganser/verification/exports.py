@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from merganser.corpus import Source
-from merganser.counts import Counts, count
-from merganser.counts_file import CountsFile
+from merganser.counts import Counts, CountsFile
 from merganser.engines.local import ProgressCallback
 from merganser.errors import ExportError, MerganserError
 from merganser.tokenizer import Tokenizer
+from merganser.training import count
 from merganser.verification.adversarial import texts_for
 from merganser.verification.parting import Difference
 from merganser.verification.peers import peer

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from merganser._core import split
 from merganser.errors import EncodeError, MerganserError, TokenizerError
 from merganser.formats.gpt2 import unprintable
-from merganser.loading import load
+from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
 
 

@@ -6,13 +6,13 @@ A batch of about 1 MB is held at a time.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from merganser.arguments import check_names
 from merganser.corpus import Corpus, Source, Tables, resolve
-from merganser.documents import Reached, hand_over
+from merganser.corpus.read_options import ReadKeywords, ReadOptions
+from merganser.corpus.split_settings import Separator, SplitSettings
+from merganser.engines.arguments import check_names
 from merganser.engines.local import ProgressCallback
 from merganser.errors import CorpusError
-from merganser.reading import Reading, ReadingOptions
-from merganser.settings import Separator, Settings
+from merganser.tokens.documents import Reached, hand_over
 from merganser.verification.parting import Difference, part
 from merganser.verification.peers import Peer, asked, peer
 
@@ -48,7 +48,7 @@ def verify(
     separator: Separator = ...,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
-    **reading: "Unpack[ReadingOptions]",
+    **reading: "Unpack[ReadKeywords]",
 ) -> Verification:
     """Compares the ids that two tokenizers give to the documents of a corpus, up to the first difference.
 
@@ -69,9 +69,9 @@ def verify(
     (' lower', (b' low', b'e'), None)
     """
     check_names(verify, reading)
-    corpus = resolve(on, buffer_size, Reading(**reading))
+    corpus = resolve(on, buffer_size, ReadOptions(**reading))
     run = Run(peer(a), peer(b))
-    between = Settings().replaced_by(None, None, separator).separator
+    between = SplitSettings().replaced_by(None, None, separator).separator
     try:
         hand_over(corpus, between, run.compare, progress and _reported(corpus, run, progress))
     except Parted:

@@ -12,7 +12,7 @@ import time
 import warnings
 from pathlib import Path
 
-from merganser import memory
+from merganser.engines import memory
 from merganser.learn.ladder import approximate, load_step
 from merganser.learn.ladder.settings import Merges, Settings
 from merganser.learn.ladder.words import PATTERN, TIE_BREAK
@@ -27,8 +27,9 @@ def run(step: str, path: Path, settings: Settings) -> Merges:
 
 
 def train_with_core(path: Path, settings: Settings) -> Merges:
-    from merganser import Local, MerganserWarning
-    from merganser import train as train_core
+    from merganser.engines.local import Local
+    from merganser.errors import MerganserWarning
+    from merganser.training import train as train_core
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MerganserWarning)  # pairs may run out, as they do in the steps

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use merganser_core::Progress;
-use merganser_core::count::{Counts, Settings};
+use merganser_core::count::{CountSettings, Counts};
 use merganser_core::split::Splitter;
 use merganser_core::train::{Limit, Source, TieBreak, TrainSettings, train};
 
@@ -26,7 +26,7 @@ fn main() {
         })
         .collect();
     let settings =
-        Settings { splitter: Splitter::new("gpt2").unwrap(), special_tokens: vec![], separator: None };
+        CountSettings { splitter: Splitter::new("gpt2").unwrap(), special_tokens: vec![], separator: None };
     let made = (0..(pretokens * 1e6) as u64).map(|_| {
         let mut pretoken = String::from(" ");
         for _ in 0..2 + next(3) {

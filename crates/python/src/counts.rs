@@ -1,31 +1,30 @@
 //! Counting, and the counts that come of it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use merganser_core::Progress;
-use merganser_core::corpus::{self, Cutters, ShardCut};
-use merganser_core::count::{self, Settings, Spill};
-use merganser_core::tokens::Place;
+use merganser_core::corpus::{self, Cutters, Position, ShardCut};
+use merganser_core::count::{self, CountSettings, Spill};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
-use crate::counts_file::{FileNumbers, as_tuple};
+use crate::counts_file::{TotalsTuple, as_tuple};
 use crate::errors::raise;
+use crate::feed::Fed;
 use crate::interrupt::{run, run_interruptible};
-use crate::reading::{Reading, skipped};
-use crate::stream::run_on_stream;
-use crate::text::{borrow_document, splitter};
+use crate::reading::{Reading, SkippedTuple};
+use crate::text::splitter;
 
 fn settings(
     py: Python<'_>,
     pattern: &str,
     special_tokens: Vec<String>,
     separator: Option<String>,
-) -> PyResult<Settings> {
+) -> PyResult<CountSettings> {
     let splitter = splitter(py, pattern)?;
-    run(py, || Settings::new(splitter, special_tokens, separator))
+    run(py, || CountSettings::new(splitter, special_tokens, separator))
 }
 
 /// Pre-tokens and how often each occurred, with the settings that made them.
@@ -161,13 +160,9 @@ pub fn shard_cuts(
     })
 }
 
-/// Adds documents up until `finish`.
+/// Counts the pre-tokens of a corpus.
 #[pyclass(frozen, module = "merganser._core")]
-pub struct Counter {
-    counter: Mutex<Option<count::Counter>>,
-    progress: Progress,
-    callback: Option<Py<PyAny>>,
-}
+pub struct Counter(Fed<count::Counter>);
 
 #[pymethods]
 impl Counter {
@@ -182,22 +177,17 @@ impl Counter {
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
         let counter = run(py, || Ok(count::Counter::new(settings, threads)))?;
-        Ok(Counter { counter: Mutex::new(Some(counter)), progress: Progress::new(), callback: progress })
+        Ok(Counter(Fed::new(counter, progress, "counter")))
     }
 
-    /// Each `str` or `bytes` is a document of its own; none is copied.
     fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
-        // The list may change while the GIL is released, so what it holds is kept alive here.
-        let documents: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts = documents.iter().map(borrow_document).collect::<PyResult<Vec<&[u8]>>>()?;
-        self.with_counter(py, |counter, progress| counter.add_documents(&texts, progress))
+        self.0.add_documents(py, documents)
     }
 
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
-        self.with_counter(py, |counter, progress| counter.add_files(&paths, &reading.0, progress))
+        self.0.add_files(py, &paths, reading)
     }
 
-    /// A range of a file that `shard_cuts` has cut.
     fn add_range(
         &self,
         py: Python<'_>,
@@ -206,32 +196,23 @@ impl Counter {
         end: u64,
         in_document: bool,
     ) -> PyResult<()> {
-        self.with_counter(py, |counter, progress| counter.add_range(&path, start, end, in_document, progress))
+        self.0.add_range(py, &path, start, end, in_document)
     }
 
-    /// A stream, as an iterator of `bytes`; its name says what it holds.
     fn add_stream(
         &self,
         py: Python<'_>,
         chunks: &Bound<'_, PyIterator>,
-        name: String,
+        name: &str,
         reading: &Reading,
     ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            counter.add_reader(stream, name.as_ref(), &reading.0, progress)
-        })
+        self.0.add_stream(py, chunks, name, reading)
     }
 
-    /// Records, files, and what was wrong with the first of them.
-    fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
-        Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
+    fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
+        self.0.skipped(py)
     }
 
-    /// Writes to `folder` what does not fit in `memory` bytes, and at least every `seconds` if given; `job`
-    /// goes into the folder. It is made when it is needed; if it is there, it is locked now.
     fn spill_to(
         &self,
         py: Python<'_>,
@@ -241,7 +222,7 @@ impl Counter {
         job: String,
     ) -> PyResult<()> {
         let every = seconds.map(Duration::from_secs_f64);
-        self.with_counter(py, move |counter, progress| {
+        self.0.run(py, move |counter, progress| {
             let mut spill = Spill::new(&folder, memory, every, job);
             spill.lock(progress)?;
             counter.spill_to(spill);
@@ -249,8 +230,7 @@ impl Counter {
         })
     }
 
-    /// Goes on where the last line of the log in the work folder says; of the log, `log_len` bytes are good.
-    #[allow(clippy::too_many_arguments)] // what a line of the log says, by name
+    #[allow(clippy::too_many_arguments)] // the fields of a line of the log, by name
     fn resume(
         &self,
         py: Python<'_>,
@@ -261,60 +241,25 @@ impl Counter {
         within: u64,
         in_document: bool,
     ) -> PyResult<()> {
-        self.with_counter(py, move |counter, _| {
-            counter.resume(&runs, log_len, Place { part, offset, within }, in_document);
-            Ok(())
-        })
+        let position = Position { part, offset, within };
+        self.0.with(py, |counter| counter.resume(&runs, log_len, position, in_document))
     }
 
-    /// Whether some of the counts are on disk, or too many in memory to add them up there.
     #[getter]
     fn needs_disk(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.needs_disk())
+        self.0.with(py, |counter| counter.needs_disk())
     }
 
-    /// Puts the counts in a file, with those of other files; gives its numbers.
-    fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<FileNumbers> {
-        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        let numbers = run_interruptible(py, callback, &self.progress, |progress| {
-            counter.finish_to(&out, &others, progress)
-        })?;
-        Ok(as_tuple(numbers))
+    fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<TotalsTuple> {
+        self.0.finish(py, |counter, progress| counter.finish_to(&out, &others, progress)).map(as_tuple)
     }
 
-    /// Gives the work folder free, now and not when Python gets around to it.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        let counter = self.lock(py)?.take();
-        py.detach(|| drop(counter));
-        Ok(())
+        self.0.abandon(py)
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {
-        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let counts = run_interruptible(py, None, &self.progress, |progress| counter.finish(progress))?;
+        let counts = self.0.finish(py, |counter, progress| counter.finish(progress))?;
         Ok(Counts(Arc::new(counts)))
     }
-}
-
-impl Counter {
-    /// Never waits: whoever has the lock may be waiting for the GIL.
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<count::Counter>>> {
-        self.counter.try_lock().map_err(|_| unusable(py))
-    }
-
-    fn with_counter(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut count::Counter, &Progress) -> merganser_core::Result<()> + Send,
-    ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_interruptible(py, callback, &self.progress, |progress| work(counter, progress))
-    }
-}
-
-fn unusable(py: Python<'_>) -> PyErr {
-    raise(py, "InternalError", "this counter is finished, or at work on another thread")
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use merganser_core::Progress;
-use merganser_core::count::{self, Numbers, Reader};
+use merganser_core::count::{self, CountsReader as Reader, CountsTotals};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -12,12 +12,12 @@ use crate::errors::raise;
 use crate::interrupt::{Callback, run, run_interruptible};
 
 /// Documents, invalid bytes, unique pre-tokens, all pre-tokens.
-pub type FileNumbers = (u64, u64, u64, u64);
+pub type TotalsTuple = (u64, u64, u64, u64);
 
 /// A pre-token and its count.
 type Entry<'py> = (Bound<'py, PyBytes>, u64);
 
-pub fn as_tuple(numbers: Numbers) -> FileNumbers {
+pub fn as_tuple(numbers: CountsTotals) -> TotalsTuple {
     (numbers.documents, numbers.invalid_bytes, numbers.pretokens, numbers.total)
 }
 
@@ -30,7 +30,7 @@ pub fn merge_counts(
     outs: Vec<PathBuf>,
     scratch: PathBuf,
     progress: Callback<'_, '_>,
-) -> PyResult<FileNumbers> {
+) -> PyResult<TotalsTuple> {
     let merged = run_interruptible(py, progress, &Progress::new(), |progress| {
         count::merge_files(&paths, &outs, &scratch, progress)
     })?;
@@ -70,7 +70,7 @@ impl CountsReader {
 
     #[getter]
     fn pattern(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.lock(py)?.words().pattern.clone())
+        Ok(self.lock(py)?.settings_text().pattern.clone())
     }
 
     /// The name of the preset, if it was one.
@@ -82,18 +82,18 @@ impl CountsReader {
 
     #[getter]
     fn special_tokens(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.lock(py)?.words().special_tokens.clone())
+        Ok(self.lock(py)?.settings_text().special_tokens.clone())
     }
 
     #[getter]
     fn separator(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.lock(py)?.words().separator.clone())
+        Ok(self.lock(py)?.settings_text().separator.clone())
     }
 
     /// What the file says of itself; true once its end was reached.
     #[getter]
-    fn numbers(&self, py: Python<'_>) -> PyResult<FileNumbers> {
-        Ok(as_tuple(self.lock(py)?.numbers()))
+    fn numbers(&self, py: Python<'_>) -> PyResult<TotalsTuple> {
+        Ok(as_tuple(self.lock(py)?.totals()))
     }
 }
 

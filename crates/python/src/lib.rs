@@ -3,9 +3,11 @@
 mod counts;
 mod counts_file;
 mod decode;
+mod documents;
 mod embed;
 mod encode;
 mod errors;
+mod feed;
 mod ids;
 mod interrupt;
 mod layout;
@@ -28,6 +30,8 @@ mod _core {
     use super::counts_file::{CountsReader, merge_counts, top_counts};
     #[pymodule_export]
     use super::decode::StreamDecoder;
+    #[pymodule_export]
+    use super::documents::{DocumentBatches, Documents};
     #[pymodule_export]
     use super::embed::Embedder;
     #[pymodule_export]

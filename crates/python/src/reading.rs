@@ -40,8 +40,10 @@ impl Reading {
     }
 }
 
-/// How many records, how many files, and what was wrong with the first of them.
-pub fn skipped(skipped: Skipped) -> (u64, u64, Vec<String>) {
+/// How many records and how many files were skipped, and why the first of them were.
+pub type SkippedTuple = (u64, u64, Vec<String>);
+
+pub fn skipped(skipped: Skipped) -> SkippedTuple {
     (skipped.records, skipped.files, skipped.first)
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::input::Input;
-use super::{OnError, Place, Reading, Skips, Terms};
+use super::{OnError, Position, ReadContext, Reading};
 use crate::Progress;
 
 /// How much of a file is judged.
@@ -47,22 +47,19 @@ pub fn judge_file(path: &Path, reading: &Reading) -> Option<Binary> {
     if !path.metadata().is_ok_and(|facts| facts.is_file()) {
         return None;
     }
-    let (reading, skips, progress) = quietly(reading);
-    let terms = Terms { reading: &reading, skips: &skips, progress: &progress };
-    judge_input(Input::of_file(path, Place::default(), terms).ok()?)
+    judge_input(Input::of_file(path, Position::default(), &strict(reading)).ok()?)
 }
 
 /// Judges the beginning of a file or stream, which may be compressed. Only a longer one than [`JUDGED`] may
 /// be cut off.
 pub fn judge_beginning(beginning: &[u8], name: &Path, reading: &Reading) -> Option<Binary> {
-    let (reading, skips, progress) = quietly(reading);
-    let terms = Terms { reading: &reading, skips: &skips, progress: &progress };
-    judge_input(Input::of_stream(beginning, name, Place::default(), terms).ok()?)
+    judge_input(Input::of_stream(beginning, name, Position::default(), &strict(reading)).ok()?)
 }
 
-/// What reading takes where nobody watches and nothing is skipped.
-fn quietly(reading: &Reading) -> (Reading, Arc<Skips>, Progress) {
-    (Reading { on_error: OnError::Stop, ..reading.clone() }, Arc::default(), Progress::new())
+/// A context for reading that nobody watches and that skips nothing.
+fn strict(reading: &Reading) -> ReadContext {
+    let reading = Reading { on_error: OnError::Stop, ..reading.clone() };
+    ReadContext::new(&reading, &Arc::default(), &Progress::new())
 }
 
 fn judge_input(mut input: Input<'_>) -> Option<Binary> {

@@ -25,7 +25,7 @@ pub struct Cut {
 }
 
 /// A cutter in a text.
-pub struct Found {
+pub struct CutterMatch {
     pub start: usize,
     pub end: usize,
     pub kind: Boundary,
@@ -75,7 +75,7 @@ impl Cutters {
     }
 
     /// The next cutter in `text[from..]`.
-    pub fn find(&self, text: &[u8], from: usize) -> Option<Found> {
+    pub fn find(&self, text: &[u8], from: usize) -> Option<CutterMatch> {
         let (start, which) = match &self.search {
             Search::Nothing => return None,
             Search::One(finder) => (from + finder.find(&text[from..])?, 0),
@@ -85,7 +85,7 @@ impl Cutters {
             }
         };
         let kind = if self.separator == Some(which) { Boundary::Separator } else { Boundary::Special };
-        Some(Found { start, end: start + self.all[which].len(), kind, which })
+        Some(CutterMatch { start, end: start + self.all[which].len(), kind, which })
     }
 
     /// Calls `visit(text, what stands behind it)` for every stretch of text between cutters, also empty ones.
@@ -95,7 +95,7 @@ impl Cutters {
         mut visit: impl FnMut(&[u8], Boundary) -> Result<()>,
     ) -> Result<()> {
         let mut from = 0;
-        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
+        while let Some(CutterMatch { start, end, kind, .. }) = self.find(text, from) {
             visit(&text[from..start], kind)?;
             from = end;
         }
@@ -121,7 +121,7 @@ impl Cutters {
         let mut last = None;
         let mut from = 0;
         // In all of the text: what ends behind `settled` may hold a shorter one that ends before it.
-        while let Some(Found { end, kind, .. }) = self.find(text, from)
+        while let Some(CutterMatch { end, kind, .. }) = self.find(text, from)
             && end <= settled
         {
             last = Some(Cut { at: end, ends_document: kind == Boundary::Separator });
@@ -134,7 +134,7 @@ impl Cutters {
     /// other one reaches into it from the left. Behind it a cut is right.
     pub fn first_lone_end(&self, text: &[u8], earliest: usize) -> Option<Cut> {
         let mut from = 0;
-        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
+        while let Some(CutterMatch { start, end, kind, .. }) = self.find(text, from) {
             // What could reach into it must be in sight.
             if end >= earliest && start >= self.longest && !self.straddle(text, start) {
                 return Some(Cut { at: end, ends_document: kind == Boundary::Separator });

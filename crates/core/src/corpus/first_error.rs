@@ -5,17 +5,17 @@
 
 use std::sync::Mutex;
 
-use super::Place;
+use super::Position;
 use crate::{Error, Result};
 
 #[derive(Default)]
-pub struct FirstError(Mutex<Option<(Place, Error)>>);
+pub struct FirstError(Mutex<Option<(Position, Error)>>);
 
 impl FirstError {
-    pub fn note(&self, place: Place, error: Error) {
+    pub fn note(&self, position: Position, error: Error) {
         let first = &mut *self.0.lock().unwrap();
-        if first.as_ref().is_none_or(|&(earlier, _)| place < earlier) {
-            *first = Some((place, error));
+        if first.as_ref().is_none_or(|&(earlier, _)| position < earlier) {
+            *first = Some((position, error));
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Format, Place, Terms};
+use super::{FileFormat, Position, ReadContext};
 use crate::{Error, Result};
 
 /// The ratio is judged once so much has come out: a short file of one letter is no attack.
@@ -22,43 +22,43 @@ const HEAD: usize = 10;
 /// Needed beside the window to decompress xz.
 const XZ_OVERHEAD: u64 = 1 << 20;
 
-/// The text of one file or stream, on the caller's terms: counted, capped, and ended early where it is
+/// The text of one file or stream, on the caller's context: counted, capped, and ended early where it is
 /// damaged and the rest is to be skipped.
 pub struct Input<'a> {
     reader: Box<dyn Read + Send + 'a>,
     path: Arc<Path>,
-    place: Place,
-    terms: Terms<'a>,
+    position: Position,
+    context: ReadContext,
     cut_short: bool,
 }
 
 impl<'a> Input<'a> {
-    /// A file, from `place.offset` on where it is text, else from its beginning.
-    pub fn of_file(path: &Path, place: Place, terms: Terms<'a>) -> Result<Input<'a>> {
+    /// A file, from `position.offset` on where it is text, else from its beginning.
+    pub fn of_file(path: &Path, position: Position, context: &ReadContext) -> Result<Input<'a>> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
-        if Format::of_name(path) == Format::Text
-            && place.offset > 0
+        if FileFormat::of_name(path) == FileFormat::Text
+            && position.offset > 0
             && is_plain(&mut file).map_err(cannot_read)?
         {
-            file.seek(SeekFrom::Start(place.offset)).map_err(cannot_read)?;
-            terms.progress.advance(place.offset);
+            file.seek(SeekFrom::Start(position.offset)).map_err(cannot_read)?;
+            context.progress.advance(position.offset);
             let path: Arc<Path> = path.into();
-            let reader = Box::new(Tap::new(file, &path, terms));
-            return Ok(Input { reader, path, place, terms, cut_short: false });
+            let reader = Box::new(Tap::new(file, &path, context));
+            return Ok(Input { reader, path, position, context: context.clone(), cut_short: false });
         }
-        Input::of_stream(file, path, place, terms)
+        Input::of_stream(file, path, position, context)
     }
 
     /// The same for a stream that is at its beginning.
     pub fn of_stream(
         reader: impl Read + Send + 'a,
         path: &Path,
-        place: Place,
-        terms: Terms<'a>,
+        position: Position,
+        context: &ReadContext,
     ) -> Result<Input<'a>> {
         let path: Arc<Path> = path.into();
-        let mut tap = Tap::new(reader, &path, terms);
+        let mut tap = Tap::new(reader, &path, context);
         let taken = Arc::clone(&tap.taken);
         let mut head = Vec::with_capacity(HEAD);
         let read = (&mut tap).take(HEAD as u64).read_to_end(&mut head);
@@ -74,15 +74,21 @@ impl<'a> Input<'a> {
         let reader: Box<dyn Read + Send + 'a> = match found {
             None => Box::new(whole),
             Some(compression) => {
-                let reader = compression.decompress(whole, terms.reading.max_window);
+                let reader = compression.decompress(whole, context.reading.max_window);
                 let reader = reader.map_err(|error| read_error(&path, error))?;
-                Box::new(Capped { reader, path: Arc::clone(&path), taken, given: 0, terms })
+                Box::new(Capped {
+                    reader,
+                    path: Arc::clone(&path),
+                    taken,
+                    given: 0,
+                    context: context.clone(),
+                })
             }
         };
-        let start = Place { offset: 0, within: 0, ..place };
-        let mut input = Input { reader, path, place: start, terms, cut_short: false };
-        if Format::of_name(&input.path) == Format::Text {
-            input.pass_over(place.offset, |_| ())?;
+        let start = Position { offset: 0, within: 0, ..position };
+        let mut input = Input { reader, path, position: start, context: context.clone(), cut_short: false };
+        if FileFormat::of_name(&input.path) == FileFormat::Text {
+            input.pass_over(position.offset, |_| ())?;
         }
         Ok(input)
     }
@@ -103,10 +109,10 @@ impl<'a> Input<'a> {
 
     /// Reads so many bytes and throws them away, after `visit` has seen them.
     pub fn pass_over(&mut self, bytes: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        let end = self.place.offset + bytes;
+        let end = self.position.offset + bytes;
         let mut buffer = vec![0; (1 << 16).min(bytes as usize)];
-        while self.place.offset < end {
-            let most = buffer.len().min((end - self.place.offset) as usize);
+        while self.position.offset < end {
+            let most = buffer.len().min((end - self.position.offset) as usize);
             match self.read(&mut buffer[..most]) {
                 Ok(0) => return Err(Error::CorpusEndsEarly),
                 Ok(read) => visit(&buffer[..read]),
@@ -125,13 +131,13 @@ impl Read for Input<'_> {
         }
         match self.reader.read(buffer) {
             Ok(read) => {
-                self.place.offset += read as u64;
+                self.position.offset += read as u64;
                 Ok(read)
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 let error = read_error(&self.path, error);
-                self.terms.skip_or_fail(error, self.place).map_err(io::Error::other)?;
+                self.context.skip_or_fail(error, self.position).map_err(io::Error::other)?;
                 self.cut_short = true;
                 Ok(0)
             }
@@ -226,26 +232,26 @@ impl Compression {
 }
 
 /// What a file or stream gives, before anything else sees it: counted, and stopped on request.
-struct Tap<'a, R> {
+struct Tap<R> {
     reader: R,
     path: Arc<Path>,
     taken: Arc<AtomicU64>,
-    terms: Terms<'a>,
+    context: ReadContext,
 }
 
-impl<'a, R> Tap<'a, R> {
-    fn new(reader: R, path: &Arc<Path>, terms: Terms<'a>) -> Tap<'a, R> {
-        Tap { reader, path: Arc::clone(path), taken: Arc::default(), terms }
+impl<R> Tap<R> {
+    fn new(reader: R, path: &Arc<Path>, context: &ReadContext) -> Tap<R> {
+        Tap { reader, path: Arc::clone(path), taken: Arc::default(), context: context.clone() }
     }
 }
 
-impl<R: Read> Read for Tap<'_, R> {
+impl<R: Read> Read for Tap<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.terms.progress.check().map_err(io::Error::other)?;
+        self.context.progress.check().map_err(io::Error::other)?;
         match self.reader.read(buffer) {
             Ok(read) => {
                 self.taken.fetch_add(read as u64, Relaxed);
-                self.terms.progress.advance(read as u64);
+                self.context.progress.advance(read as u64);
                 Ok(read)
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
@@ -263,7 +269,7 @@ struct Capped<'a> {
     taken: Arc<AtomicU64>,
     /// Decompressed bytes.
     given: u64,
-    terms: Terms<'a>,
+    context: ReadContext,
 }
 
 impl Read for Capped<'_> {
@@ -271,7 +277,7 @@ impl Read for Capped<'_> {
         let read = self.reader.read(buffer).map_err(|error| self.damage(error))?;
         self.given += read as u64;
         let path = || self.path.to_path_buf();
-        let (max_size, max_ratio) = (self.terms.reading.max_size, self.terms.reading.max_ratio);
+        let (max_size, max_ratio) = (self.context.reading.max_size, self.context.reading.max_ratio);
         if self.given > max_size {
             return Err(io::Error::other(Error::TooLarge { path: path(), max_size }));
         }
@@ -291,7 +297,7 @@ impl Capped<'_> {
         let (path, reason) = (self.path.to_path_buf(), error.to_string());
         // Both libraries that have windows say it in words like these.
         io::Error::other(if reason.contains("memory") {
-            Error::WideWindow { path, max_window: self.terms.reading.max_window }
+            Error::WideWindow { path, max_window: self.context.reading.max_window }
         } else {
             Error::Damaged { path, offset: self.given, reason }
         })

@@ -73,8 +73,8 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
             return Wrong { line: 1, reason: no_key(value, before, missing) };
         }
         let text = error.to_string();
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        let reason = match text.strip_suffix(&place).unwrap_or(&text) {
+        let position = format!(" at line {} column {}", error.line(), error.column());
+        let reason = match text.strip_suffix(&position).unwrap_or(&text) {
             "unexpected end of hex escape" | "lone leading surrogate in hex escape" => "a lone surrogate",
             reason => reason,
         };

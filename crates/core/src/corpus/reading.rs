@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::Place;
+use super::Position;
 use crate::{Error, Progress, Result};
 
 /// How many of the skipped are described; of the others there is only the number.
@@ -46,7 +46,7 @@ pub enum OnError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     pub records: u64,
-    /// Files, or the rest of them.
+    /// FileBlocks, or the rest of them.
     pub files: u64,
     /// What was wrong with the first of them, in the order of the corpus.
     pub first: Vec<String>,
@@ -54,56 +54,65 @@ pub struct Skipped {
 
 /// Takes note of what is skipped, on all threads.
 #[derive(Debug, Default)]
-pub struct Skips(Mutex<(Skipped, Vec<Place>)>);
+pub struct Skips(Mutex<(Skipped, Vec<Position>)>);
 
 impl Skips {
     pub fn skipped(&self) -> Skipped {
         self.0.lock().unwrap().0.clone()
     }
 
-    fn note(&self, error: &Error, place: Place) {
-        let (skipped, places) = &mut *self.0.lock().unwrap();
+    fn note(&self, error: &Error, position: Position) {
+        let (skipped, positions) = &mut *self.0.lock().unwrap();
         match error {
             Error::BadRecord { .. } => skipped.records += 1,
             _ => skipped.files += 1,
         }
-        let at = places.partition_point(|&other| other <= place);
+        let at = positions.partition_point(|&other| other <= position);
         if at < DESCRIBED {
-            places.insert(at, place);
-            places.truncate(DESCRIBED);
+            positions.insert(at, position);
+            positions.truncate(DESCRIBED);
             skipped.first.insert(at, error.to_string());
             skipped.first.truncate(DESCRIBED);
         }
     }
 }
 
-/// What goes along with everything that is read.
-#[derive(Clone, Copy)]
-pub struct Terms<'a> {
-    pub reading: &'a Reading,
-    pub skips: &'a Arc<Skips>,
-    pub progress: &'a Progress,
+/// What everything that reads shares: the settings, the list of skipped input, and the progress.
+#[derive(Clone)]
+pub struct ReadContext {
+    pub reading: Arc<Reading>,
+    pub skips: Arc<Skips>,
+    pub progress: Progress,
 }
 
-impl Terms<'_> {
-    pub fn skip_or_fail(&self, error: Error, place: Place) -> Result<()> {
-        skip_or_fail(self.reading.on_error, self.skips, error, place)
+impl ReadContext {
+    pub fn new(reading: &Reading, skips: &Arc<Skips>, progress: &Progress) -> ReadContext {
+        ReadContext {
+            reading: Arc::new(reading.clone()),
+            skips: Arc::clone(skips),
+            progress: progress.clone(),
+        }
+    }
+
+    /// Records `error` as skipped if the caller asked to skip unreadable input, and returns it otherwise.
+    pub fn skip_or_fail(&self, error: Error, position: Position) -> Result<()> {
+        skip_or_fail(self.reading.on_error, &self.skips, error, position)
     }
 }
 
-/// An error, or a note of it where the caller wants to go on without what is at `place`.
-pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, place: Place) -> Result<()> {
+/// Records `error` as skipped if `on_error` says so, and returns it otherwise. Cancellation is never skipped.
+pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, position: Position) -> Result<()> {
     let by_request = matches!(error, Error::Cancelled | Error::CorpusEndsEarly);
     if on_error == OnError::Stop || by_request {
         return Err(error);
     }
-    skips.note(&error, place);
+    skips.note(&error, position);
     Ok(())
 }
 
 /// What is in a file, as its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     Text,
     /// A JSON value on each line.
     Lines,
@@ -113,17 +122,17 @@ pub enum Format {
     Csv(u8),
 }
 
-impl Format {
-    pub fn of_name(path: &Path) -> Format {
+impl FileFormat {
+    pub fn of_name(path: &Path) -> FileFormat {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let plain =
             [".gz", ".zst", ".zstd", ".xz", ".bz2"].iter().find_map(|suffix| name.strip_suffix(suffix));
         match plain.unwrap_or(&name).rsplit_once('.') {
-            Some((_, "jsonl" | "ndjson")) => Format::Lines,
-            Some((_, "json")) => Format::Json,
-            Some((_, "csv")) => Format::Csv(b','),
-            Some((_, "tsv")) => Format::Csv(b'\t'),
-            _ => Format::Text,
+            Some((_, "jsonl" | "ndjson")) => FileFormat::Lines,
+            Some((_, "json")) => FileFormat::Json,
+            Some((_, "csv")) => FileFormat::Csv(b','),
+            Some((_, "tsv")) => FileFormat::Csv(b'\t'),
+            _ => FileFormat::Text,
         }
     }
 }

@@ -11,7 +11,7 @@ use memchr::{memchr, memchr_iter};
 
 use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
-use super::{BLOCK, Block, Format, Place, Terms, csv, json};
+use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
 use crate::{Error, Result};
 
 /// A longer record is taken for one whose end was lost.
@@ -22,36 +22,36 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The blocks of one file or stream.
 pub struct RecordBlocks<'a> {
     input: Input<'a>,
-    terms: Terms<'a>,
+    context: ReadContext,
     file: Arc<RecordFile>,
-    layout: Layout,
+    layout: RecordLayout,
     /// What was read but lies behind the last whole record.
     carry: Vec<u8>,
     /// Where `carry` begins, and on which line.
-    place: Place,
+    position: Position,
     line: u64,
     /// Where the last record ended that was handed out.
-    last: Place,
+    last: Position,
     at_end: bool,
 }
 
 /// What all records of a file have in common.
 pub struct RecordFile {
     path: PathBuf,
-    kind: Kind,
+    kind: RecordKind,
     text_key: String,
     on_error: OnError,
     skips: Arc<Skips>,
 }
 
-enum Kind {
+enum RecordKind {
     Json,
     Csv { delimiter: u8, column: usize },
 }
 
 /// Where records may stand.
 #[derive(Clone, Copy, PartialEq)]
-enum Layout {
+enum RecordLayout {
     Lines,
     /// Those of CSV, with this delimiter.
     Quoted(u8),
@@ -83,32 +83,37 @@ struct Record {
 
 /// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and
 /// where the record ends.
-pub struct Document {
+pub struct DocumentSpan {
     pub start: usize,
     pub end: usize,
-    pub place: Place,
-    pub next: Place,
+    pub position: Position,
+    pub next: Position,
 }
 
 impl<'a> RecordBlocks<'a> {
-    /// Reads what stands before the records, and passes over those before `place`.
-    pub fn new(input: Input<'a>, format: Format, place: Place, terms: Terms<'a>) -> Result<RecordBlocks<'a>> {
+    /// Reads what stands before the records, and passes over those before `position`.
+    pub fn new(
+        input: Input<'a>,
+        format: FileFormat,
+        position: Position,
+        context: &ReadContext,
+    ) -> Result<RecordBlocks<'a>> {
         let file = RecordFile {
             path: input.path().into(),
-            kind: Kind::Json,
-            text_key: terms.reading.text_key.clone(),
-            on_error: terms.reading.on_error,
-            skips: Arc::clone(terms.skips),
+            kind: RecordKind::Json,
+            text_key: context.reading.text_key.clone(),
+            on_error: context.reading.on_error,
+            skips: Arc::clone(&context.skips),
         };
         let mut blocks = RecordBlocks {
             input,
-            terms,
+            context: context.clone(),
             file: Arc::new(file),
-            layout: Layout::Lines,
+            layout: RecordLayout::Lines,
             carry: Vec::new(),
-            place: Place { offset: 0, within: 0, ..place },
+            position: Position { offset: 0, within: 0, ..position },
             line: 1,
-            last: place,
+            last: position,
             at_end: false,
         };
         blocks.read_up_to(BLOCK.max(BYTE_ORDER_MARK.len()))?;
@@ -116,27 +121,27 @@ impl<'a> RecordBlocks<'a> {
             blocks.consume(BYTE_ORDER_MARK.len());
         }
         match format {
-            Format::Json => blocks.read_bracket()?,
-            Format::Csv(delimiter) => blocks.read_header(delimiter)?,
-            Format::Lines | Format::Text => {}
+            FileFormat::Json => blocks.read_bracket()?,
+            FileFormat::Csv(delimiter) => blocks.read_header(delimiter)?,
+            FileFormat::Lines | FileFormat::Text => {}
         }
-        if place.offset > blocks.place.offset {
-            blocks.pass_over(place.offset - blocks.place.offset)?;
-            if blocks.layout == (Layout::Array { some: false }) {
-                blocks.layout = Layout::Array { some: true };
+        if position.offset > blocks.position.offset {
+            blocks.pass_over(position.offset - blocks.position.offset)?;
+            if blocks.layout == (RecordLayout::Array { some: false }) {
+                blocks.layout = RecordLayout::Array { some: true };
             }
         }
-        blocks.place.within = place.within;
-        blocks.last = blocks.place;
+        blocks.position.within = position.within;
+        blocks.last = blocks.position;
         Ok(blocks)
     }
 
     fn read_bracket(&mut self) -> Result<()> {
-        self.layout = Layout::Values;
+        self.layout = RecordLayout::Values;
         loop {
             match self.carry.iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(at) if self.carry[at] == b'[' => {
-                    self.layout = Layout::Array { some: false };
+                    self.layout = RecordLayout::Array { some: false };
                     self.consume(at + 1);
                     return Ok(());
                 }
@@ -148,7 +153,7 @@ impl<'a> RecordBlocks<'a> {
     }
 
     fn read_header(&mut self, delimiter: u8) -> Result<()> {
-        self.layout = Layout::Quoted(delimiter);
+        self.layout = RecordLayout::Quoted(delimiter);
         let end = loop {
             match csv::record_end(&self.carry, 0, delimiter) {
                 Some(end) => break end,
@@ -164,13 +169,13 @@ impl<'a> RecordBlocks<'a> {
             .iter()
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect();
-        let text_key = &self.terms.reading.text_key;
+        let text_key = &self.context.reading.text_key;
         let Some(column) = columns.iter().position(|name| name == text_key) else {
             let (path, column) = (self.input.path().into(), text_key.clone());
             return Err(Error::NoColumn { path, column, columns });
         };
         let file = Arc::get_mut(&mut self.file).expect("no block was handed out");
-        file.kind = Kind::Csv { delimiter, column };
+        file.kind = RecordKind::Csv { delimiter, column };
         self.consume(end);
         Ok(())
     }
@@ -183,7 +188,7 @@ impl<'a> RecordBlocks<'a> {
 
     fn consume(&mut self, bytes: usize) {
         self.line += line_breaks(&self.carry[..bytes]);
-        self.place.offset += bytes as u64;
+        self.position.offset += bytes as u64;
         self.carry.drain(..bytes);
     }
 
@@ -192,7 +197,7 @@ impl<'a> RecordBlocks<'a> {
         self.consume(at_hand);
         let rest = bytes - at_hand as u64;
         self.input.pass_over(rest, |text| self.line += line_breaks(text))?;
-        self.place.offset += rest;
+        self.position.offset += rest;
         Ok(())
     }
 
@@ -201,7 +206,7 @@ impl<'a> RecordBlocks<'a> {
         block.text.clear();
         block.text.append(&mut self.carry);
         block.ends = None;
-        block.place = self.place;
+        block.position = self.position;
         block.starts_document = true;
         let before = self.line;
         let mut list = Vec::new();
@@ -231,12 +236,15 @@ impl<'a> RecordBlocks<'a> {
         self.carry.extend_from_slice(&block.text[behind..]);
         block.text.truncate(behind);
         let any = !block.text.is_empty();
-        let at =
-            |offset: usize| Place { offset: block.place.offset + offset as u64, within: 0, ..block.place };
-        self.place = at(behind);
+        let at = |offset: usize| Position {
+            offset: block.position.offset + offset as u64,
+            within: 0,
+            ..block.position
+        };
+        self.position = at(behind);
         self.last = list.last().map_or(self.last, |record| at(record.behind));
         // Not behind the bracket of an array: whoever goes on there would wait for it.
-        block.next = if self.layout == Layout::Closed { self.last } else { self.place };
+        block.next = if self.layout == RecordLayout::Closed { self.last } else { self.position };
         self.line += line_breaks(&block.text);
         block.records = Some(Records { file: Arc::clone(&self.file), line: before, list });
         Ok(any)
@@ -250,7 +258,8 @@ impl<'a> RecordBlocks<'a> {
             line: self.line + line,
             reason: reason.into(),
         };
-        self.terms.skip_or_fail(error, Place { offset: self.place.offset + at as u64, ..self.place })?;
+        self.context
+            .skip_or_fail(error, Position { offset: self.position.offset + at as u64, ..self.position })?;
         self.input.end();
         self.at_end = true;
         Ok(text.len())
@@ -284,29 +293,29 @@ fn without_line_break(record: &[u8]) -> &[u8] {
 fn find(
     text: &[u8],
     is_all: bool,
-    layout: &mut Layout,
+    layout: &mut RecordLayout,
     list: &mut Vec<Record>,
 ) -> std::result::Result<usize, (usize, &'static str)> {
     let mut at = 0;
     while at < text.len() {
         let (start, end, behind) = match *layout {
-            Layout::Lines => match memchr(b'\n', &text[at..]) {
+            RecordLayout::Lines => match memchr(b'\n', &text[at..]) {
                 Some(len) => (at, at + len, at + len + 1),
                 None if is_all => (at, text.len(), text.len()),
                 None => break,
             },
-            Layout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
+            RecordLayout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
                 Some(behind) => (at, behind, behind),
                 None if !is_all => break,
                 None if csv::is_closed(&text[at..], delimiter) => (at, text.len(), text.len()),
                 None => return Err((at, "a quote in this record is never closed")),
             },
-            Layout::Values | Layout::Array { .. } | Layout::Closed => {
+            RecordLayout::Values | RecordLayout::Array { .. } | RecordLayout::Closed => {
                 let mut start = at + blanks(&text[at..]);
-                if let Layout::Array { some } = *layout {
+                if let RecordLayout::Array { some } = *layout {
                     match text.get(start) {
                         Some(b']') => {
-                            *layout = Layout::Closed;
+                            *layout = RecordLayout::Closed;
                             at = start + 1;
                             continue;
                         }
@@ -318,12 +327,12 @@ fn find(
                 if start == text.len() {
                     break; // the blanks before a record are the beginning of it, wherever blocks are cut
                 }
-                if *layout == Layout::Closed {
+                if *layout == RecordLayout::Closed {
                     return Err((start, "something follows the end of the array"));
                 }
                 match json::value_end(text, start, is_all) {
                     Some(end) if end > start => {
-                        if let Layout::Array { some } = layout {
+                        if let RecordLayout::Array { some } = layout {
                             *some = true;
                         }
                         (start, end, end)
@@ -338,7 +347,7 @@ fn find(
         at = behind;
     }
     match layout {
-        Layout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
+        RecordLayout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
         _ if is_all => Ok(text.len()),
         _ => Ok(at),
     }
@@ -349,22 +358,23 @@ fn blanks(text: &[u8]) -> usize {
 }
 
 impl Records {
-    /// Adds the texts of all records to `out` and lists them. `text` is the block, which begins at `place`.
+    /// Adds the texts of all records to `out` and lists them. `text` is the block, which begins at `position`.
     pub fn decode(
         &self,
         text: &[u8],
-        place: Place,
+        position: Position,
         out: &mut Vec<u8>,
-        documents: &mut Vec<Document>,
+        documents: &mut Vec<DocumentSpan>,
     ) -> Result<()> {
         for record in &self.list {
             let raw = &text[record.start..record.end];
             if self.file.is_blank(raw) {
                 continue;
             }
-            let at = |offset: usize| Place { offset: place.offset + offset as u64, within: 0, ..place };
+            let at =
+                |offset: usize| Position { offset: position.offset + offset as u64, within: 0, ..position };
             // Work may begin inside of the first one.
-            let place = if record.begins == 0 { place } else { at(record.begins) };
+            let position = if record.begins == 0 { position } else { at(record.begins) };
             let start = out.len();
             if let Err(wrong) = self.file.text_of(raw, out) {
                 out.truncate(start);
@@ -374,11 +384,11 @@ impl Records {
                 skip_or_fail(self.file.on_error, &self.file.skips, error, at(record.start))?;
                 continue;
             }
-            let start = start + place.within as usize;
+            let start = start + position.within as usize;
             if start > out.len() {
                 return Err(Error::CorpusEndsEarly);
             }
-            documents.push(Document { start, end: out.len(), place, next: at(record.behind) });
+            documents.push(DocumentSpan { start, end: out.len(), position, next: at(record.behind) });
         }
         Ok(())
     }
@@ -387,13 +397,13 @@ impl Records {
 impl RecordFile {
     fn is_blank(&self, raw: &[u8]) -> bool {
         match self.kind {
-            Kind::Json => raw.trim_ascii().is_empty(),
-            Kind::Csv { .. } => without_line_break(raw).is_empty(),
+            RecordKind::Json => raw.trim_ascii().is_empty(),
+            RecordKind::Csv { .. } => without_line_break(raw).is_empty(),
         }
     }
 
     fn text_of(&self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), json::Wrong> {
-        let Kind::Csv { delimiter, column } = self.kind else {
+        let RecordKind::Csv { delimiter, column } = self.kind else {
             return json::text_of(raw, &self.text_key, out);
         };
         if csv::field_of(without_line_break(raw), column, delimiter, out) {

@@ -98,21 +98,21 @@ fn safe_cuts(window: &[u8], splitter: &Splitter) -> impl Iterator<Item = usize> 
 }
 
 /// The bytes of a file from `start` to `end`, all of which must be there.
-pub struct Range {
+pub struct FileRange {
     file: File,
     left: u64,
 }
 
-impl Range {
-    pub fn open(path: &Path, start: u64, end: u64) -> Result<Range> {
+impl FileRange {
+    pub fn open(path: &Path, start: u64, end: u64) -> Result<FileRange> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
         file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
-        Ok(Range { file, left: end.saturating_sub(start) })
+        Ok(FileRange { file, left: end.saturating_sub(start) })
     }
 }
 
-impl Read for Range {
+impl Read for FileRange {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let read = self.file.read(&mut buffer[..wanted])?;

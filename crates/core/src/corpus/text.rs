@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::cutters::{Cut, Cutters};
 use super::input::read_error;
-use super::{BLOCK, Block, Place};
+use super::{BLOCK, Block, BlockSource, Position};
 use crate::Result;
 use crate::split::{Scratch, Splitter};
 
@@ -18,30 +18,38 @@ use crate::split::{Scratch, Splitter};
 const REACH: usize = if cfg!(test) { 16 } else { 1 << 16 };
 
 /// The blocks of one stream.
-pub struct Blocks<R> {
+pub struct TextBlocks<R> {
     reader: R,
     /// For messages.
     path: PathBuf,
     /// Text that was read but lies behind the last cut.
     carry: Vec<u8>,
-    place: Place,
+    position: Position,
     starts_document: bool,
     at_end: bool,
 }
 
-impl<R: Read> Blocks<R> {
-    /// What `reader` gives begins at `place`, where a document begins.
-    pub fn new(reader: R, path: &Path, place: Place) -> Blocks<R> {
-        Blocks { reader, path: path.into(), carry: Vec::new(), place, starts_document: true, at_end: false }
+impl<R: Read> TextBlocks<R> {
+    /// What `reader` gives begins at `position`, where a document begins.
+    pub fn new(reader: R, path: &Path, position: Position) -> TextBlocks<R> {
+        TextBlocks {
+            reader,
+            path: path.into(),
+            carry: Vec::new(),
+            position,
+            starts_document: true,
+            at_end: false,
+        }
     }
+}
 
-    /// Fills `block` with the next text; false at the end.
-    pub fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
+impl<R: Read + Send> BlockSource for TextBlocks<R> {
+    fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
         block.text.clear();
         block.text.append(&mut self.carry);
         block.ends = None;
         block.records = None;
-        block.place = self.place;
+        block.position = self.position;
         block.starts_document = self.starts_document;
         let mut size = BLOCK;
         while !self.at_end {
@@ -61,14 +69,14 @@ impl<R: Read> Blocks<R> {
                 block.text.truncate(cut.at);
                 block.ends = ends;
                 self.starts_document = cut.ends_document;
-                self.place.offset += cut.at as u64;
-                block.next = self.place;
+                self.position.offset += cut.at as u64;
+                block.next = self.position;
                 return Ok(true);
             }
             size = 2 * block.text.len();
         }
-        self.place.offset += block.text.len() as u64;
-        block.next = self.place;
+        self.position.offset += block.text.len() as u64;
+        block.next = self.position;
         Ok(!block.text.is_empty())
     }
 }

@@ -1,12 +1,12 @@
 //! The value that counting yields: every pre-token once, with its count.
 
-use super::Settings;
-use super::table::Table;
+use super::CountSettings;
+use super::table::PretokenTable;
 use crate::{Error, Result};
 
 /// Pre-tokens and how often each occurred, each pre-token once, in no particular order.
 pub struct Counts {
-    pub settings: Settings,
+    pub settings: CountSettings,
     /// Bytes of the corpus that were not part of valid UTF-8; each is a pre-token of its own.
     pub invalid_bytes: u64,
     pub documents: u64,
@@ -17,7 +17,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(super) fn empty(settings: Settings) -> Counts {
+    pub(super) fn empty(settings: CountSettings) -> Counts {
         Counts {
             settings,
             invalid_bytes: 0,
@@ -30,10 +30,10 @@ impl Counts {
 
     /// From pre-tokens and counts, in any order; a pre-token that comes twice is added up.
     pub fn from_pretokens<P: AsRef<[u8]>>(
-        settings: Settings,
+        settings: CountSettings,
         pretokens: impl IntoIterator<Item = (P, u64)>,
     ) -> Result<Counts> {
-        let mut table = Table::default();
+        let mut table = PretokenTable::default();
         for (pretoken, count) in pretokens {
             let pretoken = pretoken.as_ref();
             if pretoken.is_empty() {

@@ -16,8 +16,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Numbers, Settings, Writer};
-use crate::corpus::Place;
+use super::{CountSettings, CountsTotals, CountsWriter};
+use crate::corpus::Position;
 use crate::durable::{lock, sync, sync_folder};
 use crate::{Error, Progress, Result};
 
@@ -110,8 +110,8 @@ impl Spill {
     }
 
     /// The next run of a thread.
-    pub(super) fn create(&self, member: usize, settings: &Settings) -> Result<Writer> {
-        let run = Writer::create(&self.path(member), settings)?;
+    pub(super) fn create(&self, member: usize, settings: &CountSettings) -> Result<CountsWriter> {
+        let run = CountsWriter::create(&self.path(member), settings)?;
         Ok(if self.is_durable() { run } else { run.passing() })
     }
 
@@ -127,20 +127,20 @@ impl Spill {
     /// Vouches for the runs of these members; counting goes on at `next`.
     pub(super) fn log(
         &mut self,
-        mut runs: Vec<(usize, Numbers)>,
-        next: Place,
+        mut runs: Vec<(usize, CountsTotals)>,
+        next: Position,
         in_document: bool,
     ) -> Result<()> {
         runs.sort_unstable_by_key(|&(member, _)| member);
         let mut line = String::from("{\"runs\": [");
-        for (nth, (member, numbers)) in runs.iter().enumerate() {
+        for (nth, (member, totals)) in runs.iter().enumerate() {
             let path = self.path(*member);
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let comma = if nth > 0 { ", " } else { "" };
             let bytes = path.metadata().map_or(0, |data| data.len());
             line += &format!(
                 "{comma}{{\"name\": \"{name}\", \"bytes\": {bytes}, \"pretokens\": {}, \"total\": {}}}",
-                numbers.pretokens, numbers.total
+                totals.pretokens, totals.total
             );
         }
         line += &format!(

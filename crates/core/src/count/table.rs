@@ -15,7 +15,7 @@ use bytemuck::Zeroable;
 use hashbrown::HashTable;
 
 use super::sorted::Sorted;
-use super::{Counts, Settings};
+use super::{CountSettings, Counts};
 use crate::key::{Key, PACKED, hash, hash_long, order_of_key, pack, unpack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::{Error, Progress, Result};
@@ -45,7 +45,7 @@ const LONG_ENTRY: usize = (size_of::<Long>() + 1) * 8 / 7 + size_of::<&Long>();
 const LEAST_SLOTS: usize = if cfg!(test) { 64 } else { 1 << 12 };
 const _: () = assert!(LEAST_SLOTS >= 2 * BATCH, "twice the slots have room for a batch more");
 
-pub struct Table {
+pub struct PretokenTable {
     /// Open addressing with linear probing, at most three quarters full as a rule.
     slots: Vec<Slot>,
     /// No two tables have the same. Pre-tokens that come in the order of one table's slots would otherwise
@@ -65,15 +65,15 @@ fn next_seed() -> u64 {
     TABLES.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-impl Default for Table {
+impl Default for PretokenTable {
     fn default() -> Self {
-        Table::new(LEAST_SLOTS, next_seed())
+        PretokenTable::new(LEAST_SLOTS, next_seed())
     }
 }
 
-impl Table {
-    fn new(slots: usize, seed: u64) -> Table {
-        Table {
+impl PretokenTable {
+    fn new(slots: usize, seed: u64) -> PretokenTable {
+        PretokenTable {
             slots: zeroed_in_huge_pages(slots),
             seed,
             used: 0,
@@ -249,7 +249,7 @@ impl Table {
         let (used, slots) = (self.used + more, self.slots.len());
         if used * 4 > slots * 3 && (self.may_grow() || used * 16 > slots * 15) {
             // The smallest tables, those of tests, must more than double.
-            let mut larger = Table::new((2 * slots).max(4 * more), self.seed);
+            let mut larger = PretokenTable::new((2 * slots).max(4 * more), self.seed);
             for slot in &self.slots {
                 if slot.key != EMPTY.key {
                     larger.add_key(slot.key, slot.count);
@@ -260,7 +260,7 @@ impl Table {
     }
 
     /// Takes all counts of another table over, unless asked to stop.
-    pub fn absorb(&mut self, other: Table, progress: &Progress) {
+    pub fn absorb(&mut self, other: PretokenTable, progress: &Progress) {
         self.overflowed |= other.overflowed;
         let filled: Vec<Slot> = other.slots.into_iter().filter(|slot| slot.key != EMPTY.key).collect();
         for batch in filled.chunks(BATCH) {
@@ -280,7 +280,7 @@ impl Table {
         }
     }
 
-    pub fn into_counts(self, settings: Settings) -> Result<Counts> {
+    pub fn into_counts(self, settings: CountSettings) -> Result<Counts> {
         let mut counts = Counts::empty(settings);
         for slot in self.slots.iter().filter(|slot| slot.key != EMPTY.key) {
             let (bytes, len) = unpack(slot.key);

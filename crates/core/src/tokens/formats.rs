@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use crate::{Error, Result, Tokenizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TokenFormat {
     Bin,
     Npy,
     Llmc,
@@ -24,15 +24,15 @@ pub enum Format {
 
 /// How many bytes an id takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Width {
+pub enum IdWidth {
     Two,
     Four,
 }
 
-impl Width {
+impl IdWidth {
     /// The smallest that holds every id.
-    pub fn least(tokenizer: &Tokenizer) -> Width {
-        if tokenizer.next_id() <= 1 << 16 { Width::Two } else { Width::Four }
+    pub fn least(tokenizer: &Tokenizer) -> IdWidth {
+        if tokenizer.next_id() <= 1 << 16 { IdWidth::Two } else { IdWidth::Four }
     }
 }
 
@@ -42,53 +42,54 @@ pub const NPY_HEADER: usize = 128;
 /// llm.c's header.
 const LLMC_HEADER: usize = 256 * 4;
 
-impl Format {
-    pub const ALL: [Format; 4] = [Format::Bin, Format::Npy, Format::Llmc, Format::Megatron];
+impl TokenFormat {
+    pub const ALL: [TokenFormat; 4] =
+        [TokenFormat::Bin, TokenFormat::Npy, TokenFormat::Llmc, TokenFormat::Megatron];
 
     pub fn name(self) -> &'static str {
         match self {
-            Format::Bin => "bin",
-            Format::Npy => "npy",
-            Format::Llmc => "llmc",
-            Format::Megatron => "megatron",
+            TokenFormat::Bin => "bin",
+            TokenFormat::Npy => "npy",
+            TokenFormat::Llmc => "llmc",
+            TokenFormat::Megatron => "megatron",
         }
     }
 
-    pub fn named(name: &str) -> Result<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let names = Format::ALL.map(Format::name).join(", ");
+    pub fn named(name: &str) -> Result<TokenFormat> {
+        TokenFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+            let names = TokenFormat::ALL.map(TokenFormat::name).join(", ");
             Error::BadSetting { reason: format!("no token format is called {name:?}; there are {names}") }
         })
     }
 
     pub fn extension(self) -> &'static str {
-        if self == Format::Npy { "npy" } else { "bin" }
+        if self == TokenFormat::Npy { "npy" } else { "bin" }
     }
 
     /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it
     /// matters.
-    pub fn dtype(self, width: Width) -> &'static str {
+    pub fn dtype(self, width: IdWidth) -> &'static str {
         match (self, width) {
-            (_, Width::Two) => "uint16",
-            (Format::Megatron, Width::Four) => "int32",
-            (_, Width::Four) => "uint32",
+            (_, IdWidth::Two) => "uint16",
+            (TokenFormat::Megatron, IdWidth::Four) => "int32",
+            (_, IdWidth::Four) => "uint32",
         }
     }
 
     pub fn header_len(self) -> usize {
         match self {
-            Format::Bin | Format::Megatron => 0,
-            Format::Npy => NPY_HEADER,
-            Format::Llmc => LLMC_HEADER,
+            TokenFormat::Bin | TokenFormat::Megatron => 0,
+            TokenFormat::Npy => NPY_HEADER,
+            TokenFormat::Llmc => LLMC_HEADER,
         }
     }
 
     /// What stands before `tokens` ids.
-    pub fn header(self, width: Width, tokens: u64) -> Result<Vec<u8>> {
+    pub fn header(self, width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
         Ok(match self {
-            Format::Bin | Format::Megatron => Vec::new(),
-            Format::Npy => npy_header(if width == Width::Two { "<u2" } else { "<u4" }, tokens),
-            Format::Llmc => llmc_header(width, tokens)?,
+            TokenFormat::Bin | TokenFormat::Megatron => Vec::new(),
+            TokenFormat::Npy => npy_header(if width == IdWidth::Two { "<u2" } else { "<u4" }, tokens),
+            TokenFormat::Llmc => llmc_header(width, tokens)?,
         })
     }
 }
@@ -104,10 +105,10 @@ pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
 
 /// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c:
 /// its GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
-fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
+fn llmc_header(width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
     let (magic, version) = match width {
-        Width::Two => (20240520i32, 1i32),
-        Width::Four => (20240801, 7),
+        IdWidth::Two => (20240520i32, 1i32),
+        IdWidth::Four => (20240801, 7),
     };
     let tokens =
         i32::try_from(tokens).map_err(|_| Error::TooManyTokens { what: "a file of llm.c", tokens })?;
@@ -126,11 +127,11 @@ fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
 /// `bounds` is asked three times, so that they need not be in memory.
 pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
     out: &mut impl Write,
-    width: Width,
+    width: IdWidth,
     documents: u64,
     bounds: impl Fn() -> io::Result<I>,
 ) -> std::result::Result<(), MegatronError> {
-    let (code, bytes) = if width == Width::Two { (8u8, 2) } else { (4, 4) };
+    let (code, bytes) = if width == IdWidth::Two { (8u8, 2) } else { (4, 4) };
     out.write_all(b"MMIDIDX\0\0")?;
     out.write_all(&1u64.to_le_bytes())?;
     out.write_all(&[code])?;

@@ -14,8 +14,8 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::formats::{Format, MegatronError, NPY_HEADER, Width, npy_header, write_megatron_index};
-use crate::corpus::Place;
+use super::formats::{IdWidth, MegatronError, NPY_HEADER, TokenFormat, npy_header, write_megatron_index};
+use crate::corpus::Position;
 use crate::durable::{sync, sync_folder};
 use crate::{Error, Result};
 
@@ -50,8 +50,8 @@ impl Tally {
 pub struct Shard {
     folder: PathBuf,
     name: String,
-    format: Format,
-    width: Width,
+    format: TokenFormat,
+    width: IdWidth,
     ids: Temporary,
     bounds: Temporary,
     sum: crc32fast::Hasher,
@@ -60,7 +60,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub fn create(folder: &Path, number: u64, format: Format, width: Width) -> Result<Shard> {
+    pub fn create(folder: &Path, number: u64, format: TokenFormat, width: IdWidth) -> Result<Shard> {
         let name = format!("shard-{number:05}");
         let mut ids = Temporary::create(folder.join(format!("{name}.{}", format.extension())))?;
         let mut bounds = Temporary::create(folder.join(format!("{name}.docs.npy")))?;
@@ -98,7 +98,7 @@ impl Shard {
     }
 
     /// Fills the headers in, flushes and renames. The next shard begins at `next`.
-    pub fn finish(self, next: Place) -> Result<()> {
+    pub fn finish(self, next: Position) -> Result<()> {
         let Shard { folder, name, format, width, ids, bounds, sum, tally, documents } = self;
         let header = format.header(width, tally.tokens)?;
         let mut crc32 = crc32fast::Hasher::new();
@@ -107,7 +107,7 @@ impl Shard {
         let ids = ids.flush(&header)?;
         let bounds = bounds.flush(&npy_header("<i8", documents + 1))?;
         let bounds = match format {
-            Format::Megatron => index(&folder.join(format!("{name}.idx")), width, documents, &bounds)?,
+            TokenFormat::Megatron => index(&folder.join(format!("{name}.idx")), width, documents, &bounds)?,
             _ => bounds,
         };
         ids.rename()?;
@@ -140,7 +140,7 @@ impl Shard {
 }
 
 /// Megatron's index from the bounds of documents, which are then no longer needed.
-fn index(path: &Path, width: Width, documents: u64, bounds: &Flushed) -> Result<Flushed> {
+fn index(path: &Path, width: IdWidth, documents: u64, bounds: &Flushed) -> Result<Flushed> {
     let mut out = Temporary::create(path.into())?;
     let read = || {
         let mut file = BufReader::with_capacity(1 << 16, File::open(bounds.0.path())?);

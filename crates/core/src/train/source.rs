@@ -4,7 +4,7 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use crate::count::{Counts, Reader, Settings};
+use crate::count::{CountSettings, Counts, CountsReader};
 use crate::{Progress, Result};
 
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
@@ -13,7 +13,7 @@ const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
 /// Pre-tokens and how often each was seen.
 pub enum Source<'a> {
     Memory(&'a Counts),
-    File { path: &'a Path, settings: Settings },
+    File { path: &'a Path, settings: CountSettings },
 }
 
 /// Some pre-tokens and their counts.
@@ -69,10 +69,10 @@ impl Deref for Held<'_> {
 impl<'a> Source<'a> {
     /// A `.counts` file.
     pub fn file(path: &'a Path) -> Result<Source<'a>> {
-        Ok(Source::File { path, settings: Reader::open(path)?.settings()? })
+        Ok(Source::File { path, settings: CountsReader::open(path)?.settings()? })
     }
 
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &CountSettings {
         match self {
             Source::Memory(counts) => &counts.settings,
             Source::File { settings, .. } => settings,
@@ -94,7 +94,7 @@ impl<'a> Source<'a> {
                 }))
             }
             Source::File { path, .. } => {
-                let mut reader = Reader::open(path)?;
+                let mut reader = CountsReader::open(path)?;
                 Ok(Box::new(move |share| {
                     share.bytes.clear();
                     share.pretokens.clear();

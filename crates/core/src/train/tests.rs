@@ -3,14 +3,15 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::count::Settings;
+use crate::count::CountSettings;
 use crate::split::Splitter;
 
 pub const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
 
 pub fn counts<P: AsRef<[u8]>>(pretokens: impl IntoIterator<Item = (P, u64)>) -> Counts {
     let splitter = Splitter::new("gpt2").unwrap();
-    Counts::from_pretokens(Settings { splitter, special_tokens: vec![], separator: None }, pretokens).unwrap()
+    Counts::from_pretokens(CountSettings { splitter, special_tokens: vec![], separator: None }, pretokens)
+        .unwrap()
 }
 
 pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {

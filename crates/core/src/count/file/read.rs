@@ -8,18 +8,18 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{BUFFER, LOOK, MAGIC, Numbers, TRAILER};
-use crate::count::{Settings, Words};
+use super::{BUFFER, CountsTotals, LOOK, MAGIC, TRAILER};
+use crate::count::{CountSettings, SettingsText};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
 /// A file that is read from its beginning to its end.
-pub struct Reader {
+pub struct CountsReader {
     file: File,
     path: PathBuf,
-    words: Words,
+    settings_text: SettingsText,
     /// What the file says of itself; true once its end was reached.
-    numbers: Numbers,
+    totals: CountsTotals,
     checksum: u32,
     sum: crc32fast::Hasher,
     /// Bytes that were read; those before `at` are used up.
@@ -27,7 +27,7 @@ pub struct Reader {
     at: usize,
     /// Where in the file the buffer begins.
     offset: u64,
-    /// How much there is before the numbers and not yet in the buffer.
+    /// How much there is before the totals and not yet in the buffer.
     unread: u64,
     pretoken: Vec<u8>,
     count: u64,
@@ -37,9 +37,9 @@ pub struct Reader {
     at_end: bool,
 }
 
-impl Reader {
-    /// Reads the settings and the numbers.
-    pub fn open(path: &Path) -> Result<Reader> {
+impl CountsReader {
+    /// Reads the settings and the totals.
+    pub fn open(path: &Path) -> Result<CountsReader> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let bad = |reason: String| Error::BadCountsFile { path: path.into(), reason };
         let mut file = File::open(path).map_err(cannot_read)?;
@@ -54,17 +54,17 @@ impl Reader {
         if size < (MAGIC.len() + TRAILER) as u64 {
             return Err(bad("it is cut short".into()));
         }
-        let mut numbers = [0; 32];
+        let mut totals = [0; 32];
         let mut checksum = [0; 4];
         file.seek(SeekFrom::Start(size - TRAILER as u64)).map_err(cannot_read)?;
-        file.read_exact(&mut numbers).map_err(cannot_read)?;
+        file.read_exact(&mut totals).map_err(cannot_read)?;
         file.read_exact(&mut checksum).map_err(cannot_read)?;
         file.seek(SeekFrom::Start(0)).map_err(cannot_read)?;
-        let mut reader = Reader {
+        let mut reader = CountsReader {
             file,
             path: path.into(),
-            words: Words::default(),
-            numbers: Numbers::from_bytes(numbers),
+            settings_text: SettingsText::default(),
+            totals: CountsTotals::from_bytes(totals),
             checksum: u32::from_le_bytes(checksum),
             sum: crc32fast::Hasher::new(),
             buffer: Vec::with_capacity(BUFFER),
@@ -77,25 +77,25 @@ impl Reader {
             total: 0,
             at_end: false,
         };
-        reader.words = reader.read_words()?;
+        reader.settings_text = reader.read_settings_text()?;
         Ok(reader)
     }
 
-    pub fn words(&self) -> &Words {
-        &self.words
+    pub fn settings_text(&self) -> &SettingsText {
+        &self.settings_text
     }
 
     /// The settings that made the counts. Compiles the pattern, which takes some milliseconds.
-    pub fn settings(&self) -> Result<Settings> {
-        let Words { pattern, special_tokens, separator } = self.words.clone();
+    pub fn settings(&self) -> Result<CountSettings> {
+        let SettingsText { pattern, special_tokens, separator } = self.settings_text.clone();
         Splitter::new(&pattern)
-            .and_then(|splitter| Settings::new(splitter, special_tokens, separator))
+            .and_then(|splitter| CountSettings::new(splitter, special_tokens, separator))
             .map_err(|error| self.bad(&error.to_string()))
     }
 
     /// What the file says of itself. It is true once the end was reached.
-    pub fn numbers(&self) -> Numbers {
-        self.numbers
+    pub fn totals(&self) -> CountsTotals {
+        self.totals
     }
 
     pub fn path(&self) -> &Path {
@@ -156,13 +156,13 @@ impl Reader {
             return Err(self.bad("something follows its last pre-token"));
         }
         self.sum.update(&self.buffer);
-        self.sum.update(&self.numbers.to_bytes());
+        self.sum.update(&self.totals.to_bytes());
         if self.sum.clone().finalize() != self.checksum {
             return Err(
                 self.bad("its checksum does not match, so that something before this place has changed")
             );
         }
-        if (self.pretokens, self.total) != (self.numbers.pretokens, self.numbers.total) {
+        if (self.pretokens, self.total) != (self.totals.pretokens, self.totals.total) {
             return Err(self.bad("its counts do not add up to its total"));
         }
         self.at_end = true;
@@ -196,7 +196,7 @@ impl Reader {
         self.unread + (self.buffer.len() - self.at) as u64
     }
 
-    fn read_words(&mut self) -> Result<Words> {
+    fn read_settings_text(&mut self) -> Result<SettingsText> {
         while self.buffer.len() < MAGIC.len() {
             self.fill()?;
         }
@@ -208,7 +208,7 @@ impl Reader {
         for _ in 0..self.number()? {
             special_tokens.push(self.text()?);
         }
-        Ok(Words { pattern, special_tokens, separator })
+        Ok(SettingsText { pattern, special_tokens, separator })
     }
 
     fn number(&mut self) -> Result<u64> {
@@ -315,7 +315,7 @@ fn long_number(bytes: &[u8]) -> Option<Option<(u64, usize)>> {
 /// The `n` most frequent pre-tokens of a file, equally frequent ones in the order of their bytes. All of the
 /// file is read and checked, and only `n` pre-tokens are kept.
 pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<Vec<(Vec<u8>, u64)>> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = CountsReader::open(path)?;
     // The least frequent is on top; of equals the last one, and pre-tokens come in order.
     let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
     while reader.advance()? {

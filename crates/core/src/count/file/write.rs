@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{BUFFER, MAGIC, Numbers};
-use crate::count::Settings;
+use super::{BUFFER, CountsTotals, MAGIC};
+use crate::count::CountSettings;
 use crate::durable::{sync, sync_folder};
 use crate::{Error, Result};
 
-/// A file that grows under a temporary name; [`Writer::finish`] gives it its own.
-pub struct Writer {
+/// A file that grows under a temporary name; [`CountsWriter::finish`] gives it its own.
+pub struct CountsWriter {
     file: File,
     target: PathBuf,
     temporary: PathBuf,
@@ -18,13 +18,13 @@ pub struct Writer {
     buffer: Vec<u8>,
     sum: crc32fast::Hasher,
     before: Vec<u8>,
-    numbers: Numbers,
+    totals: CountsTotals,
     /// Whether it must survive a power cut.
     durable: bool,
 }
 
-impl Writer {
-    pub fn create(target: &Path, settings: &Settings) -> Result<Writer> {
+impl CountsWriter {
+    pub fn create(target: &Path, settings: &CountSettings) -> Result<CountsWriter> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         // It starts with a dot, so that a corpus folder never takes it for a document.
         let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
@@ -38,21 +38,21 @@ impl Writer {
         for token in &settings.special_tokens {
             put_string(&mut buffer, token.as_bytes());
         }
-        Ok(Writer {
+        Ok(CountsWriter {
             file,
             target: target.into(),
             temporary,
             buffer,
             sum: crc32fast::Hasher::new(),
             before: Vec::new(),
-            numbers: Numbers::default(),
+            totals: CountsTotals::default(),
             durable: true,
         })
     }
 
     /// For a file that nobody will look for after a crash: it is not flushed to the disk, and so written
     /// faster.
-    pub fn passing(mut self) -> Writer {
+    pub fn passing(mut self) -> CountsWriter {
         self.durable = false;
         self
     }
@@ -66,16 +66,16 @@ impl Writer {
         put_number(&mut self.buffer, count);
         self.before.truncate(shared);
         self.before.extend_from_slice(&pretoken[shared..]);
-        self.numbers.pretokens += 1;
-        self.numbers.total = self.numbers.total.checked_add(count).ok_or(Error::CountOverflow)?;
+        self.totals.pretokens += 1;
+        self.totals.total = self.totals.total.checked_add(count).ok_or(Error::CountOverflow)?;
         if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
     }
 
     /// Ends the file, sees that it is on disk and gives it its name.
-    pub fn finish(mut self, documents: u64, invalid_bytes: u64) -> Result<Numbers> {
-        self.numbers = Numbers { documents, invalid_bytes, ..self.numbers };
+    pub fn finish(mut self, documents: u64, invalid_bytes: u64) -> Result<CountsTotals> {
+        self.totals = CountsTotals { documents, invalid_bytes, ..self.totals };
         self.buffer.extend_from_slice(&[0, 0]);
-        self.buffer.extend_from_slice(&self.numbers.to_bytes());
+        self.buffer.extend_from_slice(&self.totals.to_bytes());
         self.write()?;
         let sum = self.sum.clone().finalize().to_le_bytes();
         let written = self.file.write_all(&sum);
@@ -84,7 +84,7 @@ impl Writer {
         if self.durable {
             sync_folder(self.target.parent().unwrap_or(Path::new(".")));
         }
-        Ok(self.numbers)
+        Ok(self.totals)
     }
 
     fn write(&mut self) -> Result<()> {
@@ -99,7 +99,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for CountsWriter {
     fn drop(&mut self) {
         // Gone already where it was renamed.
         let _ = fs::remove_file(&self.temporary);

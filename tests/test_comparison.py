@@ -6,7 +6,6 @@ import merganser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser.analyse import comparison
 from merganser.analyse.comparison import compare
 from strategies import SPECIAL_NAMES, texts
 
@@ -76,7 +75,15 @@ def test_a_corpus_may_be_called_all() -> None:
     assert [row.corpus for row in rows] == ["all", "b", "all together"]
 
 
-def test_many_counts_are_gone_through_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_memory = compare(TOKENIZERS, {"text": [TEXT]})
-    monkeypatch.setattr(comparison, "_FEW", 3)
-    assert compare(TOKENIZERS, {"text": [TEXT]}) == in_memory
+def test_counts_on_disk_give_the_same_numbers(tmp_path: Path) -> None:
+    in_memory = compare({"a": TOKENIZERS["gpt4"]}, {"text": [TEXT]})
+    file = merganser.count([TEXT], pattern="gpt4", special_tokens=(), out=tmp_path / "a.counts")
+    assert compare({"a": TOKENIZERS["gpt4"]}, {"text": file.path}) == in_memory
+
+
+def test_progress_counts_pretokens() -> None:
+    calls: list[tuple[str, int, int]] = []
+    compare(TOKENIZERS, {"text": [TEXT]}, progress=lambda *call: calls.append(call))
+    last = [call for call in calls if call[0] == "pretokens"]
+    assert last
+    assert last[-1][1] == last[-1][2] > 0

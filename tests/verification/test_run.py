@@ -15,7 +15,6 @@ import vocabs
 from exported import TRAINED
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser.tokens import documents
 from merganser.verification import verify_export
 from merganser.verification.adversarial import TEXTS
 from merganser.verification.parting import merges_of
@@ -77,14 +76,13 @@ def test_special_tokens_are_text_but_to_hugging_face() -> None:
         assert merganser.verify(ordinary, peer, on=on).tokens == special
 
 
-def test_a_corpus_can_be_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents_ = ["the cat", "naïve café 中文", "2024\n"]
-    (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents_), "utf-8")
-    lines = "".join(json.dumps({"text": text}) + "\n" for text in documents_)
+def test_a_corpus_can_be_anything(tmp_path: Path) -> None:
+    documents = ["the cat", "naïve café 中文", "2024\n"]
+    (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents), "utf-8")
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in documents)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    expected = merganser.verify(TRAINED_HERE, LIVE[0], on=documents_)
+    expected = merganser.verify(TRAINED_HERE, LIVE[0], on=documents)
     assert expected.documents == 3
-    monkeypatch.setattr(documents, "SHARD", 8)  # many shards, each read and removed
     for on in (tmp_path / "a.txt", tmp_path / "b.jsonl.gz", [tmp_path / "a.txt"]):
         assert merganser.verify(TRAINED_HERE, LIVE[0], on=on) == expected
     found = merganser.verify(TRAINED_HERE, LIVE[0], on=tmp_path)

@@ -24,6 +24,8 @@ pub enum Stage {
     Embed,
     /// Adding up sorted counts; the unit is entries read.
     Combine,
+    /// Encoding unique pre-tokens; the unit is pre-tokens.
+    Pretokens,
 }
 
 /// Written by the workers, read by a watcher on another thread. Clones share the same numbers.
@@ -78,6 +80,7 @@ impl Progress {
             4 => Stage::Certify,
             5 => Stage::Embed,
             6 => Stage::Combine,
+            7 => Stage::Pretokens,
             _ => Stage::Idle,
         };
         (stage, self.0.done.load(Relaxed), self.0.total.load(Relaxed))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use merganser_core::Progress;
 use merganser_core::corpus::{self, Cutters, Position, ShardCut};
-use merganser_core::count::{self, CountSettings, Spill};
+use merganser_core::count::{self, CountSettings, Source, Spill};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
@@ -139,6 +139,32 @@ impl Counts {
     #[getter]
     fn documents(&self) -> u64 {
         self.0.documents
+    }
+}
+
+/// Counts in memory, or the path of a `.counts` file.
+pub enum GivenCounts {
+    Memory(Arc<count::Counts>),
+    File(PathBuf),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for GivenCounts {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<Counts>() {
+            Ok(counts) => Ok(GivenCounts::Memory(Arc::clone(&counts.get().0))),
+            Err(_) => Ok(GivenCounts::File(given.extract()?)),
+        }
+    }
+}
+
+impl GivenCounts {
+    pub fn source(&self) -> merganser_core::Result<Source<'_>> {
+        match self {
+            GivenCounts::Memory(counts) => Ok(Source::Memory(counts)),
+            GivenCounts::File(path) => Source::file(path),
+        }
     }
 }
 

@@ -90,9 +90,8 @@ impl CountsReader {
         Ok(self.lock(py)?.settings_text().separator.clone())
     }
 
-    /// What the file says of itself; true once its end was reached.
     #[getter]
-    fn numbers(&self, py: Python<'_>) -> PyResult<TotalsTuple> {
+    fn totals(&self, py: Python<'_>) -> PyResult<TotalsTuple> {
         Ok(as_tuple(self.lock(py)?.totals()))
     }
 }

@@ -54,6 +54,7 @@ pub fn run_fed<T: Send>(
                 Stage::Certify => "certify",
                 Stage::Embed => "embed",
                 Stage::Combine => "combine",
+                Stage::Pretokens => "pretokens",
             };
             callback.call1((stage, now.1, now.2))?;
         }

@@ -7,9 +7,12 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::arguments::{Given, OneText, Policy, Threads};
 use crate::decode;
-use crate::encode::{self, Given, Ints, OneText, Policy, Threads};
+use crate::encode;
+use crate::encode_batch;
 use crate::errors::{raise, to_python};
+use crate::int_list::Ints;
 use crate::interrupt::run;
 use crate::text::splitter;
 
@@ -124,7 +127,7 @@ impl Tokenizer {
         threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        encode::encode_batch(self, texts, policy, threads)
+        encode_batch::encode_batch(self, texts, policy, threads)
     }
 
     /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text

@@ -1,19 +1,17 @@
 """Comparison: how many tokens several tokenizers make of the same corpora.
 
 A corpus is counted once for each pattern, and every unique pre-token is encoded once for each tokenizer: the
-numbers are those of encoding it all, as what becomes of a pre-token depends on nothing else. So it costs what
-`count` costs, also in memory: many counts are gone through in a file, a batch at a time. It loses to encoding
-where nearly every pre-token is different.
+numbers are those of encoding it all, because the tokens of a pre-token depend on nothing else. So it costs
+what `count` costs, also in memory. It loses to encoding if nearly every pre-token is unique.
 
 Special tokens in the text are ordinary text here, and separators of documents are no part of it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from merganser import _core
 from merganser.corpus import Source, is_read_once
 from merganser.corpus.read_options import ReadKeywords
 from merganser.counts import Counts, CountsFile
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
 #: The name of the row that adds up all corpora.
 ALL = "all"
-#: How many unique pre-tokens may be in memory as objects of Python.
-_FEW = 1 << 16
 #: How many documents are pulled from an iterable at a time.
 _BUFFER = 8192
 
@@ -89,7 +85,7 @@ def compare(
             alike = {name: each for name, each in tokenizers.items() if each.pattern == pattern}
             settings = (preset or pattern, (), ..., engine, progress, _BUFFER, reading)
             with counted(source, *settings) as counts:
-                made |= _totals(alike, counts, progress)
+                made |= _totals(alike, counts, engine.threads, progress)
         totals[corpus] = [made[name] for name in tokenizers]
         if not totals[corpus][0][0]:
             raise CorpusError(
@@ -111,44 +107,17 @@ def _rows(tokenizers: Mapping[str, Tokenizer], totals: Mapping[str, list[tuple[i
 
 
 def _totals(
-    tokenizers: Mapping[str, Tokenizer], counts: Counts | CountsFile, progress: ProgressCallback | None
+    tokenizers: Mapping[str, Tokenizer],
+    counts: Counts | CountsFile,
+    threads: int | None,
+    progress: ProgressCallback | None,
 ) -> dict[str, tuple[int, int]]:
-    """Bytes and tokens of all pre-tokens, by tokenizer."""
-    # These take every text as one pre-token: alone, a pre-token might be split once more.
-    whole = {name: Tokenizer(each.mergeable_ranks, pattern="(?s).+") for name, each in tokenizers.items()}
-    size = done = 0
-    tokens = dict.fromkeys(tokenizers, 0)
-    for batch in _batches(counts):
-        size += sum(seen * len(pretoken) for pretoken, seen in batch)
-        texts: list[str] = []
-        times: list[int] = []
-        for pretoken, seen in batch:
-            try:
-                texts.append(pretoken.decode())
-            except UnicodeDecodeError:  # a byte that is not UTF-8 is a pre-token of its own, and has a token
-                for name in tokens:
-                    tokens[name] += seen
-            else:
-                times.append(seen)
-        for name, tokenizer in whole.items():
-            # Python's integers: the sum of large counts must not overflow.
-            tokens[name] += sum(map(int.__mul__, times, tokenizer.count_tokens(texts)))
-        done += len(batch)
-        if progress:
-            progress("pretokens", done, len(counts))
-    return {name: (size, number) for name, number in tokens.items()}
-
-
-def _batches(counts: Counts | CountsFile) -> Iterator[list[tuple[bytes, int]]]:
-    if isinstance(counts, CountsFile):
-        yield from counts.batches()
-    elif len(counts) <= _FEW:
-        yield list(counts.to_dict().items())
-    else:  # as objects of Python they would take several times the memory
-        with TemporaryDirectory(prefix="merganser-") as folder:
-            file = Path(folder, "all.counts")
-            counts.save(file)
-            yield from CountsFile.open(file).batches()
+    """Return the bytes and tokens of all pre-tokens, by tokenizer."""
+    native = counts.path if isinstance(counts, CountsFile) else counts._native
+    size, tokens = _core.token_totals(
+        list(tokenizers.values()), native, threads=threads or 0, progress=progress
+    )
+    return {name: (size, number) for name, number in zip(tokenizers, tokens, strict=True)}
 
 
 def _refuse_what_is_read_once(name: str, source: Source) -> None:

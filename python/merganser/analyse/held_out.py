@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from merganser.corpus import Corpus, Source, resolve
+from merganser.corpus.documents import hand_over
 from merganser.corpus.split_settings import SEPARATOR
 from merganser.errors import CorpusError, SettingsError
-from merganser.tokens.documents import hand_over
 
 #: More than that does not make the figures better, only later.
 ENOUGH_BYTES = 4_000_000

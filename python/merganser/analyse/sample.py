@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser import _core
 from merganser.corpus import Source, is_read_once
 from merganser.corpus.read_options import ReadKeywords
 from merganser.counts import Counts
@@ -51,17 +52,13 @@ class Pretokens:
         texts: list[str] = []
         times: list[int] = []
         stray: dict[bytes, int] = {}
-        size = 0
-        for pretoken, seen in counts.to_dict().items():
-            size += seen * len(pretoken)
+        for pretoken, seen in check_size(counts).to_dict().items():
             try:
                 texts.append(pretoken.decode())
             except UnicodeDecodeError:
                 stray[pretoken] = seen
             else:
                 times.append(seen)
-        if size >= 1 << 63:
-            raise CountsError(f"a text of {size:,} bytes cannot be measured: 64 bits do not hold its figures")
         return cls(texts, np.array(times, dtype=np.int64), stray)
 
     def total(self, sizes: "Iterator[int]") -> int:
@@ -89,7 +86,7 @@ class Sample:
     _source: Source = field(repr=False, compare=False)
     _engine: Local = field(repr=False, compare=False)
     _reading: "ReadKeywords" = field(repr=False, compare=False)
-    _pretokens: dict[str, Pretokens] = field(default_factory=dict, repr=False, compare=False)
+    _counts: dict[str, Counts] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -132,11 +129,19 @@ class Sample:
             _reading=reading,
         )
 
-    def pretokens(self, pattern: str) -> Pretokens:
+    def counts(self, pattern: str) -> Counts:
         """Its pre-tokens under a pattern, counted when first asked for."""
-        if pattern not in self._pretokens:
+        if pattern not in self._counts:
             counts = count(
                 self._source, pattern=pattern, special_tokens=(), engine=self._engine, **self._reading
             )
-            self._pretokens[pattern] = Pretokens.of(counts)
-        return self._pretokens[pattern]
+            self._counts[pattern] = check_size(counts)
+        return self._counts[pattern]
+
+
+def check_size(counts: Counts) -> Counts:
+    """Return counts of a text whose figures fit in 64 bits; raise a `CountsError` for a larger one."""
+    size, _ = _core.token_totals([], counts._native)
+    if size >= 1 << 63:
+        raise CountsError(f"a text of {size:,} bytes cannot be measured: 64 bits do not hold its figures")
+    return counts

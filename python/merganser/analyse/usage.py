@@ -1,8 +1,8 @@
 """Usage: how often a text makes a tokenizer yield each of its tokens.
 
 Every unique pre-token is encoded once and counts as often as it occurs: the numbers are those of encoding it
-all, as what becomes of a pre-token depends on nothing else. 100 MB of mixed text take 3 s beyond counting,
-most of it for the million unique pre-tokens. It loses to encoding where nearly every pre-token is different.
+all, because the tokens of a pre-token depend on nothing else. It loses to encoding if nearly every pre-token
+is unique.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser import _core
 from merganser.analyse.sample import Sample
 from merganser.tokenizer import Tokenizer
 
@@ -45,34 +46,15 @@ def use(tokenizer: Tokenizer, sample: Sample) -> Usage:
     >>> usage.tokens, [(tokenizer.token_bytes(id), times) for id, times in usage.top(2)]
     (3, [(b' low', 2), (b'low', 1)])
     """
-    return _used(tokenizer, as_whole(tokenizer), sample)
+    counts = sample.counts(tokenizer.pattern_name or tokenizer.pattern)
+    by_id = _core.token_frequencies(tokenizer, counts._native)
+    ranks = tokenizer.mergeable_ranks
+    ids = np.sort(np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks)))
+    frequencies = by_id[ids].astype(np.int64)  # they fit: `Sample` refuses a text of 2⁶³ bytes
+    frequencies.flags.writeable = False
+    return Usage(tokenizer, sample, ids, frequencies)
 
 
 def use_sizes(tokenizer: Tokenizer, sizes: list[int], sample: Sample) -> list[Usage]:
     """The same for the tokenizers of these vocabulary sizes from the same training."""
-    whole = as_whole(tokenizer)
-    ordinary = [size - len(tokenizer.special_tokens) for size in sizes]
-    return [
-        _used(tokenizer.truncated(size), whole.truncated(rest), sample)
-        for size, rest in zip(sizes, ordinary, strict=True)
-    ]
-
-
-def as_whole(tokenizer: Tokenizer) -> Tokenizer:
-    """One that takes every text as one pre-token: alone, a pre-token might be split once more."""
-    return Tokenizer(tokenizer.mergeable_ranks, pattern="(?s).+")
-
-
-def _used(tokenizer: Tokenizer, whole: Tokenizer, sample: Sample) -> Usage:
-    pretokens = sample.pretokens(tokenizer.pattern_name or tokenizer.pattern)
-    ranks = tokenizer.mergeable_ranks
-    by_id = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
-    made, offsets = whole.encode_flat(pretokens.texts)
-    # On integers: weights in floating point would be rounded from 2⁵³ on.
-    np.add.at(by_id, made, np.repeat(pretokens.times, np.diff(offsets)))
-    for byte, seen in pretokens.stray.items():
-        by_id[ranks[byte]] += seen
-    ids = np.sort(np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks)))
-    frequencies = by_id[ids]
-    frequencies.flags.writeable = False
-    return Usage(tokenizer, sample, ids, frequencies)
+    return [use(tokenizer.truncated(size), sample) for size in sizes]

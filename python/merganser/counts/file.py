@@ -43,7 +43,7 @@ class CountsFile:
     def open(cls, path: str | os.PathLike[str]) -> "CountsFile":
         """Reads the beginning and the end of a file."""
         reader = _core.CountsReader(Path(path))
-        documents, invalid_bytes, pretokens, total = reader.numbers
+        documents, invalid_bytes, pretokens, total = reader.totals
         return cls(
             Path(path),
             reader.pattern,

@@ -7,8 +7,6 @@ Counting keeps within a budget of memory: what does not fit is written to disk, 
 import json
 import os
 import secrets
-import select
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,19 +18,16 @@ from merganser import _core
 from merganser.corpus import STDIN, Corpus, Tables
 from merganser.corpus.binary import judged, text_of
 from merganser.corpus.split_settings import SplitSettings
+from merganser.corpus.standard_input import stdin_chunks
 from merganser.counts import CountsFile
 from merganser.engines import memory, work_folder
 from merganser.engines.token_files import Start, TokenSettings
-from merganser.errors import CorpusError, SettingsError
+from merganser.errors import SettingsError
 from merganser.files import check_folder
 
 #: Called with the stage ("count", "merge", "certify", "encode" and others), how much is done, and the total,
 #: or 0 if that is not known.
 ProgressCallback = Callable[[str, int, int], object]
-
-_CHUNK = 1 << 20
-#: In seconds: how long a signal may go unnoticed while standard input is waited for.
-_LOOK = 0.1
 
 
 class Merging(TypedDict):
@@ -283,26 +278,3 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
     corpus.skips.add(*worker.skipped())
-
-
-def _has_input() -> bool:
-    """Wait for standard input, but not for long: whoever calls this in a loop notices signals in between."""
-    if sys.platform == "win32":  # only sockets can be waited for
-        return True
-    return bool(select.select([0], [], [], _LOOK)[0])
-
-
-def stdin_chunks() -> Iterator[bytes]:
-    """Yield the chunks of standard input; Ctrl-C ends the wait for the next one."""
-    try:
-        while True:
-            # A read is interrupted only by a signal that comes during it. One that comes just before would
-            # be noticed after the next input, so it is called only when there is some.
-            while not _has_input():
-                pass
-            chunk = os.read(0, _CHUNK)
-            if not chunk:
-                return
-            yield chunk
-    except OSError as error:
-        raise CorpusError(f"cannot read standard input: {error.strerror}") from error

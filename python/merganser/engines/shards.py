@@ -235,7 +235,7 @@ def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path)
         numbers = dict(
             zip(
                 ("documents", "invalid_bytes", "pretokens", "total"),
-                _core.CountsReader(out).numbers,
+                _core.CountsReader(out).totals,
                 strict=True,
             )
         )

@@ -7,7 +7,7 @@ when it is stopped. Started again in the same way it goes on from there, to the 
 import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from merganser import _core
 from merganser.corpus import Source
@@ -110,36 +110,36 @@ def train(
         if base:
             _check_goes_on_from(base, counts)
         merges = _room_for_merges(vocab_size, base, counts.special_tokens)
-        known = base.special_tokens if base else {}
         specials = counts.special_tokens if special_tokens is None else special_tokens
-        new_specials = [token for token in specials if token not in known]
         if progress:
             progress("merge", 0, merges)  # at once, so that a watcher's clock is right
-        model, seen, dropped, certificate = _core.train(
+        trained = _core.train(
             counts.path if isinstance(counts, CountsFile) else counts._native,
             merges,
-            new_specials,
+            list(specials),
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
             min_pretoken_count=min_pretoken_count,
-            certify=certify and min_pretoken_count > 1,
+            certify=certify,
             base=base,
             **engine.merging(),
             progress=progress,
         )
     if not engine.keep_work:
         engine.clean()
-    first_id = base.next_id if base else 256
-    merge_counts = dict(base.merge_counts) if base else {}
-    merge_counts |= {first_id + nth: times for nth, times in enumerate(seen)}
+    learned = len(trained.merge_counts)
     training = {
-        "vocab_size": (base.vocab_size if base else 256) + len(seen) + len(new_specials),
-        "merges": len(seen),
+        "vocab_size": vocab_size - merges + learned,
+        "merges": learned,
         "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_bytes": max_token_bytes,
-        **_pruning(min_pretoken_count, len(seen), dropped, certificate),
+        "min_pretoken_count": min_pretoken_count,
+        "dropped_pretokens": trained.dropped_pretokens,
+        "dropped_total": trained.dropped_total,
+        "proven_merges": trained.proven_merges,
+        "checked_merges": trained.checked_merges,
         "documents": counts.documents,
         "unique_pretokens": len(counts),
         "pretokens": counts.total,
@@ -147,27 +147,11 @@ def train(
         "skipped_records": counts.skipped.records,
         "skipped_files": counts.skipped.files,
     }
-    tokenizer = Tokenizer._of(model, merge_counts, training)
-    if len(seen) < merges:
+    known_counts = base.merge_counts if base else {}
+    tokenizer = Tokenizer._of(trained.model, {**known_counts, **trained.merge_counts}, training)
+    if learned < merges:
         _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_pretoken_count)
     return tokenizer
-
-
-def _pruning(
-    min_pretoken_count: int, merges: int, dropped: tuple[int, int], certificate: tuple[int, int] | None
-) -> dict[str, Any]:
-    """What was dropped, and which merges that cannot have changed; None where nobody looked."""
-    dropped_pretokens, dropped_total = dropped
-    if not dropped_pretokens:
-        certificate = (merges, merges)
-    proven, checked = certificate or (None, None)
-    return {
-        "min_pretoken_count": min_pretoken_count,
-        "dropped_pretokens": dropped_pretokens,
-        "dropped_total": dropped_total,
-        "proven_merges": proven,
-        "checked_merges": checked,
-    }
 
 
 def _check_rules(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from merganser.corpus import Corpus, Source, Tables, resolve
+from merganser.corpus.documents import Reached, hand_over
 from merganser.corpus.read_options import ReadKeywords, ReadOptions
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.engines.arguments import check_names
 from merganser.engines.local import ProgressCallback
 from merganser.errors import CorpusError
-from merganser.tokens.documents import Reached, hand_over
 from merganser.verification.parting import Difference, part
 from merganser.verification.peers import Peer, asked, peer
 

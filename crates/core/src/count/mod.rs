@@ -17,6 +17,7 @@
 //! | `merge` | sorted counts added up |
 //! | `counts` | the result in memory |
 //! | `file` | the result in a `.counts` file |
+//! | `source` | either of the two, for whatever goes through all pre-tokens |
 
 mod counter;
 mod counts;
@@ -24,6 +25,7 @@ mod file;
 mod merge;
 mod settings;
 mod sorted;
+mod source;
 mod spill;
 mod table;
 #[cfg(test)]
@@ -34,4 +36,6 @@ pub use self::counts::Counts;
 pub use self::file::{CountsReader, CountsTotals, CountsWriter, top};
 pub use self::merge::{merge_files, part_of};
 pub use self::settings::{CountSettings, SettingsText};
+pub(crate) use self::source::Share;
+pub use self::source::Source;
 pub use self::spill::Spill;

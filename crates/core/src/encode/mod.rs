@@ -18,6 +18,7 @@
 //! | `pretokens` | one pre-token to ids, short and long |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
+//! | `counted` | unique pre-tokens with their counts |
 //! | `spans` | where in the text each token stands |
 //! | `decode` | ids to bytes and text |
 //! | `stream` | the same as they come, in whole characters |
@@ -25,6 +26,7 @@
 
 mod batch;
 pub(crate) mod cache;
+mod counted;
 pub(crate) mod crossings;
 pub(crate) mod decode;
 pub(crate) mod derive;
@@ -39,6 +41,7 @@ mod text;
 mod widen;
 
 pub use batch::{Batch, Part};
+pub use counted::{TokenTotals, token_frequencies, token_totals};
 pub use spans::Spans;
 pub use special::{Allowed, Options};
 pub use stream::Stream;

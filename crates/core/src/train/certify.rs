@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use hashbrown::HashMap;
 
 use super::queue::{Entry, Queue};
-use super::source::{Share, Source};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
+use crate::count::{Share, Source};
 use crate::encode::pretokens::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};

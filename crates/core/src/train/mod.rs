@@ -7,11 +7,11 @@ mod certify;
 mod checkpoint;
 mod index;
 mod indexed;
+mod job;
 pub mod naive;
 mod pairs;
 mod queue;
 mod shelves;
-mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -25,11 +25,12 @@ use self::beyond::{Beyond, Room};
 pub use self::certify::{Certificate, certify};
 pub use self::checkpoint::MergeLog;
 use self::indexed::Trainer;
+pub use self::job::{Dropped, LogSettings, Trained, TrainingJob, train_tokenizer};
 use self::queue::Entry;
-pub use self::source::Source;
 use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
 use crate::count::Counts;
+pub use crate::count::Source;
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod cases;
+mod counted;
 mod document;
 mod laws;
 mod runs;

@@ -1,5 +1,5 @@
-//! Where training gets its pre-tokens: counts in memory, or a `.counts` file that is read from end to end
-//! each time.
+//! Source: counts in memory, or a `.counts` file that is read from end to end each time. Training and
+//! encoding take either.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -24,6 +24,9 @@ pub struct Share {
 }
 
 impl Share {
+    /// The maximum number of pre-tokens in a share.
+    pub const SIZE: usize = SHARE;
+
     fn push(&mut self, pretoken: &[u8], count: u64) {
         self.bytes.extend_from_slice(pretoken);
         self.pretokens.push((self.bytes.len(), count));
@@ -70,6 +73,14 @@ impl<'a> Source<'a> {
     /// A `.counts` file.
     pub fn file(path: &'a Path) -> Result<Source<'a>> {
         Ok(Source::File { path, settings: CountsReader::open(path)?.settings()? })
+    }
+
+    /// Returns the number of unique pre-tokens.
+    pub fn pretokens(&self) -> Result<u64> {
+        match self {
+            Source::Memory(counts) => Ok(counts.len() as u64),
+            Source::File { path, .. } => Ok(CountsReader::open(path)?.totals().pretokens),
+        }
     }
 
     pub fn settings(&self) -> &CountSettings {

@@ -213,7 +213,7 @@ BAD = {
     "short": ("bad.csv", b'a,text\n"1\n1",good\n2\n3,good\n', r"bad\.csv, line 4: the record ends before", 2),
     "quote": ("bad.csv", b'text\ngood\n"good\n', r"bad\.csv, line 3: a quote .* is never closed", 1),
     "array": ("bad.json", b'["good",\n"good"', r"bad\.json, line 2: the array is never closed", 2),
-    "empty": ("bad.gz", b"", r"bad\.gz is damaged behind byte 0 .* begin as gzip", 0),
+    "empty": ("bad.gz", b"", r"bad\.gz is damaged behind byte 0 .* begin like a gzip", 0),
     "not gzip": ("bad.gz", b"good", r"bad\.gz is damaged", 0),
     "truncated": ("bad.txt.gz", gzip.compress(b"good")[:-1], r"bad\.txt\.gz is damaged behind byte 4 ", 1),
     "member": ("bad.txt.gz", gzip.compress(b"good") + b"\x1f\x8b\x08junk", "damaged behind byte 4 ", 1),

@@ -324,7 +324,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"format": "gguf"}, merganser.SettingsError, "no token format is called"),
+        ({"format": "gguf"}, merganser.SettingsError, "unknown token format .gguf.; use one of bin"),
         ({"dtype": "int8"}, merganser.SettingsError, "dtype is"),
         ({"shard_tokens": 0}, merganser.SettingsError, "at least 1"),
         ({"separator": ""}, merganser.SettingsError, "at least one character"),

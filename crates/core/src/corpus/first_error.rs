@@ -1,7 +1,7 @@
-//! First error: of the errors that several threads meet, the one that comes first in the corpus.
+//! First error: of the errors on several threads, the one that comes first in the corpus.
 //!
-//! Whoever takes a block finishes it, also where a later one was found to be wrong meanwhile. So all blocks
-//! before the earliest error have been looked at, and a corpus has the same error on every run.
+//! A thread finishes the block it has taken even if a later block has failed meanwhile. All blocks before the
+//! earliest error have then been processed, so a corpus raises the same error on every run.
 
 use std::sync::Mutex;
 

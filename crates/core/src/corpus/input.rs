@@ -1,8 +1,8 @@
-//! Input: the bytes of a file or stream, decompressed where they are compressed.
+//! Input: the bytes of a file or stream, decompressed if necessary.
 //!
-//! Compression is recognised by the first bytes, whatever the name; a name that promises it is held to that.
-//! All members of a file are read, in bounded memory. A file that grows beyond reason is refused: caps on
-//! the ratio and on the size, and on the window that a file may ask to be kept in memory.
+//! Compression is detected by the first bytes, whatever the name; a name that promises compression must keep
+//! the promise. All members of a file are read, in bounded memory. Decompression bombs are refused: the
+//! ratio, the size, and the window that a file may ask to keep in memory are capped.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::{FileFormat, Position, ReadContext};
 use crate::{Error, Result};
 
-/// The ratio is judged once so much has come out: a short file of one letter is no attack.
+/// The ratio is checked from this size on: a short file of one letter is no attack.
 const JUDGED: u64 = if cfg!(test) { 1 << 20 } else { 64_000_000 };
 
-/// Enough of a file to recognise its compression.
+/// How many bytes it takes to detect compression.
 const HEAD: usize = 10;
 
-/// Needed beside the window to decompress xz.
+/// The memory that xz needs beside its window.
 const XZ_OVERHEAD: u64 = 1 << 20;
 
-/// The text of one file or stream, on the caller's context: counted, capped, and ended early where it is
-/// damaged and the rest is to be skipped.
+/// The text of one file or stream: counted, capped, and ended early if it is corrupt and the rest is to be
+/// skipped.
 pub struct Input<'a> {
     reader: Box<dyn Read + Send + 'a>,
     path: Arc<Path>,
@@ -33,7 +33,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A file, from `position.offset` on where it is text, else from its beginning.
+    /// Opens a file: text from `position.offset` on, anything else from its beginning.
     pub fn of_file(path: &Path, position: Position, context: &ReadContext) -> Result<Input<'a>> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
         Input::of_stream(file, path, position, context)
     }
 
-    /// The same for a stream that is at its beginning.
+    /// Opens a stream that is at its beginning.
     pub fn of_stream(
         reader: impl Read + Send + 'a,
         path: &Path,
@@ -67,7 +67,7 @@ impl<'a> Input<'a> {
         if found.is_none()
             && let Some(promised) = Compression::of_name(&path)
         {
-            let reason = format!("it does not begin as {} does", promised.name());
+            let reason = format!("it does not begin like a {} file", promised.name());
             return Err(Error::Damaged { path: path.to_path_buf(), offset: 0, reason });
         }
         let whole = Cursor::new(head).chain(tap);
@@ -93,12 +93,12 @@ impl<'a> Input<'a> {
         Ok(input)
     }
 
-    /// Whether the rest was skipped.
+    /// Returns whether the rest was skipped.
     pub fn cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// Reads no more of it.
+    /// Ends the input here.
     pub fn end(&mut self) {
         self.cut_short = true;
     }
@@ -107,7 +107,7 @@ impl<'a> Input<'a> {
         &self.path
     }
 
-    /// Reads so many bytes and throws them away, after `visit` has seen them.
+    /// Reads and discards `bytes` bytes, passing them to `visit` first.
     pub fn pass_over(&mut self, bytes: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
         let end = self.position.offset + bytes;
         let mut buffer = vec![0; (1 << 16).min(bytes as usize)];
@@ -145,13 +145,12 @@ impl Read for Input<'_> {
     }
 }
 
-/// Errors of ours travel through readers inside of theirs.
+/// Unwraps one of our errors, which travel through readers inside an [`io::Error`].
 pub fn read_error(path: &Path, error: io::Error) -> Error {
     error.downcast().unwrap_or_else(|source| Error::Read { path: path.into(), source })
 }
 
-/// Whether this is a file that can be read from anywhere, and not compressed. It is at its beginning
-/// afterwards.
+/// Returns whether a file is seekable and uncompressed. Leaves it at its beginning.
 fn is_plain(file: &mut File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
@@ -184,12 +183,12 @@ impl Compression {
     fn of_bytes(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1F, 0x8B, 8, ..] => Some(Compression::Gzip),
-            // A frame, or one of the sixteen kinds that are to be skipped.
+            // A frame, or one of the sixteen kinds of skippable frame.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 Some(Compression::Zstandard)
             }
             [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
-            // Digits of pi where a block follows, of its square root where none does.
+            // The digits of pi if a block follows, of its square root if none does.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
                 Some(Compression::Bzip2)
@@ -231,7 +230,7 @@ impl Compression {
     }
 }
 
-/// What a file or stream gives, before anything else sees it: counted, and stopped on request.
+/// The raw bytes of a file or stream: counted for progress, and stopped on request.
 struct Tap<R> {
     reader: R,
     path: Arc<Path>,
@@ -255,7 +254,7 @@ impl<R: Read> Read for Tap<R> {
                 Ok(read)
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
-            // Made ours here, so that it is not taken for damage to what is compressed.
+            // Wrapped here, so that it is not reported as corrupt compressed data.
             Err(source) => Err(io::Error::other(Error::Read { path: self.path.to_path_buf(), source })),
         }
     }
@@ -295,7 +294,7 @@ impl Capped<'_> {
             return error;
         }
         let (path, reason) = (self.path.to_path_buf(), error.to_string());
-        // Both libraries that have windows say it in words like these.
+        // The two libraries with windows report it only in the text of the message.
         io::Error::other(if reason.contains("memory") {
             Error::WideWindow { path, max_window: self.context.reading.max_window }
         } else {

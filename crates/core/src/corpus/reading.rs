@@ -1,4 +1,4 @@
-//! Reading: what the caller decides about it, and what was left out.
+//! Reading: the caller's settings, and what was skipped.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex};
 use super::Position;
 use crate::{Error, Progress, Result};
 
-/// How many of the skipped are described; of the others there is only the number.
+/// How many skipped inputs are described; the others are only counted.
 const DESCRIBED: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), a column of
+    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), or a column of
     /// CSV.
     pub text_key: String,
     pub on_error: OnError,
-    /// A compressed file may not become larger than this many times its size.
+    /// The maximum ratio of decompressed to compressed size.
     pub max_ratio: u64,
-    /// Nor than so many bytes.
+    /// The maximum decompressed size in bytes.
     pub max_size: u64,
-    /// How far back compressed data may refer, which is the memory that decompression takes.
+    /// The maximum window of compressed data, which is the memory that decompression takes.
     pub max_window: u64,
 }
 
@@ -38,21 +38,21 @@ impl Default for Reading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     Stop,
-    /// Leave out the record, or the file from the damage on, and go on.
+    /// Skip the record, or the rest of a corrupt file, and continue.
     Skip,
 }
 
-/// What was left out because it could not be read.
+/// What was skipped because it could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     pub records: u64,
-    /// FileBlocks, or the rest of them.
+    /// Files, or the rest of them.
     pub files: u64,
-    /// What was wrong with the first of them, in the order of the corpus.
+    /// The error messages of the first ones, in the order of the corpus.
     pub first: Vec<String>,
 }
 
-/// Takes note of what is skipped, on all threads.
+/// Records what all threads skip.
 #[derive(Debug, Default)]
 pub struct Skips(Mutex<(Skipped, Vec<Position>)>);
 
@@ -77,7 +77,7 @@ impl Skips {
     }
 }
 
-/// What everything that reads shares: the settings, the list of skipped input, and the progress.
+/// What everything that reads shares: the settings, what was skipped, and the progress.
 #[derive(Clone)]
 pub struct ReadContext {
     pub reading: Arc<Reading>,
@@ -110,7 +110,7 @@ pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, position: Po
     Ok(())
 }
 
-/// What is in a file, as its name says.
+/// The format of a file, which follows from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     Text,

@@ -1,7 +1,7 @@
-//! Records: files that hold many documents, each with other things around it: JSON lines, JSON, CSV.
+//! Records: JSON lines, JSON and CSV files, in which each record holds a document.
 //!
-//! The reader, who holds the lock, only finds where records end; workers take the text out of them. A block
-//! holds whole records, so memory is bounded by the longest of them.
+//! The reader, which holds the lock, only finds where records end; the workers extract the text. A block
+//! holds whole records, so memory is bounded by the longest one.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::reading::{OnError, Skips, skip_or_fail};
 use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
 use crate::{Error, Result};
 
-/// A longer record is taken for one whose end was lost.
+/// The maximum length of a record; a longer one is assumed to lack its end.
 const LONGEST: usize = if cfg!(test) { 1 << 16 } else { u32::MAX as usize };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -25,12 +25,12 @@ pub struct RecordBlocks<'a> {
     context: ReadContext,
     file: Arc<RecordFile>,
     layout: RecordLayout,
-    /// What was read but lies behind the last whole record.
+    /// What was read after the last whole record.
     carry: Vec<u8>,
-    /// Where `carry` begins, and on which line.
+    /// The position and the line at which `carry` begins.
     position: Position,
     line: u64,
-    /// Where the last record ended that was handed out.
+    /// The end of the last record that was handed out.
     last: Position,
     at_end: bool,
 }
@@ -49,23 +49,23 @@ enum RecordKind {
     Csv { delimiter: u8, column: usize },
 }
 
-/// Where records may stand.
+/// How records are laid out in a file, and how far it was read.
 #[derive(Clone, Copy, PartialEq)]
 enum RecordLayout {
     Lines,
-    /// Those of CSV, with this delimiter.
+    /// CSV records, with this delimiter.
     Quoted(u8),
     /// One JSON value after the other.
     Values,
-    /// The same in an array; whether one has been there, so that a comma must follow.
+    /// JSON values in an array. `some` says whether one was read, so that a comma must follow.
     Array {
         some: bool,
     },
-    /// Behind the array.
+    /// After the end of the array.
     Closed,
 }
 
-/// Records that are still to be decoded.
+/// Records that are not decoded yet.
 pub struct Records {
     file: Arc<RecordFile>,
     /// The line on which the block begins.
@@ -73,16 +73,16 @@ pub struct Records {
     list: Vec<Record>,
 }
 
-/// From `start` to `end`; what belongs to none lies before and behind it.
+/// A record from `start` to `end`; the bytes from `begin` and up to `after` are between records.
 struct Record {
-    begins: usize,
+    begin: usize,
     start: usize,
     end: usize,
-    behind: usize,
+    after: usize,
 }
 
-/// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and
-/// where the record ends.
+/// A document found in a record: its range in the decoded text, its position in the corpus, and the position
+/// after the record.
 pub struct DocumentSpan {
     pub start: usize,
     pub end: usize,
@@ -91,7 +91,7 @@ pub struct DocumentSpan {
 }
 
 impl<'a> RecordBlocks<'a> {
-    /// Reads what stands before the records, and passes over those before `position`.
+    /// Reads what precedes the records, and skips those before `position`.
     pub fn new(
         input: Input<'a>,
         format: FileFormat,
@@ -201,7 +201,7 @@ impl<'a> RecordBlocks<'a> {
         Ok(())
     }
 
-    /// Fills `block` with the next records; false at the end.
+    /// Fills `block` with the next records, and returns false at the end.
     pub fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.text.clear();
         block.text.append(&mut self.carry);
@@ -211,46 +211,46 @@ impl<'a> RecordBlocks<'a> {
         let before = self.line;
         let mut list = Vec::new();
         let mut size = BLOCK;
-        let behind = loop {
+        let after = loop {
             if !self.at_end {
                 self.at_end = fill(&mut self.input, &mut block.text, size)?;
             }
             let mut layout = self.layout;
             list.clear();
-            // What was cut short ends with a part of a record, which goes with the rest.
+            // A truncated file ends with part of a record, which is skipped with the rest.
             let is_all = self.at_end && !self.input.cut_short();
             let found = find(&block.text, is_all, &mut layout, &mut list);
-            let behind = match found {
+            let after = match found {
                 _ if self.input.cut_short() => block.text.len(),
                 Ok(0) if !self.at_end && block.text.len() < LONGEST => {
                     size = 2 * block.text.len();
                     continue;
                 }
                 Ok(0) if !self.at_end => self.skip_rest(&block.text, 0, TOO_LONG)?,
-                Ok(behind) => behind,
+                Ok(after) => after,
                 Err((at, reason)) => self.skip_rest(&block.text, at, reason)?,
             };
             self.layout = layout;
-            break behind;
+            break after;
         };
-        self.carry.extend_from_slice(&block.text[behind..]);
-        block.text.truncate(behind);
+        self.carry.extend_from_slice(&block.text[after..]);
+        block.text.truncate(after);
         let any = !block.text.is_empty();
         let at = |offset: usize| Position {
             offset: block.position.offset + offset as u64,
             within: 0,
             ..block.position
         };
-        self.position = at(behind);
-        self.last = list.last().map_or(self.last, |record| at(record.behind));
-        // Not behind the bracket of an array: whoever goes on there would wait for it.
+        self.position = at(after);
+        self.last = list.last().map_or(self.last, |record| at(record.after));
+        // Not after the bracket of an array: a run that resumes there would expect the bracket.
         block.next = if self.layout == RecordLayout::Closed { self.last } else { self.position };
         self.line += line_breaks(&block.text);
         block.records = Some(Records { file: Arc::clone(&self.file), line: before, list });
         Ok(any)
     }
 
-    /// What to do where the end of a record cannot be told: fail, or leave out all that follows.
+    /// Handles a record whose end cannot be found: fails, or skips the rest of the file.
     fn skip_rest(&mut self, text: &[u8], at: usize, reason: &str) -> Result<usize> {
         let line = line_breaks(&text[..at]);
         let error = Error::BrokenFile {
@@ -272,7 +272,7 @@ impl<'a> RecordBlocks<'a> {
 
 const TOO_LONG: &str = "a record of more than 4 GiB begins here; is a quote or a bracket missing?";
 
-/// Reads until `text` has `size` bytes; true where the input ends before.
+/// Reads until `text` has `size` bytes, and returns true if the input ends before.
 fn fill(input: &mut Input, text: &mut Vec<u8>, size: usize) -> Result<bool> {
     let missing = size.saturating_sub(text.len()) as u64;
     let read = (&mut *input).take(missing).read_to_end(text);
@@ -289,7 +289,7 @@ fn without_line_break(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
-/// Lists the whole records of `text` and says where the last one ends, or where it cannot be read and why.
+/// Lists the whole records of `text`. Returns the end of the last one, or the offset and reason of an error.
 fn find(
     text: &[u8],
     is_all: bool,
@@ -298,14 +298,14 @@ fn find(
 ) -> std::result::Result<usize, (usize, &'static str)> {
     let mut at = 0;
     while at < text.len() {
-        let (start, end, behind) = match *layout {
+        let (start, end, after) = match *layout {
             RecordLayout::Lines => match memchr(b'\n', &text[at..]) {
                 Some(len) => (at, at + len, at + len + 1),
                 None if is_all => (at, text.len(), text.len()),
                 None => break,
             },
             RecordLayout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
-                Some(behind) => (at, behind, behind),
+                Some(after) => (at, after, after),
                 None if !is_all => break,
                 None if csv::is_closed(&text[at..], delimiter) => (at, text.len(), text.len()),
                 None => return Err((at, "a quote in this record is never closed")),
@@ -343,8 +343,8 @@ fn find(
                 }
             }
         };
-        list.push(Record { begins: at, start, end, behind });
-        at = behind;
+        list.push(Record { begin: at, start, end, after });
+        at = after;
     }
     match layout {
         RecordLayout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
@@ -358,7 +358,8 @@ fn blanks(text: &[u8]) -> usize {
 }
 
 impl Records {
-    /// Adds the texts of all records to `out` and lists them. `text` is the block, which begins at `position`.
+    /// Appends the texts of all records to `out`, and lists the documents. `text` is the block, which begins
+    /// at `position`.
     pub fn decode(
         &self,
         text: &[u8],
@@ -373,8 +374,8 @@ impl Records {
             }
             let at =
                 |offset: usize| Position { offset: position.offset + offset as u64, within: 0, ..position };
-            // Work may begin inside of the first one.
-            let position = if record.begins == 0 { position } else { at(record.begins) };
+            // A resumed run may begin inside the first record.
+            let position = if record.begin == 0 { position } else { at(record.begin) };
             let start = out.len();
             if let Err(wrong) = self.file.text_of(raw, out) {
                 out.truncate(start);
@@ -388,7 +389,7 @@ impl Records {
             if start > out.len() {
                 return Err(Error::CorpusEndsEarly);
             }
-            documents.push(DocumentSpan { start, end: out.len(), position, next: at(record.behind) });
+            documents.push(DocumentSpan { start, end: out.len(), position, next: at(record.after) });
         }
         Ok(())
     }
@@ -402,7 +403,7 @@ impl RecordFile {
         }
     }
 
-    fn text_of(&self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), json::Wrong> {
+    fn text_of(&self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), json::InvalidValue> {
         let RecordKind::Csv { delimiter, column } = self.kind else {
             return json::text_of(raw, &self.text_key, out);
         };
@@ -410,6 +411,6 @@ impl RecordFile {
             return Ok(());
         }
         let reason = format!("the record ends before its column {:?}, the {}th", self.text_key, column + 1);
-        Err(json::Wrong { line: 1, reason })
+        Err(json::InvalidValue { line: 1, reason })
     }
 }

@@ -394,7 +394,7 @@ fn damage_to_compressed_files_is_noticed_wherever_it_is() {
         assert_eq!((bytes, counted.2.files), (offset, 1));
     }
     let (error, _) = wrong("x.gz", b"text");
-    assert!(error.to_string().contains("does not begin as gzip does"), "{error}");
+    assert!(error.to_string().contains("does not begin like a gzip file"), "{error}");
     assert!(matches!(wrong("x.zst", b"").0, Error::Damaged { offset: 0, .. }));
 }
 

@@ -13,7 +13,8 @@ use crate::split::{Scratch, Splitter, Tier};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage};
 
-/// Adds documents up; `finish` gives the [`Counts`], `finish_to` puts them in a file.
+/// Counts the pre-tokens of a corpus. [`Counter::finish`] returns the [`Counts`], [`Counter::finish_to`]
+/// writes them to a file.
 pub struct Counter {
     settings: CountSettings,
     cutters: Cutters,
@@ -24,7 +25,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// `threads` = 0 means one per core.
+    /// Creates a counter. `threads` = 0 means one per core.
     pub fn new(settings: CountSettings, threads: usize) -> Counter {
         let team = Team::new(thread_count(threads));
         Counter {
@@ -37,7 +38,7 @@ impl Counter {
         }
     }
 
-    /// Writes what does not fit in memory to disk, from now on.
+    /// Writes counts that do not fit in memory to disk, from now on.
     pub fn spill_to(&mut self, spill: Spill) {
         let share = spill.memory / self.workers.len();
         for worker in &mut self.workers {
@@ -46,8 +47,8 @@ impl Counter {
         self.spill = Some(spill);
     }
 
-    /// Goes on where an earlier counter stopped that has left these runs (see [`Spill::resume`]): the first
-    /// of what is added is the part `position.part`, and its beginning up to `position.offset` is skipped.
+    /// Resumes where an earlier counter stopped and left these runs (see [`Spill::resume`]). The next input
+    /// must be number `position.part`, and its beginning up to `position.offset` is skipped.
     pub fn resume(&mut self, runs: &[String], log_len: u64, position: Position, in_document: bool) {
         if let Some(spill) = &mut self.spill {
             spill.resume(runs, log_len);
@@ -55,14 +56,14 @@ impl Counter {
         self.feed.resume_at(position, in_document);
     }
 
-    /// Whether some of the counts are on disk, or as many in memory as it takes to add them up.
+    /// Returns whether counts are on disk, or too large to be added up in memory.
     pub fn needs_disk(&self) -> bool {
         let memory: usize = self.workers.iter().map(|worker| worker.lock().unwrap().table.memory()).sum();
         self.spill.as_ref().is_some_and(|spill| !spill.runs().is_empty() || memory > spill.memory / 3)
     }
 
-    /// Until there is no more text, or some table is full; then a block is waiting, and all before it are
-    /// counted.
+    /// Counts until there is no more text or a table is full. In the latter case a block is waiting, and all
+    /// blocks before it are counted.
     fn count_until_full(
         &self,
         progress: &Progress,
@@ -78,7 +79,8 @@ impl Counter {
                 if failure.any() {
                     return Ok(());
                 }
-                // Taken apart from the work, so that the next thread can read while this one counts.
+                // The lock is held only to take a block, so that the next thread can read while this one
+                // counts.
                 {
                     let BlockQueue { blocks, waiting } = &mut *source.lock().unwrap();
                     let stop = full.load(Relaxed);
@@ -110,9 +112,9 @@ impl Counter {
         failure.into_result()
     }
 
-    /// Writes all tables to disk, and into the log that counting goes on at `next`.
+    /// Writes all tables to disk, and notes in the log that counting resumes at `next`.
     fn spill(&mut self, next: Position, in_document: bool, progress: &Progress) -> Result<()> {
-        let spill = self.spill.as_mut().expect("only who may write has a full table");
+        let spill = self.spill.as_mut().expect("a table is full only if it can be written");
         spill.begin(progress)?;
         let written = Mutex::new(Ok(Vec::new()));
         self.team.run(&|member| {
@@ -127,8 +129,8 @@ impl Counter {
         spill.log(written.into_inner().unwrap()?, next, in_document)
     }
 
-    /// Puts the counts in a file, sorted, and with them those of other files. What is on disk never comes
-    /// back into memory as a whole.
+    /// Writes the counts, and those of other files, to a sorted file. Counts on disk are never loaded as a
+    /// whole.
     pub fn finish_to(mut self, out: &Path, others: &[PathBuf], progress: &Progress) -> Result<CountsTotals> {
         let outs = [out.to_path_buf()];
         if self.spill.as_ref().is_some_and(|spill| !spill.runs().is_empty()) {
@@ -169,7 +171,7 @@ impl Counter {
         let mut workers: Vec<Worker> = workers.into_iter().map(|w| w.into_inner().unwrap()).collect();
         let documents = workers.iter().map(|worker| worker.documents).sum();
         let invalid_bytes = workers.iter().map(|worker| worker.invalid_bytes).sum();
-        // A tournament: in each round half of the tables take in the other half, side by side.
+        // A tournament: in each round, one half of the tables absorbs the other half in parallel.
         let mut tables: Vec<PretokenTable> = workers.drain(..).map(|worker| worker.table).collect();
         while tables.len() > 1 {
             tables.sort_by_key(|table| std::cmp::Reverse(table.len()));
@@ -216,7 +218,7 @@ struct BlockQueue<S> {
     waiting: Option<Block>,
 }
 
-/// What one thread counts into.
+/// The state of one thread.
 #[derive(Default)]
 #[repr(align(128))] // so that threads do not write to the same cache line
 struct Worker {
@@ -229,7 +231,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes what it has counted to a file, if it has counted anything, and begins anew.
+    /// Writes the counts of this thread to a file, unless there are none, and clears them.
     fn write_run(&mut self, mut writer: CountsWriter, progress: &Progress) -> Result<Option<CountsTotals>> {
         let (documents, invalid_bytes) = (self.documents, self.invalid_bytes);
         if self.table.len() == 0 && documents == 0 {
@@ -260,10 +262,10 @@ impl Worker {
                 self.documents += fresh as u64;
                 continue;
             }
-            cutters.for_each_stretch(part.text, |stretch, behind| {
-                let something = !stretch.is_empty() || behind == Boundary::Special;
+            cutters.for_each_stretch(part.text, |stretch, follows| {
+                let something = !stretch.is_empty() || follows == Boundary::Special;
                 self.documents += (fresh && something) as u64;
-                fresh = behind == Boundary::Separator || (fresh && !something);
+                fresh = follows == Boundary::Separator || (fresh && !something);
                 self.count_stretch(stretch, splitter)
             })?;
         }
@@ -271,8 +273,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Text without special tokens. A byte that is not part of valid UTF-8 is a pre-token of its own, and the
-    /// text on its two sides is split apart.
+    /// Counts text without special tokens. A byte that is not valid UTF-8 is a pre-token, and the text on
+    /// either side of it is split independently.
     fn count_stretch(&mut self, stretch: &[u8], splitter: &Splitter) -> Result<()> {
         if let Ok(text) = simdutf8::basic::from_utf8(stretch) {
             return self.count_text(text, splitter);
@@ -287,7 +289,8 @@ impl Worker {
         Ok(())
     }
 
-    /// In parts that stay in the cache from the split to the count, where the pattern has safe cuts.
+    /// Counts valid text, in parts that stay in the cache between splitting and counting if the pattern has
+    /// safe cuts.
     fn count_text(&mut self, mut text: &str, splitter: &Splitter) -> Result<()> {
         const PART: usize = 1 << 15;
         while text.len() > PART && splitter.tier() == Tier::Scanner {

@@ -1,9 +1,9 @@
-//! Merge: several sorted sources become one sorted file, the counts of equal pre-tokens added up.
+//! Merge: adds up the counts of several sorted sources into one sorted file.
 //!
-//! A tournament over all sources: the least pre-token wins, its source moves on, and only the games on its
-//! way to the root are played again. Pre-tokens are compared by a number (`key::order`), and byte by byte
-//! only where both are long. So a pre-token costs about log₂(sources) comparisons, and memory is one buffer
-//! per source, whatever their size. More than [`FAN_IN`] files are merged in several rounds.
+//! A tournament tree over all sources: the smallest pre-token wins, its source advances, and only the games
+//! on its path to the root are replayed. Pre-tokens are compared by a number (`key::order`), and byte by byte
+//! only if both are long. A pre-token costs about log₂(sources) comparisons, and memory is one buffer per
+//! source, whatever their size. More than [`FAN_IN`] files are merged in several rounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::sorted::Sorted;
 use crate::key::{LONG, order};
 use crate::{Error, Progress, Result, Stage};
 
-/// How many files are read at the same time.
+/// The maximum number of files that are read at the same time.
 pub const FAN_IN: usize = if cfg!(test) { 3 } else { 64 };
 
 /// Pre-tokens in ascending order, from a file or from memory.
@@ -38,7 +38,7 @@ impl SortedSource<'_> {
         }
     }
 
-    /// How many pre-tokens it holds, before the first was taken.
+    /// Returns the number of pre-tokens, before the first was taken.
     fn len(&self) -> u64 {
         match self {
             SortedSource::File(reader) => reader.totals().pretokens,
@@ -61,13 +61,13 @@ impl SortedSource<'_> {
     }
 }
 
-/// Which of `parts` a pre-token belongs to: the same on every machine.
+/// Returns which of `parts` a pre-token belongs to; the same on every machine.
 pub fn part_of(pretoken: &[u8], parts: usize) -> usize {
     crc32fast::hash(pretoken) as usize % parts
 }
 
-/// Merges files into one, or shares the sum out over several by [`part_of`]. Documents and invalid bytes go
-/// to the first. `scratch` is a folder for what lies between two rounds.
+/// Merges files into one, or distributes the sum among several by [`part_of`]. The first file gets the
+/// documents and invalid bytes. `scratch` is a folder for files between two rounds.
 pub fn merge_files(
     paths: &[PathBuf],
     outs: &[PathBuf],
@@ -79,7 +79,7 @@ pub fn merge_files(
     merge_with(&settings, paths, Vec::new(), CountsTotals::default(), outs, scratch, progress)
 }
 
-/// The same, with sorted tables, whose documents and invalid bytes are `totals`.
+/// Merges files and sorted tables, whose documents and invalid bytes are in `totals`.
 pub fn merge_with(
     settings: &CountSettings,
     paths: &[PathBuf],
@@ -93,7 +93,7 @@ pub fn merge_with(
     let mut between = Between(Vec::new());
     let mut round = 0;
     while paths.len() > FAN_IN {
-        // No more than needed, so that most pre-tokens pass once: what is merged here is read again.
+        // No more than necessary, because what is merged here is read again.
         let group: Vec<PathBuf> = paths.drain(..FAN_IN.min(paths.len() - FAN_IN + 1)).collect();
         let target = scratch.join(format!(".merged-{}-{round}.tmp", std::process::id()));
         round += 1;
@@ -109,7 +109,7 @@ pub fn merge_with(
     merge(sources, totals, writers, progress)
 }
 
-/// Files between two rounds, taken away when they have served.
+/// Files between two rounds, removed when they are no longer needed.
 struct Between(Vec<PathBuf>);
 
 impl Between {
@@ -180,7 +180,7 @@ fn merge(
         }
     }
     progress.advance(read);
-    // The readers have compared what they gave with what their files say; this is the other end.
+    // The readers have verified what they read; this verifies what was written.
     let mut written = CountsTotals { pretokens: 0, total: 0, ..totals };
     let shares = std::iter::once((totals.documents, totals.invalid_bytes)).chain(std::iter::repeat((0, 0)));
     for (writer, (documents, invalid_bytes)) in writers.into_iter().zip(shares) {
@@ -192,15 +192,15 @@ fn merge(
     Ok(written)
 }
 
-/// The tournament. Sources that are at their end lose against all others.
+/// The tournament. Exhausted sources lose against all others.
 struct Race<'a> {
     sources: Vec<SortedSource<'a>>,
     orders: Vec<u128>,
-    /// The losers of all games, the root's at 1; the winner of all at 0.
+    /// The losers of all games, that of the root at 1; the winner at 0.
     tree: Vec<usize>,
 }
 
-/// No pre-token has this order: the last byte of an order is at most 16.
+/// Greater than the order of any pre-token, whose last byte is at most 16.
 const OVER: u128 = u128::MAX;
 
 impl<'a> Race<'a> {
@@ -225,7 +225,7 @@ impl<'a> Race<'a> {
         Ok(race)
     }
 
-    /// The order of the least pre-token; none where all sources are at their end.
+    /// Returns the order of the smallest pre-token, or None if all sources are exhausted.
     #[inline]
     fn winner_order(&self) -> Option<u128> {
         let order = *self.orders.get(*self.tree.first()?)?;
@@ -237,7 +237,7 @@ impl<'a> Race<'a> {
         &self.sources[self.tree[0]]
     }
 
-    /// Moves the source on that has the least pre-token.
+    /// Advances the source with the smallest pre-token.
     #[inline]
     fn advance(&mut self) -> Result<()> {
         let mut winner = self.tree[0];

@@ -1,15 +1,15 @@
-//! Settings: what decides which pre-tokens a corpus has, as values and as a file stores them.
+//! Settings: what determines the pre-tokens of a corpus, compiled and as text.
 
 use crate::split::Splitter;
 use crate::{Error, Result};
 
-/// What decides which pre-tokens a corpus has. Counts carry it, and only like adds to like.
+/// What determines the pre-tokens of a corpus. Only counts with equal settings can be added up.
 #[derive(Clone)]
 pub struct CountSettings {
     pub splitter: Splitter,
-    /// Cut out of the text before it is split, and never counted.
+    /// Cut out of the text before it is split, and not counted.
     pub special_tokens: Vec<String>,
-    /// What stands between documents; cut out likewise.
+    /// The string between documents, cut out likewise.
     pub separator: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl CountSettings {
     }
 }
 
-/// Settings as a file has them: nothing is compiled.
+/// The settings as a file stores them, without a compiled pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingsText {
     pub pattern: String,
@@ -55,7 +55,7 @@ pub struct SettingsText {
 }
 
 impl SettingsText {
-    /// An error that names the first difference.
+    /// Returns an error that names the first difference, if there is one.
     pub fn must_equal(&self, other: &SettingsText) -> Result<()> {
         let unlike = |what, ours: &dyn std::fmt::Debug, theirs: &dyn std::fmt::Debug| {
             Err(Error::UnlikeCounts { what, ours: format!("{ours:?}"), theirs: format!("{theirs:?}") })
@@ -73,7 +73,7 @@ impl SettingsText {
     }
 }
 
-/// The order of special tokens decides their ids and nothing about the counts.
+/// Sorts special tokens, because their order determines their ids but not the counts.
 fn sorted(tokens: &[String]) -> Vec<&String> {
     let mut tokens: Vec<&String> = tokens.iter().collect();
     tokens.sort();

@@ -10,7 +10,7 @@ use crate::{Progress, Result};
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
 const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
-/// Pre-tokens and how often each was seen.
+/// Unique pre-tokens and how often each occurs.
 pub enum Source<'a> {
     Memory(&'a Counts),
     File { path: &'a Path, settings: CountSettings },
@@ -45,14 +45,14 @@ impl Share {
 /// Fills a share with the next pre-tokens; false at the end.
 pub type Shares<'a> = Box<dyn FnMut(&mut Share) -> Result<bool> + Send + 'a>;
 
-/// How large it is.
+/// The size of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     pub pretokens: u64,
     pub bytes: u64,
 }
 
-/// Counts that are in memory, perhaps only for now.
+/// Counts in memory, borrowed or loaded.
 pub enum Held<'a> {
     Lent(&'a Counts),
     Own(Counts),
@@ -70,7 +70,7 @@ impl Deref for Held<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// A `.counts` file.
+    /// Opens a `.counts` file.
     pub fn file(path: &'a Path) -> Result<Source<'a>> {
         Ok(Source::File { path, settings: CountsReader::open(path)?.settings()? })
     }
@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// From the first pre-token on, in shares.
+    /// Returns all pre-tokens, in shares.
     pub fn shares(&self) -> Result<Shares<'_>> {
         match *self {
             Source::Memory(counts) => {
@@ -118,7 +118,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `visit(pre-token, count)` for all of them, in any order.
+    /// Calls `visit(pre-token, count)` for all pre-tokens, in any order.
     pub fn for_each(
         &self,
         progress: &Progress,
@@ -141,7 +141,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The pre-tokens that are seen less often than `least`, and how often they are seen together.
+    /// Returns how many pre-tokens occur less often than `least`, and how often they occur in all.
     pub fn rarer_than(&self, least: u64, progress: &Progress) -> Result<(u64, u64)> {
         let (mut pretokens, mut total) = (0, 0);
         self.for_each(progress, |_, count| {
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
         Ok((pretokens, total))
     }
 
-    /// Without the pre-tokens that are seen less often than `least`.
+    /// Returns the size without the pre-tokens that occur less often than `least`.
     pub fn size(&self, least: u64, progress: &Progress) -> Result<Size> {
         let mut size = Size::default();
         self.for_each(progress, |pretoken, count| {

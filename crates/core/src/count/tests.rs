@@ -210,7 +210,7 @@ fn a_range_that_is_no_longer_there_is_an_error() {
     fs::write(&path, "shorter").unwrap();
     let mut counter = Counter::new(settings("gpt4", &[]), 1);
     let message = counter.add_range(&path, 2, 100, true, &Progress::new()).unwrap_err().to_string();
-    assert!(message.contains("text: it is shorter than when the work was shared out"), "{message}");
+    assert!(message.contains("text: the file is shorter than when the work was distributed"), "{message}");
     fs::remove_dir_all(folder).unwrap();
 }
 

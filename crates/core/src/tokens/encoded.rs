@@ -70,15 +70,15 @@ impl DocumentEncoder {
 /// The ids of some blocks, and the documents that end among them.
 #[derive(Default)]
 pub struct Encoded {
-    /// Whether a document begins here, so that one that is still open has ended; and where that is.
+    /// Whether a document begins here, which ends an open one; and the position.
     pub starts_document: bool,
     pub position: Position,
     ids: Vec<u32>,
-    /// The same in two bytes each, where that is how they are written.
+    /// The ids in two bytes each, if they are written so.
     narrow: Option<Vec<u16>>,
-    /// MemoryBlocks that end here: what there is up to their end, and where the next one begins.
+    /// The documents that end here: the tally up to their end, and the position of the next one.
     pub ends: Vec<(Tally, Position)>,
-    /// Whether the last document goes on.
+    /// Whether the last document continues.
     pub document_open: bool,
     bytes: u64,
     invalid_bytes: u64,
@@ -111,8 +111,8 @@ impl Encoded {
         }
     }
 
-    /// Text without anything that cuts it. A byte that is not part of valid UTF-8 is a pre-token of its own,
-    /// and the text on its two sides is split apart, as in counting.
+    /// Encodes text without cutters. A byte that is not valid UTF-8 is a pre-token, and the text on either
+    /// side of it is split independently, as in counting.
     fn text(&mut self, text: &[u8], tokenizer: &Tokenizer, prepend: Option<u32>) -> Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -142,9 +142,9 @@ impl Encoded {
         Tally { tokens: self.ids.len() as u64, bytes: self.bytes, invalid_bytes: self.invalid_bytes }
     }
 
-    /// Ids as they lie in the file.
+    /// Returns ids as they are stored in the file.
     pub fn file_bytes(&self, range: Range<u64>) -> &[u8] {
-        const { assert!(cfg!(target_endian = "little"), "ids of four bytes are written as they lie in memory") };
+        const { assert!(cfg!(target_endian = "little"), "ids of four bytes are written as they are in memory") };
         let range = range.start as usize..range.end as usize;
         match &self.narrow {
             Some(narrow) => bytemuck::cast_slice(&narrow[range]),

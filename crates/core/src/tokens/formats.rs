@@ -1,4 +1,4 @@
-//! Formats: what stands before the ids of a shard, and how their documents are told apart.
+//! Formats: the header of a shard, and how document boundaries are stored.
 //!
 //! | format | file of ids | documents |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | `llmc` | the header of llm.c and modded-nanogpt, 256 numbers of 32 bits | `.docs.npy` |
 //! | `megatron` | the ids and nothing else | `.idx`, the index of Megatron-LM |
 //!
-//! Everything is little-endian. A header has the same length whatever it says, so a shard is written behind
-//! an empty one that is filled in at the end.
+//! Everything is little-endian. The length of a header does not depend on its content, so a shard is written
+//! after an empty header that is filled in at the end.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ pub enum TokenFormat {
     Megatron,
 }
 
-/// How many bytes an id takes.
+/// The number of bytes of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IdWidth {
     Two,
@@ -30,16 +30,16 @@ pub enum IdWidth {
 }
 
 impl IdWidth {
-    /// The smallest that holds every id.
+    /// Returns the smallest width that holds every id.
     pub fn least(tokenizer: &Tokenizer) -> IdWidth {
         if tokenizer.next_id() <= 1 << 16 { IdWidth::Two } else { IdWidth::Four }
     }
 }
 
-/// numpy's header, padded to this length: it wants a multiple of 64.
+/// The length that numpy's header is padded to; it must be a multiple of 64.
 pub const NPY_HEADER: usize = 128;
 
-/// llm.c's header.
+/// The length of llm.c's header.
 const LLMC_HEADER: usize = 256 * 4;
 
 impl TokenFormat {
@@ -58,7 +58,7 @@ impl TokenFormat {
     pub fn named(name: &str) -> Result<TokenFormat> {
         TokenFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
             let names = TokenFormat::ALL.map(TokenFormat::name).join(", ");
-            Error::BadSetting { reason: format!("no token format is called {name:?}; there are {names}") }
+            Error::BadSetting { reason: format!("unknown token format {name:?}; use one of {names}") }
         })
     }
 
@@ -66,8 +66,8 @@ impl TokenFormat {
         if self == TokenFormat::Npy { "npy" } else { "bin" }
     }
 
-    /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it
-    /// matters.
+    /// Returns numpy's name for the type of an id. Megatron has no unsigned 32-bit type; no id is large
+    /// enough for that to matter.
     pub fn dtype(self, width: IdWidth) -> &'static str {
         match (self, width) {
             (_, IdWidth::Two) => "uint16",
@@ -84,7 +84,7 @@ impl TokenFormat {
         }
     }
 
-    /// What stands before `tokens` ids.
+    /// Returns the header of a file with `tokens` ids.
     pub fn header(self, width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
         Ok(match self {
             TokenFormat::Bin | TokenFormat::Megatron => Vec::new(),
@@ -94,7 +94,8 @@ impl TokenFormat {
     }
 }
 
-/// The header of a one-dimensional array: magic, version, length, then a Python literal, padded by spaces.
+/// Returns the header of a one-dimensional array: magic, version, length, then a Python literal, padded with
+/// spaces.
 pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
     let literal = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
@@ -103,8 +104,8 @@ pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
     header
 }
 
-/// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c:
-/// its GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
+/// Returns magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py`
+/// in llm.c: its GPT-2 files have 16-bit ids, its Llama 3 files 32-bit ids.
 fn llmc_header(width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
     let (magic, version) = match width {
         IdWidth::Two => (20240520i32, 1i32),
@@ -117,14 +118,15 @@ fn llmc_header(width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Megatron's index, from where documents begin and where the last one ends: each document is one sequence.
+/// Writes Megatron's index from the start of each document and the end of the last one. Each document is one
+/// sequence.
 ///
 /// ```text
 /// "MMIDIDX\0\0", version 1 (u64), code of the id's type (u8), sequences (u64), documents + 1 (u64)
-/// tokens of each sequence (i32), its place in bytes (i64), then 0, 1, 2 … (i64): a document's first sequence
+/// tokens of each sequence (i32), its offset in bytes (i64), then 0, 1, 2 … (i64): a document's first sequence
 /// ```
 ///
-/// `bounds` is asked three times, so that they need not be in memory.
+/// `bounds` is called several times, so that the bounds need not be in memory.
 pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
     out: &mut impl Write,
     width: IdWidth,
@@ -156,7 +158,7 @@ pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
 #[derive(Debug)]
 pub enum MegatronError {
     Write(io::Error),
-    /// A document of so many tokens.
+    /// A document has this many tokens, too many for the index.
     TooLong(u64),
 }
 

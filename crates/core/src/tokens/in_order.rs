@@ -8,7 +8,7 @@ use super::encoded::Encoded;
 use super::output::Output;
 use crate::{Progress, Result};
 
-/// Results that come in any order, passed on in the order of their numbers.
+/// Writes results in the order of their numbers, whatever the order in which they arrive.
 pub struct InOrder<'a> {
     turn: Mutex<Turn<'a>>,
     moved: Condvar,
@@ -19,7 +19,7 @@ pub struct InOrder<'a> {
 struct Turn<'a> {
     next: u64,
     early: BTreeMap<u64, Encoded>,
-    /// Buffers to use again.
+    /// Buffers to reuse.
     spare: Vec<Encoded>,
     output: &'a mut Output,
 }
@@ -30,7 +30,8 @@ impl<'a> InOrder<'a> {
         InOrder { turn: Mutex::new(turn), moved: Condvar::new(), ahead }
     }
 
-    /// Writes `encoded` and all that waited for it, or leaves it for whoever comes before.
+    /// Writes `encoded` and all results that waited for it, or leaves it to the thread whose turn comes
+    /// first.
     pub fn deliver(
         &self,
         number: u64,

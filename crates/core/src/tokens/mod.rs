@@ -1,18 +1,27 @@
-//! Tokens: a corpus becomes files of ids.
+//! Tokens: encodes a corpus to files of ids.
 //!
 //! ```text
 //! corpus ─blocks─▶ encode, on every thread ─ids─▶ put in order ─▶ shards on disk
 //! ```
 //!
 //! Each thread takes the next blocks of text, about a megabyte, and encodes them. A thread whose blocks are
-//! the next in line writes them, and those behind that are ready; one that is too far ahead waits. So memory
+//! next in order writes them, and the following ones that are ready; one that is too far ahead waits. Memory
 //! is bounded by the number of threads, whatever the size of a file, a document or a shard, and the files do
-//! not depend on the number of threads. A shard that is full is flushed to disk on a thread of its own while
-//! the next one grows.
+//! not depend on the number of threads. A full shard is flushed to disk on a separate thread while the next
+//! one grows.
 //!
-//! Documents are what files, separators and the caller's own documents make them, empty ones left out. A
-//! shard ends with the first document that fills it, and says in its `.json` where the corpus goes on: there
-//! an interrupted run begins again, and the files come out the same.
+//! Documents are delimited by inputs, records and separators; empty ones are skipped. A shard ends with the
+//! first document that fills it, and its `.json` stores the position of the next one: an interrupted run
+//! resumes there, and produces the same files.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `writer` | the consumer of blocks: settings, threads |
+//! | `encoded` | blocks to ids and ends of documents |
+//! | `in_order` | results of threads, put in the order of the corpus |
+//! | `output` | the folder: where shards end |
+//! | `shard` | one file of ids and what belongs to it |
+//! | `formats` | headers, indices and the width of ids |
 
 mod encoded;
 mod formats;

@@ -15,7 +15,7 @@ use crate::corpus::Position;
 use crate::durable::lock;
 use crate::{Error, Progress, Result};
 
-/// The folder, and the shard that is being written. Not used by two threads at a time.
+/// The folder, and the shard that is being written.
 pub struct Output {
     folder: PathBuf,
     lock: Arc<Option<File>>,
@@ -23,11 +23,11 @@ pub struct Output {
     width: IdWidth,
     append: Option<u32>,
     shard_tokens: u64,
-    /// Of the shard that is open, or that will be next.
+    /// The number of the open shard, or of the next one.
     number: u64,
     shard: Option<Shard>,
     document_open: bool,
-    /// The last shard that was full, on its way to the disk.
+    /// The last full shard, while it is flushed.
     flushing: Option<Receiver<thread::Result<Result<()>>>>,
 }
 
@@ -90,7 +90,7 @@ impl Output {
         self.shard()?.write(encoded.file_bytes(from.tokens..to.tokens), to.minus(from))
     }
 
-    /// Ends the document that is open, where one is; the next one begins at `next`.
+    /// Ends the open document, if there is one. The next one begins at `next`.
     fn end_document(&mut self, next: Position, progress: &Progress) -> Result<()> {
         if !self.document_open {
             return Ok(());
@@ -114,11 +114,10 @@ impl Output {
         if self.shard.is_none() {
             self.shard = Some(Shard::create(&self.folder, self.number, self.format, self.width)?);
         }
-        Ok(self.shard.as_mut().expect("just made"))
+        Ok(self.shard.as_mut().expect("just created"))
     }
 
-    /// Sends the shard to the disk, once the one before it is there: a shard is finished only after all
-    /// before it.
+    /// Flushes the shard in the background, once the previous one is on disk: shards are finished in order.
     fn end_shard(&mut self, next: Position, progress: &Progress) -> Result<()> {
         self.await_flush(progress)?;
         let Some(shard) = self.shard.take() else { return Ok(()) };
@@ -128,15 +127,15 @@ impl Output {
         thread::spawn(move || {
             let flushed = catch_unwind(AssertUnwindSafe(|| shard.finish(next)));
             drop(lock);
-            // Nobody listens where the work was stopped.
+            // There is no receiver if the work was cancelled.
             let _ = sender.send(flushed);
         });
         self.flushing = Some(receiver);
         Ok(())
     }
 
-    /// Waits until the last full shard is on disk. Whoever is stopped does not wait: the flush goes on alone
-    /// and holds the lock of the folder until it is done.
+    /// Waits until the last full shard is on disk. Does not wait if cancelled: the flush then continues
+    /// alone, and holds the lock of the folder until it is done.
     pub fn await_flush(&mut self, progress: &Progress) -> Result<()> {
         let Some(flushing) = &self.flushing else { return Ok(()) };
         let flushed = loop {

@@ -11,24 +11,24 @@ use crate::corpus::{BLOCK, Block, BlockSource, Consumer, Cutters, Feed, FirstErr
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
-/// How ids are put in files.
+/// How a corpus is encoded and written.
 pub struct TokenSettings {
     pub format: TokenFormat,
     pub width: IdWidth,
-    /// What stands between the documents of a file; it is no part of them.
+    /// The string between the documents of a file; it is not encoded.
     pub separator: Option<String>,
-    /// Ids put before and behind every document.
+    /// Ids to put before and after each document.
     pub prepend: Option<u32>,
     pub append: Option<u32>,
-    /// Special tokens that are encoded as such where the text holds them. All others are plain text.
+    /// Special tokens that are encoded as such; all others are plain text.
     pub allowed_special: Vec<String>,
-    /// A shard ends with the document that brings it to so many tokens.
+    /// A shard ends with the document that brings it to this many tokens.
     pub shard_tokens: u64,
-    /// 0 means one per core.
+    /// 0 means one thread per core.
     pub threads: usize,
 }
 
-/// Encodes what it is given and writes it to a folder; [`TokenWriter::finish`] ends the last shard.
+/// Encodes a corpus and writes it to a folder. [`TokenWriter::finish`] ends the last shard.
 pub struct TokenWriter {
     encoder: DocumentEncoder,
     /// Whether ids are written in two bytes.
@@ -40,7 +40,7 @@ pub struct TokenWriter {
 }
 
 impl TokenWriter {
-    /// Checks the settings and locks the folder, which must be there.
+    /// Checks the settings and locks the folder, which must exist.
     pub fn new(
         tokenizer: Arc<Tokenizer>,
         settings: TokenSettings,
@@ -49,12 +49,12 @@ impl TokenWriter {
     ) -> Result<TokenWriter> {
         if settings.width < IdWidth::least(&tokenizer) {
             return refuse(format!(
-                "ids up to {} do not fit in uint16; choose uint32, or leave the choice to merganser",
+                "ids up to {} do not fit in uint16; use dtype \"uint32\" or \"auto\"",
                 tokenizer.next_id() - 1
             ));
         }
         if settings.shard_tokens == 0 {
-            return refuse("a shard must hold at least one token".into());
+            return refuse("shard_tokens must be at least 1".into());
         }
         if settings.separator.as_ref().is_some_and(String::is_empty) {
             return refuse("the separator is empty; it needs at least one character".into());
@@ -87,8 +87,8 @@ impl TokenWriter {
         })
     }
 
-    /// Begins with this shard at `position`, the end of the shard before it: the first of what is added is the
-    /// part `position.part`, and its beginning up to `position.offset` is skipped.
+    /// Resumes with this shard at `position`, the end of the previous one. The next input must be number
+    /// `position.part`, and its beginning up to `position.offset` is skipped.
     pub fn start_at(&mut self, shard: u64, position: Position) {
         self.output.start_at(shard);
         self.feed.resume_at(position, false);
@@ -122,7 +122,8 @@ impl Consumer for TokenWriter {
         let work = |member: usize| -> Result<()> {
             let worker = &mut *workers[member].lock().unwrap();
             while !stopped() {
-                // Taken apart from the work, so that the next thread can read while this one encodes.
+                // The lock is held only to take blocks, so that the next thread can read while this one
+                // encodes.
                 let number = {
                     let (blocks, taken) = &mut *source.lock().unwrap();
                     if !worker.fill(|block| blocks.next(block, splitter, cutters))? {
@@ -157,7 +158,7 @@ fn refuse<T>(reason: String) -> Result<T> {
     Err(Error::BadSetting { reason })
 }
 
-/// What one thread works with.
+/// The state of one thread.
 #[derive(Default)]
 struct Worker {
     blocks: Vec<Block>,
@@ -166,7 +167,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Takes one block, or several small ones; false where there are no more.
+    /// Takes one block, or several small ones, and returns false at the end.
     fn fill(&mut self, mut next: impl FnMut(&mut Block) -> Result<bool>) -> Result<bool> {
         self.filled = 0;
         let mut size = 0;

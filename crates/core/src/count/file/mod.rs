@@ -12,11 +12,11 @@
 //! documents, invalid bytes, pre-tokens, total    eight bytes each, little-endian
 //! CRC-32 of all that came before             four bytes, little-endian
 //! ```
-//! Other lengths and numbers are LEB128. The totals stand at the end, so that whoever writes need not know
-//! them beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is
-//! written, read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its
-//! size; 35 million pre-tokens in 250 MB are read and checked in half a second. A *run*, what counting puts
-//! on disk when memory is full, is such a file.
+//! Other lengths and numbers are LEB128. The totals are at the end, so that a writer need not know them
+//! beforehand, and have a fixed length, so that a reader finds them without reading everything. A file is
+//! written, read, merged and verified in one pass, with a buffer of some hundred kilobytes, whatever its size;
+//! 35 million pre-tokens in 250 MB are read and verified in half a second. A *run*, which counting writes to
+//! disk when memory is full, is such a file.
 
 mod read;
 mod write;
@@ -33,18 +33,18 @@ const MAGIC: &[u8] = b"merganser counts 2\n";
 /// The totals and the checksum.
 const TRAILER: usize = 4 * 8 + 4;
 
-/// How much is read or written at a time.
+/// How many bytes are read or written at a time.
 pub const BUFFER: usize = if cfg!(test) { 64 } else { 1 << 18 };
 
-/// How many pre-tokens pass between two looks at whether to stop.
+/// How many pre-tokens are processed between two checks for cancellation.
 pub const LOOK: u64 = 1 << 14;
 
-/// What a `.counts` file says about itself at its end.
+/// The totals of counts, stored at the end of a `.counts` file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountsTotals {
     pub documents: u64,
     pub invalid_bytes: u64,
-    /// Different pre-tokens.
+    /// The number of unique pre-tokens.
     pub pretokens: u64,
     /// The sum of their counts.
     pub total: u64,
@@ -72,8 +72,8 @@ impl CountsTotals {
 }
 
 impl Counts {
-    /// Sorted by pre-token, checksummed, written to a temporary name and renamed: the file is there whole or
-    /// not at all.
+    /// Writes a `.counts` file: sorted, checksummed, and atomically, to a temporary name that is then
+    /// renamed.
     pub fn save(&self, path: &Path, progress: &Progress) -> Result<()> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.sort_unstable_by_key(|&index| self.pretoken(index as usize));
@@ -88,7 +88,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads and checks a whole file.
+    /// Reads and verifies a whole file.
     pub fn load(path: &Path, progress: &Progress) -> Result<Counts> {
         let mut reader = CountsReader::open(path)?;
         let mut counts = Counts::empty(reader.settings()?);

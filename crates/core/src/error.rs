@@ -67,9 +67,10 @@ pub enum Error {
     },
 
     // ── split ───────────────────────────────────────────────────────────────
-    /// A bare word that is not the name of a preset.
+    /// A bare word that is not the name of a preset; `remedy` lists the presets and the nearest of them.
     UnknownPreset {
         name: String,
+        remedy: String,
     },
     /// The pattern is not a regular expression that can split text.
     BadPattern {
@@ -235,18 +236,8 @@ impl fmt::Display for Error {
                 f,
                 "a {what} of {bytes} bytes is longer than the 4 GiB that can be handled; set a separator that cuts it"
             ),
-            Error::UnknownPreset { name } => {
-                write!(f, "no split pattern is called {name:?}; ")?;
-                let similar = crate::split::similar_presets(name);
-                if !similar.is_empty() {
-                    let similar: Vec<String> = similar.iter().map(|name| format!("{name:?}")).collect();
-                    write!(f, "did you mean {}? ", similar.join(" or "))?;
-                }
-                write!(
-                    f,
-                    "The presets are {}. A regular expression that is a single word needs parentheses: ({name})",
-                    crate::split::preset_names().join(", ")
-                )
+            Error::UnknownPreset { name, remedy } => {
+                write!(f, "no split pattern is called {name:?}; {remedy}")
             }
             Error::BadPattern { pattern, reason } => {
                 write!(f, "the pattern {pattern:?} cannot be used: {reason}")

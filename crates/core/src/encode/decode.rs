@@ -13,33 +13,11 @@
 
 use std::mem::MaybeUninit;
 
+use crate::tokenizer::{SHORT, Slot};
 use crate::{Error, Result, Tokenizer};
-
-/// The longest token that a slot holds.
-const SHORT: usize = 15;
 
 /// So many ids are decoded between two looks at the room there is.
 const PART: usize = 1 << 10;
-
-/// The last byte is the length: 0 where no token has this id, or one that the slot cannot hold.
-type Slot = [u8; SHORT + 1];
-
-#[derive(Clone)]
-pub(crate) struct Slots(Vec<Slot>);
-
-impl Slots {
-    fn new(tokenizer: &Tokenizer) -> Slots {
-        let slot = |id| {
-            let mut slot = [0; SHORT + 1];
-            if let Some(token) = tokenizer.bytes_or_special(id).filter(|token| token.len() <= SHORT) {
-                slot[..token.len()].copy_from_slice(token);
-                slot[SHORT] = token.len() as u8;
-            }
-            slot
-        };
-        Slots((0..tokenizer.next_id()).map(slot).collect())
-    }
-}
 
 impl Tokenizer {
     /// The bytes of all ids, joined.
@@ -56,7 +34,7 @@ impl Tokenizer {
         mut ids: impl ExactSizeIterator<Item = u32>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let slots = &self.slots().0[..];
+        let slots = self.slots();
         let (start, count) = (bytes.len(), ids.len());
         while ids.len() > 0 {
             // Room for so many slots, so that nothing needs to be asked about it in the loop.
@@ -121,7 +99,7 @@ impl Tokenizer {
         mut ids: impl ExactSizeIterator<Item = u32>,
         out: &mut [MaybeUninit<u8>],
     ) -> Result<usize> {
-        let slots = &self.slots().0[..];
+        let slots = self.slots();
         let count = ids.len();
         let mut end = 0;
         loop {
@@ -178,10 +156,6 @@ impl Tokenizer {
             *start = begun - usize::from(!text.is_char_boundary(before));
         }
         Ok((text, starts))
-    }
-
-    fn slots(&self) -> &Slots {
-        self.slots.get_or_init(|| Slots::new(self))
     }
 }
 

@@ -12,8 +12,7 @@
 //! Where tiktoken leaves the choice between two special tokens, one a prefix of the other, to the order
 //! of a hash set, ours is the longest.
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+use crate::tokenizer::finder;
 use crate::{Error, Progress, Result, Tokenizer};
 
 /// A choice among the special tokens.
@@ -34,15 +33,6 @@ impl Allowed {
             Allowed::Only(tokens) => tokens.iter().any(|allowed| allowed == token),
         }
     }
-}
-
-/// An automaton that finds the leftmost of `tokens`, and of those the longest.
-pub(crate) fn finder<T: AsRef<[u8]>>(tokens: &[T]) -> Result<Option<AhoCorasick>> {
-    if tokens.is_empty() {
-        return Ok(None);
-    }
-    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tokens);
-    built.map(Some).map_err(|error| Error::BadSetting { reason: format!("too much special text: {error}") })
 }
 
 /// How documents are encoded.

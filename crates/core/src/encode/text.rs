@@ -8,8 +8,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
 use crate::key::PACKED;
+use crate::merge::cache::{BATCH, Few, Found, Place, Table, count_of, without_count};
 use crate::split::Scratch;
 use crate::{Progress, Result, Tokenizer};
 

@@ -45,11 +45,6 @@ pub fn preset_names() -> &'static [&'static str] {
     &presets::NAMES
 }
 
-/// The presets that a misspelled name may stand for.
-pub fn similar_presets(name: &str) -> Vec<&'static str> {
-    presets::similar_to(name)
-}
-
 /// A compiled split pattern; cheap to clone, shared between threads.
 #[derive(Clone)]
 pub struct Splitter(Arc<Compiled>);
@@ -237,7 +232,7 @@ fn resolve(pattern: &str) -> Result<(&str, Option<Preset>)> {
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if !pattern.is_empty() && pattern.chars().all(is_word) {
-        return Err(Error::UnknownPreset { name: pattern.into() });
+        return Err(presets::unknown(pattern));
     }
     Ok((pattern, None))
 }

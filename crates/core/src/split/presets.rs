@@ -5,6 +5,8 @@
 //! differ in more than speed: `\s++$` takes the white space that ends a document whole where the others cut
 //! it after the last newline.
 
+use crate::Error;
+
 /// Which scanner runs, and with what settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preset {
@@ -113,7 +115,21 @@ impl Scanner {
     }
 }
 
-/// The presets that a name which none of them has may stand for, the most similar ones; maybe none.
+/// The error for a name that no preset has, with the presets that it may be a misspelling of.
+pub fn unknown(name: &str) -> Error {
+    let similar: Vec<String> = similar_to(name).iter().map(|name| format!("{name:?}")).collect();
+    let mut remedy = String::new();
+    if !similar.is_empty() {
+        remedy = format!("did you mean {}? ", similar.join(" or "));
+    }
+    remedy += &format!(
+        "The presets are {}. A regular expression that is a single word needs parentheses: ({name})",
+        NAMES.join(", ")
+    );
+    Error::UnknownPreset { name: name.into(), remedy }
+}
+
+/// The presets that `name`, which none of them has, is most similar to; maybe none.
 pub fn similar_to(name: &str) -> Vec<&'static str> {
     let plain: String =
         name.to_lowercase().chars().filter(|&c| c != '-' && c != '_' && c != '.').take(32).collect();

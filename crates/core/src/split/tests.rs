@@ -340,7 +340,7 @@ fn misspelled_presets_are_recognized() {
         ("日本語", &[]),
         ("-", &[]),
     ] {
-        assert_eq!(similar_presets(name), similar, "{name}");
+        assert_eq!(presets::similar_to(name), similar, "{name}");
     }
     let message = Splitter::new("gpt5").err().unwrap().to_string();
     assert!(message.contains(r#"did you mean "gpt2" or "gpt4"?"#), "{message}");

@@ -24,7 +24,7 @@ use super::queue::{Entry, Queue};
 use super::source::{Share, Source};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
-use crate::encode::pretokens::{ID_BITS, NONE};
+use crate::merge::pairs::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};
 

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use super::{Merges, Source, TrainSettings};
 use crate::durable::sync_folder;
 use crate::key::{self, PACKED};
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Tokenizer};
 
 const MAGIC: &str = "merganser merges 1";
 
@@ -204,7 +204,7 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     Ok(vec![
         format!("counts={}", known_by(source)?),
         format!("special_tokens={forbidden:?}"),
-        format!("base={}", settings.base.map_or("none".into(), crate::tokens::fingerprint)),
+        format!("base={}", settings.base.map_or("none".into(), Tokenizer::fingerprint)),
         format!("first_id={}", settings.first_id),
         format!("tie_break={:?}", settings.tie_break),
         format!("min_frequency={}", settings.min_frequency),
@@ -246,7 +246,6 @@ mod tests {
     use super::super::tests::{TIES, counts, fast, pretokens, settings};
     use super::super::{Room, train, train_beyond};
     use super::*;
-    use crate::Tokenizer;
     use crate::count::Counts;
     use crate::split::Splitter;
 

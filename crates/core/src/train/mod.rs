@@ -7,7 +7,8 @@ mod certify;
 mod checkpoint;
 mod index;
 mod indexed;
-pub mod naive;
+#[cfg(test)]
+mod naive;
 mod pairs;
 mod queue;
 mod shelves;

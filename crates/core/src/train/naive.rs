@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{Merges, TieBreak, TrainSettings};
 use crate::count::Counts;
-use crate::encode::naive::encode_pretoken;
+use crate::merge::naive::encode_pretoken;
 
 /// Merges every `left`, `right` in `tokens`, leftmost first: [1, 2, 3, 1, 2] with (1, 2) → 4 gives [4, 3, 4].
 fn merge(tokens: &[u32], left: u32, right: u32, new: u32) -> Vec<u32> {

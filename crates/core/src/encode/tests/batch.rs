@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 
 use super::{rank_map, trainer};
-use crate::encode::{Allowed, Options, naive};
+use crate::encode::{Allowed, Options};
+use crate::merge::naive;
 use crate::split::{Scratch, Splitter};
 use crate::train::TieBreak;
 use crate::{Error, Progress, Tokenizer};

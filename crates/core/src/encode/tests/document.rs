@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::trainer::{count_pairs, train};
 use super::{check_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 use crate::train::TieBreak;
 
 const PAGE: &str = include_str!("../../../../../docs/how-bpe-works.md");

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::trainer::train;
 use super::{check_pretoken, encode_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 use crate::train::TieBreak;
 
 fn word(letters: &'static [u8], longest: usize) -> impl Strategy<Value = Vec<u8>> {

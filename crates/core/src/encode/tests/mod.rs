@@ -2,17 +2,18 @@
 
 mod batch;
 mod cases;
+mod decode;
 mod document;
 mod laws;
 mod runs;
-mod tokenizer;
+mod special;
 mod trainer;
 mod vocabs;
 
 use std::collections::HashMap;
 
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 use crate::split::Splitter;
 
 fn splitter() -> Splitter {
@@ -27,6 +28,12 @@ fn ranks_of<T: AsRef<[u8]>>(tokens: &[T]) -> Vec<(Vec<u8>, u32)> {
 
 fn tokenizer_of<T: AsRef<[u8]>>(tokens: &[T]) -> Tokenizer {
     Tokenizer::from_ranks(ranks_of(tokens), splitter(), vec![]).unwrap()
+}
+
+fn with_specials() -> Tokenizer {
+    let specials =
+        [("<|a|>", 257), ("<|a|>b", 258), ("<|c|>", 259)].map(|(token, id)| (token.to_string(), id));
+    Tokenizer::from_ranks(ranks_of(&["ab"]), splitter(), specials.to_vec()).unwrap()
 }
 
 fn rank_map(tokenizer: &Tokenizer) -> HashMap<Vec<u8>, u32> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::encode::naive::sweep;
+use crate::merge::naive::sweep;
 use crate::train::TieBreak;
 
 /// Counts of all pairs, overlaps included: `aaa` has two `a a`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{check_pretoken, encode_pretoken, rank_map, splitter};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 
 fn shared(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);

@@ -8,18 +8,26 @@
 //! merges. Looking an id up is two reads of a dense table, which is why ids end at 2²¹. Everything is
 //! checked here, once, so that nothing that uses a tokenizer needs to doubt it.
 
+mod finder;
+mod fingerprint;
+mod pack;
+mod slots;
+#[cfg(test)]
+mod tests;
+
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::encode::cache::Cache;
-use crate::encode::crossings::Crossings;
-use crate::encode::decode::Slots;
-use crate::encode::derive::{Derived, derive};
-use crate::encode::pretokens::{ID_BITS, Pairs};
-use crate::encode::special::finder;
+pub(crate) use self::finder::finder;
+pub use self::pack::unpack_ranks;
+pub(crate) use self::slots::{SHORT, Slot};
+use crate::merge::cache::Cache;
+use crate::merge::crossings::Crossings;
+use crate::merge::derive::{Derived, derive};
+use crate::merge::pairs::{ID_BITS, Pairs};
 use crate::split::Splitter;
 use crate::{Error, Result};
 
@@ -49,8 +57,8 @@ pub struct Tokenizer {
     crossings: Crossings,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
-    /// For decoding; made when first needed.
-    pub(crate) slots: OnceLock<Slots>,
+    /// For decoding; filled when first needed.
+    slots: OnceLock<Vec<Slot>>,
 }
 
 impl Tokenizer {

@@ -124,7 +124,7 @@ pub enum Found<'a> {
 pub struct Table {
     slots: Slots,
     shift: u32,
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     used: AtomicUsize,
     /// Ids; and for a long pre-token before them its bytes, four to a number.
     arena: Vec<AtomicU32>,

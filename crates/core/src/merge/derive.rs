@@ -13,7 +13,7 @@
 //! Face's converters recover merges from tiktoken files in a like manner. When it loses: a token of many
 //! megabytes, as a corpus of one endlessly repeated character yields, is encoded like a text of that size.
 
-use super::pretokens::Pairs;
+use super::pairs::Pairs;
 
 pub(crate) struct Derived {
     pub pairs: Pairs,

@@ -29,9 +29,9 @@ impl LookAround {
         let regex =
             RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS).build().map_err(|e| bad(e.to_string()))?;
         if regex.is_match("").unwrap_or(false) {
-            return Err(
-                bad("it matches the empty string; every alternative must consume a character".into()),
-            );
+            return Err(bad(
+                "it matches the empty string; every alternative must consume at least one character".into(),
+            ));
         }
         Ok(LookAround { regex })
     }

@@ -106,7 +106,7 @@ impl Splitter {
             Tier::Dfa => regular
                 .and_then(|regular| Dfa::new(pattern, &regular))
                 .map(|dfa| Engine::Dfa(Box::new(dfa)))
-                .ok_or_else(|| unfit("it is not regular, or its automaton is too large"))?,
+                .ok_or_else(|| unfit("it is not regular, or its DFA is too large"))?,
             Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
         };
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))

@@ -118,12 +118,10 @@ impl Scanner {
 /// The error for a name that no preset has, with the presets that it may be a misspelling of.
 pub fn unknown(name: &str) -> Error {
     let similar: Vec<String> = similar_to(name).iter().map(|name| format!("{name:?}")).collect();
-    let mut remedy = String::new();
-    if !similar.is_empty() {
-        remedy = format!("did you mean {}? ", similar.join(" or "));
-    }
-    remedy += &format!(
-        "The presets are {}. A regular expression that is a single word needs parentheses: ({name})",
+    let start =
+        if similar.is_empty() { "the".into() } else { format!("did you mean {}? The", similar.join(" or ")) };
+    let remedy = format!(
+        "{start} presets are {}. To use a single word as a regular expression, put it in parentheses: ({name})",
         NAMES.join(", ")
     );
     Error::UnknownPreset { name: name.into(), remedy }

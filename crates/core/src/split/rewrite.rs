@@ -30,12 +30,14 @@ pub fn regular(pattern: &str) -> Result<Option<Regular>> {
     let tree = Expr::parse_tree(pattern).map_err(|e| bad(e.to_string()))?;
     if any(&tree.expr, &|e| matches!(e, Expr::KeepOut)) {
         return Err(bad(
-            r"\K moves the start of a match, and a pre-token begins where the last one ended".into()
+            r"\K moves the start of a match, but a pre-token begins where the last one ended; remove it"
+                .into(),
         ));
     }
     if any(&tree.expr, &|e| matches!(e, Expr::ContinueFromPreviousMatchEnd)) {
         return Err(bad(
-            r"\G asks where the last match ended; every pre-token begins there anyway, so drop it".into(),
+            r"\G matches where the last match ended; every pre-token begins there anyway, so remove it"
+                .into(),
         ));
     }
     let mut regular = Regular { alternatives: Vec::new(), gives_back: None };

@@ -343,7 +343,8 @@ fn misspelled_presets_are_recognized() {
         assert_eq!(presets::similar_to(name), similar, "{name}");
     }
     let message = Splitter::new("gpt5").err().unwrap().to_string();
-    assert!(message.contains(r#"did you mean "gpt2" or "gpt4"?"#), "{message}");
+    assert!(message.contains(r#"did you mean "gpt2" or "gpt4"? The presets are gpt2, "#), "{message}");
+    assert!(message.ends_with("put it in parentheses: (gpt5)"), "{message}");
 }
 
 #[test]

@@ -17,5 +17,7 @@ pub(crate) fn finder<T: AsRef<[u8]>>(tokens: &[T]) -> Result<Option<AhoCorasick>
         return Ok(None);
     }
     let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tokens);
-    built.map(Some).map_err(|error| Error::BadSetting { reason: format!("too much special text: {error}") })
+    built.map(Some).map_err(|error| Error::BadSetting {
+        reason: format!("the special tokens are too long together: {error}"),
+    })
 }

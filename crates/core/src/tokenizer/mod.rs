@@ -87,7 +87,7 @@ impl Tokenizer {
         for (token, id) in &ranks {
             let hash = hasher.hash_one(&token[..]);
             if let Some(&twin) = index.find(hash, |&other| span(&bytes, &starts, other) == token) {
-                return bad(format!("ids {twin} and {id} both stand for {}", show(token)));
+                return bad(format!("ids {twin} and {id} are both the token {}", show(token)));
             }
             let rehash = |&other: &u32| hasher.hash_one(span(&bytes, &starts, other));
             index.insert_unique(hash, *id, rehash);
@@ -196,11 +196,11 @@ impl Tokenizer {
         let refuse = |reason: String| Err(Error::BadSetting { reason });
         let now = self.vocab_size();
         if self.next_id() as usize != now {
-            return refuse("only what one training made can be truncated, and these ids have gaps".into());
+            return refuse("the ids have gaps; only the result of a single training can be truncated".into());
         }
         if size > now {
             return refuse(format!(
-                "this tokenizer has {now} tokens and cannot be truncated to {size}; train again"
+                "vocab_size must be at most {now}, the size of this tokenizer, got {size}; train a larger one"
             ));
         }
         // A tokenizer has the 256 bytes, so there is a last token.
@@ -222,7 +222,7 @@ impl Tokenizer {
         let small = Tokenizer::from_ranks(ranks, self.splitter.clone(), specials)?;
         if !small.merges.iter().eq(self.merges.iter().filter(|&&(_, _, new)| new < end)) {
             return refuse(format!(
-                "the first {end} tokens need later ones; only what one training made can be truncated"
+                "the first {end} tokens need later ones; only the result of a single training can be truncated"
             ));
         }
         Ok(small)
@@ -404,7 +404,7 @@ fn check_witnessed(
         Some((given, derived)) if derived.2 < given.2 => {
             let token = show(tokenizer.token_bytes(derived.2).unwrap_or_default());
             bad(format!(
-                "the new merges complete the token {token} (id {}), which the base has only as a whole pre-token; \
+                "the new merges produce the token {token} (id {}), which the base uses only for a whole pre-token; \
                  do not learn parts of such tokens",
                 derived.2
             ))
@@ -415,7 +415,7 @@ fn check_witnessed(
             let token = show(tokenizer.token_bytes(id).unwrap_or_default());
             bad(format!(
                 "no text merges {left} and {right} into {token} (id {id}): other merges come first, so no \
-                 training can have seen it"
+                 training can have learned it; check the order of the merges"
             ))
         }
     }
@@ -484,7 +484,7 @@ fn check_specials(specials: &[(String, u32)], id_of: impl Fn(&[u8]) -> Option<u3
 }
 
 fn check_size(bytes: usize) -> Result<()> {
-    if bytes > BYTES_LIMIT { bad("the tokens hold more than 1 GiB together".into()) } else { Ok(()) }
+    if bytes > BYTES_LIMIT { bad("the tokens together are longer than 1 GiB".into()) } else { Ok(()) }
 }
 
 fn span<'a>(bytes: &'a [u8], starts: &[u32], id: u32) -> &'a [u8] {

@@ -23,7 +23,7 @@ impl Tokenizer {
 
 /// What [`Tokenizer::packed_ranks`] packed. Anything else is an error or other ranks, never a panic.
 pub fn unpack_ranks(mut packed: &[u8]) -> Result<Vec<(Vec<u8>, u32)>> {
-    let damaged = || Error::BadTokenizer { reason: "its packed ranks are damaged; pack it again".into() };
+    let damaged = || Error::BadTokenizer { reason: "its packed ranks are corrupt; pack it again".into() };
     let mut ranks = Vec::new();
     let mut expected = 0u32;
     while !packed.is_empty() {

@@ -37,7 +37,7 @@ fn each_bad_tokenizer_is_refused_with_its_reason() {
     for (ranks, specials, reason) in [
         (without(65), vec![], "the single byte 0x41 is missing; all 256 must be tokens"),
         (vec![], vec![], "the single byte 0x00 is missing; all 256 must be tokens"),
-        (with(b"ab", 300), vec![], "ids 256 and 300 both stand for \"ab\""),
+        (with(b"ab", 300), vec![], "ids 256 and 300 are both the token \"ab\""),
         (with(b"cd", 256), vec![], "id 256 is given to both \"ab\" and \"cd\""),
         (with(b"", 300), vec![], "the token with id 300 is empty"),
         (with(b"cd", 1 << 21), vec![], "id 2097152 is too high; ids must be below 2097152"),
@@ -81,8 +81,8 @@ fn each_bad_list_of_merges_is_refused_with_its_reason() {
         (None, &[(97, 256)], 256, "merge 0 joins 97 and 256, but no earlier token has id 256"),
         (None, &[(97, 98), (256, 999)], 256, "merge 1 joins 256 and 999, but no earlier token has id 999"),
         (Some(&with_special), &[(97, 257)], 258, "merge 0 joins 97 and 257, but no earlier token has id 257"),
-        (None, &[(97, 98), (97, 98)], 256, "ids 256 and 257 both stand for \"ab\""),
-        (None, &doubling, 256, "the tokens hold more than 1 GiB together"),
+        (None, &[(97, 98), (97, 98)], 256, "ids 256 and 257 are both the token \"ab\""),
+        (None, &doubling, 256, "the tokens together are longer than 1 GiB"),
         (None, &[(97, 98)], u32::MAX, "id 4294967295 is too high; ids must be below 2097152"),
         (None, &[(97, 98), (98, 97)], u32::MAX, "id 4294967295 is too high; ids must be below 2097152"),
     ] {
@@ -155,7 +155,7 @@ fn truncation_refuses_what_is_no_training() {
     assert!(matches!(trained.truncated(256), Err(Error::VocabTooSmall { asked: 256, least: 257 })));
     assert_eq!(trained.truncated(257).unwrap().special_tokens(), [special("<|x|>", 256)]);
     assert_eq!(trained.truncated(258).unwrap(), trained);
-    assert!(reason(trained.truncated(259)).contains("has 258 tokens"));
+    assert!(reason(trained.truncated(259)).contains("at most 258"));
     let gap = Tokenizer::from_ranks(ranks_of(&["ab"]), splitter(), vec![special("<|x|>", 258)]).unwrap();
     assert!(reason(gap.truncated(257)).contains("gaps"));
     let imported = tokenizer_of(&["abc", "ab"]);

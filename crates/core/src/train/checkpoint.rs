@@ -82,7 +82,7 @@ impl MergeLog {
         let found: Vec<String> = found.unwrap_or_default();
         let difference = match found.split_first() {
             Some((magic, theirs)) if magic == MAGIC => difference(ours, theirs),
-            _ => Some("it is damaged, or something else".into()),
+            _ => Some("it is corrupt, or not a merge log".into()),
         };
         if let Some(reason) = difference {
             return Err(Error::OtherCheckpoint { path, reason });
@@ -234,9 +234,9 @@ fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let (ours, theirs) = match ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs) {
         Some(found) => found,
         None if ours.len() == theirs.len() => return None,
-        None => return Some("it was made by another version".into()),
+        None => return Some("another version of merganser wrote it".into()),
     };
-    Some(format!("it was made with {theirs}, and not with {ours}"))
+    Some(format!("it was trained with {theirs}, not {ours}"))
 }
 
 #[cfg(test)]
@@ -354,7 +354,7 @@ mod tests {
 
         std::fs::write(&path, "a letter\nto a friend\n").unwrap();
         let error = logged(&path, &ours, &rules).unwrap_err();
-        assert!(error.to_string().contains("something else"), "{error}");
+        assert!(error.to_string().contains("not a merge log"), "{error}");
         let log = MergeLog::open(&path, &Source::Memory(&ours), &rules, true, Duration::ZERO).unwrap();
         assert_eq!(train(&Source::Memory(&ours), &rules, Some(log), None, &Progress::new()).unwrap(), whole);
         std::fs::remove_file(path).unwrap();

@@ -321,7 +321,7 @@ fn check_slots(sizes: &[usize]) -> Result<()> {
         return Ok(());
     }
     let reason = format!(
-        "the pre-tokens have {slots} tokens, more than the 2^32 that training can hold; drop rare pre-tokens first"
+        "the pre-tokens have {slots} tokens, more than the 2^32 that training supports; drop rare pre-tokens first"
     );
     Err(Error::BadSetting { reason })
 }

@@ -171,7 +171,7 @@ fn a_base_token_completed_by_new_merges_is_refused() {
     assert_eq!(base.forbidden_when_continued(), [b"ab".to_vec(), b"bc".to_vec()]);
     let error =
         Tokenizer::from_merges(Some(&base), &[(98, 99)], 257, splitter(), vec![]).unwrap_err().to_string();
-    assert!(error.contains("complete the token \"abc\" (id 256)"), "{error}");
+    assert!(error.contains("produce the token \"abc\" (id 256)"), "{error}");
 }
 
 #[test]

@@ -13,7 +13,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::tokenizer::{SHORT, Slot};
+use crate::tokenizer::{DecodeSlot, SHORT};
 use crate::{Error, Result, Tokenizer};
 
 /// So many ids are decoded between two looks at the room there is.
@@ -39,14 +39,14 @@ impl Tokenizer {
         while ids.len() > 0 {
             // Room for so many slots, so that nothing needs to be asked about it in the loop.
             let part = PART.min(ids.len());
-            bytes.reserve(part * size_of::<Slot>());
+            bytes.reserve(part * size_of::<DecodeSlot>());
             let mut end = bytes.len();
             let mut odd = None;
             for id in ids.by_ref().take(part) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
                         // SAFETY: no slot moves `end` by more than its own size, and there is room for all.
-                        unsafe { bytes.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        unsafe { bytes.as_mut_ptr().add(end).cast::<DecodeSlot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }
                     _ => {
@@ -104,13 +104,13 @@ impl Tokenizer {
         let mut end = 0;
         loop {
             // So many slots fit for sure, so that nothing needs to be asked about room in the loop.
-            let fit = (out.len() - end) / size_of::<Slot>();
+            let fit = (out.len() - end) / size_of::<DecodeSlot>();
             let mut odd = None;
             for id in ids.by_ref().take(fit) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
                         // SAFETY: no slot moves `end` by more than its own size, and `fit` of them fit.
-                        unsafe { out.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        unsafe { out.as_mut_ptr().add(end).cast::<DecodeSlot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }
                     _ => {

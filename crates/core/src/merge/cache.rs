@@ -3,7 +3,7 @@
 //! A table with open addressing. A pre-token of up to 15 bytes is its own key and up to four ids lie beside
 //! it, 32 bytes in all, so that a hit touches one cache line; longer pre-tokens, and more ids, lie in an
 //! arena. Entries are written once and never change, so that readers need no lock: a writer claims an empty
-//! slot, fills it and publishes it. Slots and arena are atomics, which on common processors read like plain
+//! slot, fills it and publishes it. CacheSlots and arena are atomics, which on common processors read like plain
 //! memory.
 //!
 //! Memory is bounded: 48 bytes a slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with
@@ -62,36 +62,36 @@ const TEXT: u64 = 0x40 << 56;
 /// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
 const MANY: usize = 0xFF;
 
-/// A key in two halves, and a value: up to four ids, or (MANY, place in the arena, number of ids, bytes of a
+/// A key in two halves, and a value: up to four ids, or (MANY, probe in the arena, number of ids, bytes of a
 /// long pre-token).
-type Slot = [AtomicU64; 4];
+type CacheSlot = [AtomicU64; 4];
 
 /// The halves of a slot's key; the value follows.
 const LOW: usize = 0;
 const HIGH: usize = 1;
 const VALUE: usize = 2;
 
-/// Slots that begin at a cache line, so that none lies in two. (A type with that alignment would be zeroed by
+/// CacheSlots that begin at a cache line, so that none lies in two. (A type with that alignment would be zeroed by
 /// hand, page by page, before the system could be asked for huge pages.)
-struct Slots {
+struct CacheSlots {
     numbers: Vec<AtomicU64>,
     skipped: usize,
     len: usize,
 }
 
-impl Slots {
-    fn new(len: usize) -> Slots {
+impl CacheSlots {
+    fn new(len: usize) -> CacheSlots {
         let numbers: Vec<AtomicU64> = zeroed_in_huge_pages(len * 4 + 8);
         let skipped = numbers.as_ptr().align_offset(64);
-        Slots { numbers, skipped, len }
+        CacheSlots { numbers, skipped, len }
     }
 }
 
-impl Deref for Slots {
-    type Target = [Slot];
+impl Deref for CacheSlots {
+    type Target = [CacheSlot];
 
     #[inline(always)]
-    fn deref(&self) -> &[Slot] {
+    fn deref(&self) -> &[CacheSlot] {
         &self.numbers[self.skipped..].as_chunks().0[..self.len]
     }
 }
@@ -111,18 +111,18 @@ pub fn without_count(few: Few) -> Few {
 
 /// Where a pre-token is or belongs.
 #[derive(Clone, Copy, Default)]
-pub struct Place {
+pub struct Probe {
     key: Key,
     home: usize,
 }
 
-pub enum Found<'a> {
+pub enum CachedIds<'a> {
     Few(Few),
     Many(&'a [AtomicU32]),
 }
 
-pub struct Table {
-    slots: Slots,
+pub struct CacheTable {
+    slots: CacheSlots,
     shift: u32,
     pub(crate) seed: u64,
     used: AtomicUsize,
@@ -133,10 +133,10 @@ pub struct Table {
     holds_all_tokens: bool,
 }
 
-impl Table {
-    fn new(slots: usize, seed: u64) -> Table {
-        Table {
-            slots: Slots::new(slots),
+impl CacheTable {
+    fn new(slots: usize, seed: u64) -> CacheTable {
+        CacheTable {
+            slots: CacheSlots::new(slots),
             shift: 64 - slots.trailing_zeros(),
             seed,
             used: AtomicUsize::new(0),
@@ -153,8 +153,8 @@ impl Table {
 
     /// The table as the inner loop needs it.
     #[inline(always)]
-    pub fn view(&self) -> View<'_> {
-        View { slots: &self.slots, shift: self.shift, seed: self.seed }
+    pub fn view(&self) -> TableView<'_> {
+        TableView { slots: &self.slots, shift: self.shift, seed: self.seed }
     }
 
     fn home(&self, key: Key) -> usize {
@@ -162,33 +162,33 @@ impl Table {
         (hash >> self.shift) as usize
     }
 
-    /// The ids of the pre-token, which is at its place.
-    pub fn find(&self, place: &Place, pretoken: &[u8]) -> Option<Found<'_>> {
-        for slot in self.reach(place) {
+    /// The ids of the pre-token, which is at its probe.
+    pub fn find(&self, probe: &Probe, pretoken: &[u8]) -> Option<CachedIds<'_>> {
+        for slot in self.reach(probe) {
             let high = slot[HIGH].load(Acquire);
             if high == 0 {
                 return None;
             }
-            if high != place.key[1] || slot[LOW].load(Relaxed) != place.key[0] {
+            if high != probe.key[1] || slot[LOW].load(Relaxed) != probe.key[0] {
                 continue;
             }
             let few = [slot[VALUE].load(Relaxed), slot[VALUE + 1].load(Relaxed)];
             if count_of(few) != MANY {
-                return Some(Found::Few(few));
+                return Some(CachedIds::Few(few));
             }
             let (at, ids, bytes) = many(few);
             let start = at + bytes.div_ceil(4);
             if self.arena[at..start].iter().map(|word| word.load(Relaxed)).eq(words(&pretoken[..bytes])) {
-                return Some(Found::Many(&self.arena[start..start + ids]));
+                return Some(CachedIds::Many(&self.arena[start..start + ids]));
             }
         }
         None
     }
 
     /// The slots where a pre-token may be, in order.
-    fn reach(&self, place: &Place) -> impl Iterator<Item = &Slot> {
+    fn reach(&self, probe: &Probe) -> impl Iterator<Item = &CacheSlot> {
         let mask = self.slots.len() - 1;
-        let home = place.home;
+        let home = probe.home;
         (home..home + REACH).map(move |at| &self.slots[at & mask])
     }
 
@@ -198,7 +198,7 @@ impl Table {
     }
 
     /// Keeps the ids of a pre-token, if there is room.
-    pub fn insert(&self, place: &Place, pretoken: &[u8], ids: &[u32]) -> bool {
+    pub fn insert(&self, probe: &Probe, pretoken: &[u8], ids: &[u32]) -> bool {
         if pretoken.len() > LONGEST || self.is_full() {
             return false;
         }
@@ -214,7 +214,7 @@ impl Table {
             };
             [(MANY as u64) << 24 | (at as u64) << 32, ids.len() as u64 | (long.len() as u64) << 32]
         };
-        self.publish(place, value)
+        self.publish(probe, value)
     }
 
     /// Writes numbers to the arena; none where it is full.
@@ -225,15 +225,15 @@ impl Table {
         Some(at)
     }
 
-    fn publish(&self, place: &Place, value: Few) -> bool {
-        for slot in self.reach(place) {
+    fn publish(&self, probe: &Probe, value: Few) -> bool {
+        for slot in self.reach(probe) {
             if slot[HIGH].load(Relaxed) == 0
                 && slot[HIGH].compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_ok()
             {
-                slot[LOW].store(place.key[0], Relaxed);
+                slot[LOW].store(probe.key[0], Relaxed);
                 slot[VALUE].store(value[0], Relaxed);
                 slot[VALUE + 1].store(value[1], Relaxed);
-                slot[HIGH].store(place.key[1], Release);
+                slot[HIGH].store(probe.key[1], Release);
                 self.used.fetch_add(1, Relaxed);
                 return true;
             }
@@ -242,8 +242,8 @@ impl Table {
     }
 
     /// A table of twice the size with the same entries.
-    fn doubled(&self) -> Table {
-        let mut larger = Table::new(self.slots.len() * 2, self.seed);
+    fn doubled(&self) -> CacheTable {
+        let mut larger = CacheTable::new(self.slots.len() * 2, self.seed);
         larger.holds_all_tokens = self.holds_all_tokens;
         for slot in self.slots.iter() {
             let high = slot[HIGH].load(Acquire);
@@ -262,14 +262,14 @@ impl Table {
                 };
                 value[0] = (MANY as u64) << 24 | (at as u64) << 32;
             }
-            let placed = larger.publish(&Place { key, home: larger.home(key) }, value);
+            let placed = larger.publish(&Probe { key, home: larger.home(key) }, value);
             larger.holds_all_tokens &= placed;
         }
         larger
     }
 }
 
-/// A value that leads to the arena: the place there, the number of ids, the bytes of a long pre-token before
+/// A value that leads to the arena: the probe there, the number of ids, the bytes of a long pre-token before
 /// them.
 fn many(value: Few) -> (usize, usize, usize) {
     ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize)
@@ -278,16 +278,16 @@ fn many(value: Few) -> (usize, usize, usize) {
 /// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays
 /// in registers.
 #[derive(Clone, Copy)]
-pub struct View<'a> {
-    slots: &'a [Slot],
+pub struct TableView<'a> {
+    slots: &'a [CacheSlot],
     shift: u32,
     seed: u64,
 }
 
-impl View<'_> {
-    /// The place of `text[start..end]`. Its cache line is on its way.
+impl TableView<'_> {
+    /// The probe of `text[start..end]`. Its cache line is on its way.
     #[inline(always)]
-    pub fn place(self, text: &[u8], start: usize, end: usize) -> Place {
+    pub fn probe(self, text: &[u8], start: usize, end: usize) -> Probe {
         let len = end - start;
         let (key, hash) = if len <= PACKED {
             let key = pack(text, start, end);
@@ -298,21 +298,21 @@ impl View<'_> {
         };
         let home = (hash >> self.shift) as usize;
         prefetch(self.slots, home);
-        Place { key, home }
+        Probe { key, home }
     }
 
-    /// The place of a whole text of 1 to 15 bytes, be it one pre-token or several.
-    pub fn place_text(self, text: &[u8]) -> Place {
+    /// The probe of a whole text of 1 to 15 bytes, be it one pre-token or several.
+    pub fn probe_text(self, text: &[u8]) -> Probe {
         let mut key = pack(text, 0, text.len());
         key[1] |= TEXT;
-        Place { key, home: (hash(key, self.seed) >> self.shift) as usize }
+        Probe { key, home: (hash(key, self.seed) >> self.shift) as usize }
     }
 
-    /// The places of pre-tokens that begin at `start` and end where `ends` says.
+    /// The probes of pre-tokens that begin at `start` and end where `ends` says.
     #[inline(never)]
-    pub fn place_all(self, text: &[u8], mut start: usize, ends: &[u32], places: &mut [Place; BATCH]) {
-        for (place, &end) in places.iter_mut().zip(ends) {
-            *place = self.place(text, start, end as usize);
+    pub fn probe_all(self, text: &[u8], mut start: usize, ends: &[u32], probes: &mut [Probe; BATCH]) {
+        for (probe, &end) in probes.iter_mut().zip(ends) {
+            *probe = self.probe(text, start, end as usize);
             start = end as usize;
         }
     }
@@ -320,28 +320,28 @@ impl View<'_> {
     /// Writes the ids of pre-tokens to `room` as long as each is in the first slot that it could be in, and
     /// they are few: nearly always. Returns how many pre-tokens and ids they were.
     #[inline(never)]
-    pub fn find_all(self, places: &[Place], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
+    pub fn find_all(self, probes: &[Probe], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
         let mut written = 0;
-        for (i, place) in places.iter().enumerate().take(BATCH) {
+        for (i, probe) in probes.iter().enumerate().take(BATCH) {
             // At most BATCH - 1 pre-tokens came before, each with at most four ids, so there is room for
             // four.
             let room = room[written..].first_chunk_mut().expect("room for four");
-            let Some(count) = self.find_first(place, room) else { return (i, written) };
+            let Some(count) = self.find_first(probe, room) else { return (i, written) };
             written += count;
         }
-        (places.len(), written)
+        (probes.len(), written)
     }
 
     /// Writes the ids of a pre-token if it is in one of the first slots that it could be in, and they are
     /// few; returns how many. All four are written, whatever their number: that costs less than a branch that
     /// guesses it.
     #[inline(always)]
-    pub fn find_first(self, place: &Place, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
-        for slot in self.slots[place.home..].iter().take(NEAR) {
+    pub fn find_first(self, probe: &Probe, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
+        for slot in self.slots[probe.home..].iter().take(NEAR) {
             // What the writer stored before the second half of the key is seen after it.
             let high = slot[HIGH].load(Acquire);
             let low = slot[LOW].load(Relaxed);
-            if (high ^ place.key[1]) | (low ^ place.key[0]) != 0 {
+            if (high ^ probe.key[1]) | (low ^ probe.key[0]) != 0 {
                 if high == 0 {
                     return None;
                 }
@@ -371,7 +371,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
 
 /// The table of the moment, and the next one when it is full.
 pub struct Cache {
-    table: ArcSwap<Table>,
+    table: ArcSwap<CacheTable>,
     /// Held by whoever makes the next table; nobody waits for it, so a fork at that moment does no harm.
     growing: Mutex<()>,
 }
@@ -385,13 +385,13 @@ impl Cache {
 
     /// The table, for as long as the guard lives: one document or so.
     #[inline]
-    pub fn table(&self) -> arc_swap::Guard<Arc<Table>> {
+    pub fn table(&self) -> arc_swap::Guard<Arc<CacheTable>> {
         self.table.load()
     }
 
     /// Called where a table is full: makes the next table, unless someone is at it.
     #[cold]
-    pub fn grow<'a>(&self, full: &Table, tokens: impl Iterator<Item = (&'a [u8], u32)>) {
+    pub fn grow<'a>(&self, full: &CacheTable, tokens: impl Iterator<Item = (&'a [u8], u32)>) {
         let Ok(_growing) = self.growing.try_lock() else { return };
         let now = self.table.load();
         if !std::ptr::eq(&**now, full) {
@@ -403,13 +403,13 @@ impl Cache {
     }
 }
 
-fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> Table {
-    let mut table = Table::new(slots, RandomState::new().hash_one(0));
+fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> CacheTable {
+    let mut table = CacheTable::new(slots, RandomState::new().hash_one(0));
     let mut all = true;
     for (token, id) in tokens {
         if token.len() <= LONGEST {
             let placed = table.used.load(Relaxed) * 2 <= slots
-                && table.insert(&table.view().place(token, 0, token.len()), token, &[id]);
+                && table.insert(&table.view().probe(token, 0, token.len()), token, &[id]);
             all &= placed;
         }
     }

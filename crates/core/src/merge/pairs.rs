@@ -145,38 +145,43 @@ impl Pairs {
 
     /// Appends the ids of `pretoken`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
-        self.merge_told(pretoken, ids, |_, _, _| ());
+        self.merge_and_report(pretoken, ids, |_, _, _| ());
     }
 
     /// The same, and tells of each merge, in the order in which they happen: the new token and its neighbours
     /// on the left and on the right, [`NONE`] at the ends of the pre-token.
-    pub(crate) fn merge_told(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+    pub(crate) fn merge_and_report(
+        &self,
+        pretoken: &[u8],
+        ids: &mut Vec<u32>,
+        report: impl FnMut(u32, u32, u32),
+    ) {
         if pretoken.len() > SHORT {
-            return self.merge_long(pretoken, ids, tell);
+            return self.merge_long(pretoken, ids, report);
         }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was detected.
-            return unsafe { self.merge_avx2(pretoken, ids, tell) };
+            return unsafe { self.merge_avx2(pretoken, ids, report) };
         }
-        self.merge_short(pretoken, ids, tell);
+        self.merge_short(pretoken, ids, report);
     }
 
     /// # Safety
     /// The processor must have this feature.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
-        self.merge_short(pretoken, ids, tell);
+    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
+        self.merge_short(pretoken, ids, report);
     }
 
     #[inline(always)]
-    fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+    fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
         match pretoken.len() {
-            0..=16 => self.merge_array::<16>(pretoken, ids, tell),
-            17..=32 => self.merge_array::<32>(pretoken, ids, tell),
-            33..=64 => self.merge_array::<64>(pretoken, ids, tell),
-            _ => self.merge_array::<256>(pretoken, ids, tell),
+            0..=16 => self.merge_array::<16>(pretoken, ids, report),
+            17..=32 => self.merge_array::<32>(pretoken, ids, report),
+            33..=64 => self.merge_array::<64>(pretoken, ids, report),
+            _ => self.merge_array::<256>(pretoken, ids, report),
         }
     }
 
@@ -188,7 +193,7 @@ impl Pairs {
         &self,
         pretoken: &[u8],
         ids: &mut Vec<u32>,
-        mut tell: impl FnMut(u32, u32, u32),
+        mut report: impl FnMut(u32, u32, u32),
     ) {
         let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
         let n = pretoken.len();
@@ -227,7 +232,7 @@ impl Pairs {
                 around.0 = tokens[before];
                 made[before] = entry(self.get(around.0, new), before);
             }
-            tell(new, around.0, around.1);
+            report(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {
@@ -236,7 +241,7 @@ impl Pairs {
         }
     }
 
-    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut tell: impl FnMut(u32, u32, u32)) {
+    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut report: impl FnMut(u32, u32, u32)) {
         let n = u32::try_from(pretoken.len()).expect("split refuses documents of 4 GiB");
         let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
         // A token lives where it begins; `next` and `prev` lead to its neighbours' beginnings. `next` of the
@@ -250,7 +255,7 @@ impl Pairs {
         // made[at] and at in one number: the smallest is the lowest rank, then the leftmost.
         let entry = |new: u32, at: u32| (new as u64) << 32 | at as u64;
         let candidates = made.iter().zip(0..n).filter(|&(&new, _)| new != NONE);
-        let mut queue = Queue::new(candidates.map(|(&new, at)| entry(new, at)).collect());
+        let mut queue = RunQueue::new(candidates.map(|(&new, at)| entry(new, at)).collect());
         while let Some(first) = queue.pop() {
             let (new, at) = ((first >> 32) as u32, first as u32 as usize);
             // Tokens only grow, so a pair that has changed never comes back: a stale entry differs for ever.
@@ -280,7 +285,7 @@ impl Pairs {
                     queue.push(entry(made[at], at as u32));
                 }
             }
-            tell(new, around.0, around.1);
+            report(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {
@@ -295,7 +300,7 @@ impl Pairs {
 /// What is pushed gathers in a batch until something larger than its least is due; then it is sorted and
 /// becomes a run. In a pre-token that repeats, all merges of one rank push one long run, and popping walks
 /// along it; a plain heap of ten million entries misses the cache at each of its levels.
-struct Queue {
+struct RunQueue {
     /// All runs and, at the end, the batch.
     entries: Vec<u64>,
     batch: usize,
@@ -305,10 +310,10 @@ struct Queue {
     current: Range<usize>,
 }
 
-impl Queue {
-    fn new(entries: Vec<u64>) -> Queue {
+impl RunQueue {
+    fn new(entries: Vec<u64>) -> RunQueue {
         let least = entries.iter().copied().min().unwrap_or(u64::MAX);
-        Queue { entries, batch: 0, least_of_batch: least, runs: BinaryHeap::new(), current: 0..0 }
+        RunQueue { entries, batch: 0, least_of_batch: least, runs: BinaryHeap::new(), current: 0..0 }
     }
 
     fn push(&mut self, entry: u64) {

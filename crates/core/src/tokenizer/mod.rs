@@ -23,7 +23,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 pub(crate) use self::finder::finder;
 pub use self::pack::unpack_ranks;
-pub(crate) use self::slots::{SHORT, Slot};
+pub(crate) use self::slots::{DecodeSlot, SHORT};
 use crate::merge::cache::Cache;
 use crate::merge::crossings::Crossings;
 use crate::merge::derive::{Derived, derive};
@@ -58,7 +58,7 @@ pub struct Tokenizer {
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
     /// For decoding; filled when first needed.
-    slots: OnceLock<Vec<Slot>>,
+    slots: OnceLock<Vec<DecodeSlot>>,
 }
 
 impl Tokenizer {

@@ -12,15 +12,15 @@ use crate::Tokenizer;
 pub(crate) const SHORT: usize = 15;
 
 /// The last byte is the length: 0 where no token has this id, or where the token is longer than [`SHORT`].
-pub(crate) type Slot = [u8; SHORT + 1];
+pub(crate) type DecodeSlot = [u8; SHORT + 1];
 
 impl Tokenizer {
     /// The slots of all ids, by id.
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[DecodeSlot] {
         self.slots.get_or_init(|| (0..self.next_id()).map(|id| self.slot(id)).collect())
     }
 
-    fn slot(&self, id: u32) -> Slot {
+    fn slot(&self, id: u32) -> DecodeSlot {
         let mut slot = [0; SHORT + 1];
         if let Some(token) = self.bytes_or_special(id).filter(|token| token.len() <= SHORT) {
             slot[..token.len()].copy_from_slice(token);

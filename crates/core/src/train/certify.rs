@@ -6,7 +6,7 @@
 //! the true count of every pair before every merge. A sweep over the merges then asks each time: is this the
 //! pair that the true counts choose? The first that is not ends it. `docs/how-bpe-works.md` has the proof.
 //!
-//! **Cost.** A replay is an encoding of each unique pre-token. Its memory follows the different neighbours, not
+//! **Cost.** A replay is an encoding of each unique pre-token. Its memory follows the different neighbors, not
 //! the pre-tokens: a few million numbers whatever the corpus. Rounds look at 64 merges first, then at eight
 //! times as many, because the orders mostly part early (by the twentieth merge on every text we tried), and a
 //! short replay is a cheap one. Where even the notes outgrow their limit, fewer merges are checked, and the
@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use hashbrown::HashMap;
 
-use super::queue::{Entry, Queue};
-use super::source::{Share, Source};
+use super::queue::{CountedPair, MergeQueue};
+use super::source::{PretokenBatch, Source};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
 use crate::merge::pairs::{ID_BITS, NONE};
@@ -108,13 +108,13 @@ type PairCounts = HashMap<(u32, u32), u64>;
 /// Which merge, on which side of it, and which token stood there, in one number. Sorting gives the order of
 /// merges.
 type Note = u64;
-type Notes = HashMap<Note, u64>;
+type NoteWeights = HashMap<Note, u64>;
 
 const LEFT: u64 = 0;
 const RIGHT: u64 = 1;
 
-fn note(merge: usize, side: u64, neighbour: u32) -> Note {
-    (merge as u64) << (ID_BITS + 1) | side << ID_BITS | neighbour as u64
+fn note(merge: usize, side: u64, neighbor: u32) -> Note {
+    (merge as u64) << (ID_BITS + 1) | side << ID_BITS | neighbor as u64
 }
 
 fn merge_of(note: Note) -> usize {
@@ -130,9 +130,9 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Calls `work` with every pre-token that may hold a pair, in shares, each on some thread with a `T` of
-    /// its own; `done` gets that back after each share.
-    fn for_each_share<T: Default>(
+    /// Calls `work` with every pre-token that may hold a pair, in batches, each on some thread with a `T` of
+    /// its own; `done` gets that back after each batch.
+    fn for_each_batch<T: Default>(
         &self,
         work: impl Fn(&mut T, &[u8], u64) + Sync,
         done: impl Fn(T) + Sync,
@@ -145,12 +145,12 @@ impl Replay<'_> {
                 !only.is_empty() && base.id_of(pretoken).is_some_and(|id| only.binary_search(&id).is_ok())
             })
         };
-        let shares = Mutex::new(self.source.shares()?);
+        let batches = Mutex::new(self.source.batches()?);
         let failure = Mutex::new(None);
         self.team.run(&|_| {
-            let (mut own, mut share) = (T::default(), Share::default());
+            let (mut own, mut batch) = (T::default(), PretokenBatch::default());
             while !self.progress.is_cancelled() {
-                match (*shares.lock().unwrap())(&mut share) {
+                match (*batches.lock().unwrap())(&mut batch) {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
@@ -159,7 +159,7 @@ impl Replay<'_> {
                     }
                 }
                 let mut seen = 0;
-                for (pretoken, count) in share.iter() {
+                for (pretoken, count) in batch.iter() {
                     seen += pretoken.len() as u64;
                     if pretoken.len() > 1 && !whole(pretoken) {
                         work(&mut own, pretoken, count);
@@ -176,7 +176,7 @@ impl Replay<'_> {
     /// How often each pair stands in the pre-tokens before any merge.
     fn pairs_of_the_beginning(&self) -> Result<PairCounts> {
         let sum = Mutex::new(PairCounts::new());
-        self.for_each_share(
+        self.for_each_batch(
             |(own, ids): &mut (PairCounts, Vec<u32>), pretoken, count| {
                 ids.clear();
                 match self.settings.base {
@@ -203,8 +203,8 @@ impl Replay<'_> {
         let splitter = self.source.settings().splitter.clone();
         let tokenizer = Tokenizer::trained(base, merges, first_id, splitter, Vec::new())?;
         let checked = AtomicUsize::new(merges.len());
-        let all: Mutex<Notes> = Mutex::default();
-        let hand_over = |own: &mut Notes| {
+        let all: Mutex<NoteWeights> = Mutex::default();
+        let hand_over = |own: &mut NoteWeights| {
             let mut all = all.lock().unwrap();
             let mut limit = checked.load(Relaxed);
             for (note, weight) in own.drain().filter(|&(note, _)| merge_of(note) < limit) {
@@ -216,17 +216,17 @@ impl Replay<'_> {
             }
             checked.store(limit, Relaxed);
         };
-        self.for_each_share(
-            |(own, ids): &mut (Notes, Vec<u32>), pretoken, count| {
+        self.for_each_batch(
+            |(own, ids): &mut (NoteWeights, Vec<u32>), pretoken, count| {
                 let limit = checked.load(Relaxed);
                 ids.clear();
-                tokenizer.pairs().merge_told(pretoken, ids, |new, left, right| {
+                tokenizer.pairs().merge_and_report(pretoken, ids, |new, left, right| {
                     // Merges of the base are the beginning.
                     let Some(merge) = new.checked_sub(first_id).map(|merge| merge as usize) else { return };
                     if merge < limit {
-                        for (side, neighbour) in [(LEFT, left), (RIGHT, right)] {
-                            if neighbour != NONE {
-                                *own.entry(note(merge, side, neighbour)).or_default() += count;
+                        for (side, neighbor) in [(LEFT, left), (RIGHT, right)] {
+                            if neighbor != NONE {
+                                *own.entry(note(merge, side, neighbor)).or_default() += count;
                             }
                         }
                     }
@@ -258,9 +258,9 @@ fn sweep(
     let inside = |id: u32| inside.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
 
     let mut counts = PairCounts::new();
-    let mut queue = Queue::default();
-    let enter = |queue: &mut Queue, (left, right), count, vocabulary: &Vocabulary| {
-        let entry = Entry { count, left, right };
+    let mut queue = MergeQueue::default();
+    let enter = |queue: &mut MergeQueue, (left, right), count, vocabulary: &Vocabulary| {
+        let entry = CountedPair { count, left, right };
         if count >= least && rules.allows(left, right, vocabulary) {
             queue.push(entry, rules.tie_break, vocabulary);
         }
@@ -291,10 +291,10 @@ fn sweep(
         vocabulary.add(left, right);
         let mut born = Vec::new();
         while let Some((note, weight)) = notes.next_if(|&(note, _)| merge_of(note) == merge) {
-            let neighbour = inside(note as u32 & ((1 << ID_BITS) - 1));
+            let neighbor = inside(note as u32 & ((1 << ID_BITS) - 1));
             let (lost, gained) = match note >> ID_BITS & 1 {
-                LEFT => ((neighbour, left), (neighbour, new)),
-                _ => ((right, neighbour), (new, neighbour)),
+                LEFT => ((neighbor, left), (neighbor, new)),
+                _ => ((right, neighbor), (new, neighbor)),
             };
             // A pair that one merge makes and the next one takes away again (`abab`) may be taken away first
             // here. All sums are right when the last note on this merge is read.
@@ -323,7 +323,7 @@ mod tests {
     use crate::Error;
     use crate::split::Splitter;
 
-    /// How many of the first merges two trainings share.
+    /// How many of the first merges two trainings batch.
     fn shared(a: &Merges, b: &Merges) -> usize {
         a.pairs.iter().zip(&b.pairs).take_while(|(a, b)| a == b).count()
     }

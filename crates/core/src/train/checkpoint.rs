@@ -244,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::tests::{TIES, counts, fast, pretokens, settings};
-    use super::super::{Room, train, train_beyond};
+    use super::super::{MemoryPlan, train, train_out_of_core};
     use super::*;
     use crate::count::Counts;
     use crate::split::Splitter;
@@ -303,9 +303,9 @@ mod tests {
                     std::fs::write(&path, log).unwrap();
                     let source = Source::Memory(&counts);
                     let log = MergeLog::open(&path, &source, &settings, false, Duration::ZERO).unwrap();
-                    let room = Room { slots: 3 * stop, bits: 4, folder: &std::env::temp_dir() };
-                    let beyond = train_beyond(&source, &settings, Some(log), room, &Progress::new()).unwrap();
-                    prop_assert_eq!(&beyond, &whole);
+                    let plan = MemoryPlan { slots: 3 * stop, bits: 4, folder: &std::env::temp_dir() };
+                    let out_of_core = train_out_of_core(&source, &settings, Some(log), plan, &Progress::new()).unwrap();
+                    prop_assert_eq!(&out_of_core, &whole);
                 }
                 let _ = std::fs::remove_file(path);
             }

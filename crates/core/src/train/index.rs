@@ -1,11 +1,11 @@
 //! Finding all pairs at or above a floor, with exact counts and positions, in a few sequential passes.
 //!
-//! 1. *Tally*: add each pair's weight to one of about a million buckets by hash. No keys and no probing; a
-//!    bucket's sum can only be too high for a pair. With few tokens every pair has a bucket of its own.
-//! 2. *Fill*: note the positions of the buckets that reach the floor. Most pairs are rare and fall away here,
+//! 1. *CellSum*: add each pair's weight to one of about a million cells by hash. No keys and no probing; a
+//!    cell's sum can only be too high for a pair. With few tokens every pair has a cell of its own.
+//! 2. *Fill*: note the positions of the cells that reach the floor. Most pairs are rare and fall away here,
 //!    however many there are. Each thread has its own stretch of the array and its own place in every list;
 //!    stretches are in order, so every list comes out sorted.
-//! 3. *Resolve*: where pairs share a bucket, tell them apart by a look at the array, and drop the rare ones.
+//! 3. *Resolve*: where pairs share a cell, tell them apart by a look at the array, and drop the rare ones.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -14,37 +14,37 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use bytemuck::Zeroable;
 
 use super::arena::Arena;
-use super::pairs::Pairs;
 use super::symbols::Symbols;
+use super::watched::WatchedPairs;
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// What one thread saw of the pairs of one bucket. A weight that only has to be compared with the floor may
+/// What one thread saw of the pairs of one cell. A weight that only has to be compared with the floor may
 /// stop at 2³² - 1: half the size keeps more of the table in the cache.
 #[derive(Clone, Copy, Zeroable)]
-struct Tally<W> {
+struct CellSum<W> {
     weight: W,
     positions: u32,
 }
 
-/// Which bucket a pair belongs to.
-trait Buckets: Copy + Sync {
+/// Which cell a pair belongs to.
+trait Cells: Copy + Sync {
     type Weight: Copy + Zeroable + Send + Sync + Into<u64> + TryFrom<u64>;
     const MOST: Self::Weight;
     fn count(self) -> usize;
     fn of(self, left: u32, right: u32) -> usize;
-    /// The pair of a bucket that is its own, or none where pairs share it.
-    fn pair(self, bucket: usize) -> Option<(u32, u32)>;
+    /// The pair of a cell that is its own, or none where pairs share it.
+    fn pair(self, cell: usize) -> Option<(u32, u32)>;
 }
 
-/// One bucket for each pair of so many tokens.
+/// One cell for each pair of so many tokens.
 #[derive(Clone, Copy)]
-struct Own {
+struct OwnCells {
     tokens: u32,
 }
 
-impl Buckets for Own {
+impl Cells for OwnCells {
     type Weight = u64;
     const MOST: u64 = u64::MAX;
 
@@ -57,18 +57,18 @@ impl Buckets for Own {
         (left * self.tokens + right) as usize
     }
 
-    fn pair(self, bucket: usize) -> Option<(u32, u32)> {
-        Some((bucket as u32 / self.tokens, bucket as u32 % self.tokens))
+    fn pair(self, cell: usize) -> Option<(u32, u32)> {
+        Some((cell as u32 / self.tokens, cell as u32 % self.tokens))
     }
 }
 
 /// By multiplicative hash.
 #[derive(Clone, Copy)]
-struct Shared {
+struct SharedCells {
     shift: u32,
 }
 
-impl Buckets for Shared {
+impl Cells for SharedCells {
     type Weight = u32;
     const MOST: u32 = u32::MAX;
 
@@ -78,7 +78,7 @@ impl Buckets for Shared {
 
     #[inline(always)]
     fn of(self, left: u32, right: u32) -> usize {
-        super::pairs::bucket(left, right, self.shift)
+        super::watched::cell_of(left, right, self.shift)
     }
 
     fn pair(self, _: usize) -> Option<(u32, u32)> {
@@ -92,16 +92,16 @@ const PART: usize = 1 << 20;
 /// How many positions ahead a cache line is asked for.
 const AHEAD: usize = 24;
 
-/// A bucket below the floor.
+/// A cell below the floor.
 const NOWHERE: u32 = u32::MAX;
 
-/// With more tokens than this, pairs share buckets. (Small in tests, so that they take both roads.)
-const OWN_BUCKETS: usize = if cfg!(test) { 256 } else { 512 };
-/// At least and at most so many bits of hash choose a shared bucket.
+/// With more tokens than this, pairs share cells. (Small in tests, so that they take both roads.)
+const OWN_CELLS: usize = if cfg!(test) { 256 } else { 512 };
+/// At least and at most so many bits of hash choose a shared cell.
 const BITS: (u32, u32) = if cfg!(test) { (3, 5) } else { (12, 21) };
 
 /// What to look for, and who looks.
-pub struct Search<'a> {
+pub struct PairSearch<'a> {
     pub symbols: &'a Symbols,
     /// About so many pairs are to be found: the floor follows from it.
     pub wanted: usize,
@@ -111,25 +111,29 @@ pub struct Search<'a> {
     pub progress: &'a Progress,
 }
 
-impl Search<'_> {
+impl PairSearch<'_> {
     /// Every eligible pair whose count is at least the floor, and the floor. The lists replace what was in
     /// `arena`.
-    pub fn run(&self, eligible: impl Fn(u32, u32) -> bool + Sync, arena: &mut Arena) -> Result<(Pairs, u64)> {
-        let tokens = self.symbols.tokens();
-        if tokens <= OWN_BUCKETS {
-            return self.with(Own { tokens: tokens as u32 }, eligible, arena);
-        }
-        let bits = (self.symbols.len() / 8).max(1).ilog2().clamp(BITS.0, BITS.1);
-        self.with(Shared { shift: 64 - bits }, eligible, arena)
-    }
-
-    fn with<B: Buckets>(
+    pub fn run(
         &self,
-        buckets: B,
         eligible: impl Fn(u32, u32) -> bool + Sync,
         arena: &mut Arena,
-    ) -> Result<(Pairs, u64)> {
-        let &Search { symbols, wanted, least, team, progress } = self;
+    ) -> Result<(WatchedPairs, u64)> {
+        let tokens = self.symbols.tokens();
+        if tokens <= OWN_CELLS {
+            return self.with(OwnCells { tokens: tokens as u32 }, eligible, arena);
+        }
+        let bits = (self.symbols.len() / 8).max(1).ilog2().clamp(BITS.0, BITS.1);
+        self.with(SharedCells { shift: 64 - bits }, eligible, arena)
+    }
+
+    fn with<B: Cells>(
+        &self,
+        cells: B,
+        eligible: impl Fn(u32, u32) -> bool + Sync,
+        arena: &mut Arena,
+    ) -> Result<(WatchedPairs, u64)> {
+        let &PairSearch { symbols, wanted, least, team, progress } = self;
         // Each thread has one stretch of the array, in parts that end often enough to hear a request to stop.
         let parts_each = symbols.len().div_ceil(team.size() * PART);
         let parts = symbols.ranges(team.size() * parts_each);
@@ -137,49 +141,49 @@ impl Search<'_> {
             let parts = &parts[member * parts_each..][..parts_each];
             parts.iter().take_while(|_| !progress.is_cancelled())
         };
-        let tallies = on_each(team, |member| {
-            let mut tallies: Vec<Tally<B::Weight>> = zeroed_in_huge_pages(buckets.count());
+        let sums = on_each(team, |member| {
+            let mut sums: Vec<CellSum<B::Weight>> = zeroed_in_huge_pages(cells.count());
             for part in stretch(member) {
                 symbols.for_each_pair(part.clone(), |_, left, right, weight| {
                     if eligible(left, right) {
-                        let tally = &mut tallies[buckets.of(left, right)];
-                        let sum = tally.weight.into().saturating_add(weight);
-                        tally.weight = sum.try_into().unwrap_or(B::MOST);
-                        tally.positions += 1;
+                        let sum_of_cell = &mut sums[cells.of(left, right)];
+                        let sum = sum_of_cell.weight.into().saturating_add(weight);
+                        sum_of_cell.weight = sum.try_into().unwrap_or(B::MOST);
+                        sum_of_cell.positions += 1;
                     }
                 });
             }
-            tallies
+            sums
         });
         progress.check()?;
 
-        let weight = |bucket: usize| tallies.iter().map(|tallies| tallies[bucket].weight.into()).sum();
-        let weights: Vec<u64> = (0..buckets.count()).map(weight).collect();
+        let weight = |cell: usize| sums.iter().map(|sums| sums[cell].weight.into()).sum();
+        let weights: Vec<u64> = (0..cells.count()).map(weight).collect();
         let floor = largest(&weights, wanted).max(least);
 
         // Lists get their places in the arena; each thread knows where in each list its own part begins.
-        let mut list_of = vec![NOWHERE; buckets.count()];
-        let mut lists: Vec<List> = Vec::new();
+        let mut list_of = vec![NOWHERE; cells.count()];
+        let mut lists: Vec<CellList> = Vec::new();
         let mut cursors: Vec<Vec<u32>> = vec![Vec::new(); team.size()];
         let mut end = 0;
-        for (bucket, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight >= floor) {
-            list_of[bucket] = lists.len() as u32;
+        for (cell, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight >= floor) {
+            list_of[cell] = lists.len() as u32;
             let start = end;
-            for (cursors, tallies) in cursors.iter_mut().zip(&tallies) {
+            for (cursors, sums) in cursors.iter_mut().zip(&sums) {
                 cursors.push(end as u32);
-                end += tallies[bucket].positions as usize;
+                end += sums[cell].positions as usize;
             }
-            lists.push(List { pair: buckets.pair(bucket), weight, positions: start..end });
+            lists.push(CellList { pair: cells.pair(cell), weight, positions: start..end });
         }
         drop(weights);
-        drop(tallies);
+        drop(sums);
         let shared_arena = arena.restart(end);
         let cursors: Vec<Mutex<Vec<u32>>> = cursors.into_iter().map(Mutex::new).collect();
         on_each(team, |member| {
             let mut cursors = cursors[member].lock().unwrap();
             for part in stretch(member) {
                 symbols.for_each_pair(part.clone(), |position, left, right, _| {
-                    let list = list_of[buckets.of(left, right)];
+                    let list = list_of[cells.of(left, right)];
                     if list != NOWHERE && eligible(left, right) {
                         let cursor = &mut cursors[list as usize];
                         shared_arena[*cursor as usize].store(position, Relaxed);
@@ -199,8 +203,8 @@ impl Search<'_> {
             }
             found
         });
-        let mut pairs = Pairs::new(16);
-        for Found { left, right, weight, positions } in found.into_iter().flatten() {
+        let mut pairs = WatchedPairs::new(16);
+        for PairPositions { left, right, weight, positions } in found.into_iter().flatten() {
             pairs.insert(left, right, weight, positions);
         }
         progress.check()?;
@@ -225,29 +229,29 @@ pub fn largest(values: &[u64], n: usize) -> u64 {
     *values.select_nth_unstable(place).1
 }
 
-/// The positions of one bucket.
-struct List {
-    /// Whose they are, where the bucket has one pair only.
+/// The positions of one cell.
+struct CellList {
+    /// Whose they are, where the cell has one pair only.
     pair: Option<(u32, u32)>,
     weight: u64,
     positions: Range<usize>,
 }
 
-struct Found {
+struct PairPositions {
     left: u32,
     right: u32,
     weight: u64,
     positions: Range<usize>,
 }
 
-impl List {
+impl CellList {
     /// Sorts the list by pair, keeping the order of positions, and reports the pairs that reach the floor.
-    fn resolve(&self, symbols: &Symbols, arena: &[AtomicU32], floor: u64, found: &mut Vec<Found>) {
+    fn resolve(&self, symbols: &Symbols, arena: &[AtomicU32], floor: u64, found: &mut Vec<PairPositions>) {
         if let Some((left, right)) = self.pair {
-            found.push(Found { left, right, weight: self.weight, positions: self.positions.clone() });
+            found.push(PairPositions { left, right, weight: self.weight, positions: self.positions.clone() });
             return;
         }
-        let mut pairs: Vec<Found> = Vec::new();
+        let mut pairs: Vec<PairPositions> = Vec::new();
         let mut sorted = true;
         let positions = &arena[self.positions.clone()];
         let mut weights = symbols.weights();
@@ -265,7 +269,7 @@ impl List {
                     pair.weight += weight;
                     pair.positions.end += 1;
                 }
-                None => pairs.push(Found { left, right, weight, positions: here..here + 1 }),
+                None => pairs.push(PairPositions { left, right, weight, positions: here..here + 1 }),
             }
         }
         pairs.retain(|pair| pair.weight >= floor);

@@ -2,31 +2,31 @@
 
 mod apply;
 mod arena;
-mod beyond;
+mod buckets;
 mod certify;
 mod checkpoint;
+mod in_memory;
 mod index;
-mod indexed;
 #[cfg(test)]
 mod naive;
-mod pairs;
+mod out_of_core;
 mod queue;
-mod shelves;
 mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
+mod watched;
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use self::beyond::{Beyond, Room};
 pub use self::certify::{Certificate, certify};
 pub use self::checkpoint::MergeLog;
-use self::indexed::Trainer;
-use self::queue::Entry;
+use self::in_memory::InMemoryTrainer;
+use self::out_of_core::{MemoryPlan, OutOfCoreTrainer};
+use self::queue::CountedPair;
 pub use self::source::Source;
 use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
@@ -84,8 +84,8 @@ pub(crate) struct Rules {
 }
 
 impl Merges {
-    fn push(&mut self, merge: Entry, vocabulary: &Vocabulary) {
-        self.pairs.push((vocabulary.outside(merge.left), vocabulary.outside(merge.right)));
+    fn push(&mut self, merge: CountedPair, vocabulary: &Vocabulary) {
+        self.pairs.push((vocabulary.external(merge.left), vocabulary.external(merge.right)));
         self.counts.push(merge.count);
     }
 }
@@ -121,8 +121,8 @@ impl Rules {
                 && self.forbidden.contains(&[vocabulary.bytes(left), vocabulary.bytes(right)].concat()))
     }
 
-    /// Whether a neighbour could form a pair with one of these two that may not become a token.
-    fn touches_forbidden(&self, pair: Entry, vocabulary: &Vocabulary) -> bool {
+    /// Whether a neighbor could form a pair with one of these two that may not become a token.
+    fn touches_forbidden(&self, pair: CountedPair, vocabulary: &Vocabulary) -> bool {
         let (left, right) = (vocabulary.bytes(pair.left), vocabulary.bytes(pair.right));
         self.forbidden.iter().any(|bytes| bytes.ends_with(left) || bytes.starts_with(right))
     }
@@ -155,32 +155,32 @@ pub fn train(
         // Positions in memory have 32 bits.
         let countable = size.bytes + size.pretokens < symbols::END as u64 - 1;
         if needed > limit.memory || !countable {
-            let room = Room::within(limit.memory, limit.folder);
-            return train_beyond(source, settings, log, room, progress);
+            let plan = MemoryPlan::within(limit.memory, limit.folder);
+            return train_out_of_core(source, settings, log, plan, progress);
         }
     }
-    go_on(source, settings, log, progress, |start, merges, log| {
+    resume(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
         let counts = source.in_memory(progress)?;
         let symbols = lay_out(&counts, settings.min_pretoken_count, base, &vocabulary, &team, progress)?;
         drop(counts);
-        Trainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
+        InMemoryTrainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
     })
 }
 
 /// The same with most pre-tokens on disk.
-fn train_beyond(
+fn train_out_of_core(
     source: &Source,
     settings: &TrainSettings,
     log: Option<MergeLog>,
-    room: Room,
+    plan: MemoryPlan,
     progress: &Progress,
 ) -> Result<Merges> {
-    go_on(source, settings, log, progress, |start, merges, log| {
+    resume(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
         let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
-        let mut beyond = Beyond::new(rules, vocabulary, room, &team)?;
-        beyond.fill(|put| {
+        let mut trainer = OutOfCoreTrainer::new(rules, vocabulary, plan, &team)?;
+        trainer.fill(|put| {
             let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
             source.for_each(progress, |pretoken, count| {
                 if count < settings.min_pretoken_count {
@@ -199,7 +199,7 @@ fn train_beyond(
                 if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
             })
         })?;
-        beyond.run(merges, log, progress)
+        trainer.run(merges, log, progress)
     })
 }
 
@@ -213,7 +213,7 @@ struct Start<'a> {
 }
 
 /// Lets `learn` go on after the merges in the log, and notes there what it has made, however it ended.
-fn go_on(
+fn resume(
     source: &Source,
     settings: &TrainSettings,
     mut log: Option<MergeLog>,

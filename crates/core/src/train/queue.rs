@@ -7,24 +7,24 @@ use super::TieBreak;
 use super::vocabulary::Vocabulary;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CountedPair {
     pub count: u64,
     pub left: u32,
     pub right: u32,
 }
 
-impl Entry {
+impl CountedPair {
     /// Whether this entry is to be merged before the other. Internal ids follow the order of the rules
     /// `Ids` and `HuggingFace`, so both compare ids.
     #[inline]
-    pub fn goes_before(&self, other: &Entry, tie_break: TieBreak, vocabulary: &Vocabulary) -> bool {
+    pub fn goes_before(&self, other: &CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) -> bool {
         if self.count != other.count {
             return self.count > other.count;
         }
         match tie_break {
             TieBreak::Ids | TieBreak::HuggingFace => (self.left, self.right) < (other.left, other.right),
             TieBreak::Bytes => {
-                let key = |e: &Entry| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
+                let key = |e: &CountedPair| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
                 key(self) > key(other)
             }
         }
@@ -33,14 +33,14 @@ impl Entry {
 
 /// A heap with four children a node: half the depth of a binary one, and siblings share a cache line.
 #[derive(Default)]
-pub struct Queue {
-    heap: Vec<Entry>,
+pub struct MergeQueue {
+    heap: Vec<CountedPair>,
 }
 
 const ARITY: usize = 4;
 
-impl Queue {
-    pub fn top(&self) -> Option<Entry> {
+impl MergeQueue {
+    pub fn top(&self) -> Option<CountedPair> {
         self.heap.first().copied()
     }
 
@@ -48,7 +48,7 @@ impl Queue {
         self.heap.clear();
     }
 
-    pub fn push(&mut self, entry: Entry, tie_break: TieBreak, vocabulary: &Vocabulary) {
+    pub fn push(&mut self, entry: CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let mut at = self.heap.len();
         self.heap.push(entry);
         while at > 0 {
@@ -73,12 +73,12 @@ impl Queue {
 
     /// Gives the top a lower count.
     pub fn lower_top(&mut self, count: u64, tie_break: TieBreak, vocabulary: &Vocabulary) {
-        let top = Entry { count, ..self.heap[0] };
+        let top = CountedPair { count, ..self.heap[0] };
         self.sift_down(top, tie_break, vocabulary);
     }
 
     /// Puts `entry` in the place of the top and lets it sink.
-    fn sift_down(&mut self, entry: Entry, tie_break: TieBreak, vocabulary: &Vocabulary) {
+    fn sift_down(&mut self, entry: CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let mut at = 0;
         loop {
             let children = ARITY * at + 1..(ARITY * at + 1 + ARITY).min(self.heap.len());

@@ -8,7 +8,7 @@ use crate::count::{Counts, Reader, Settings};
 use crate::{Progress, Result};
 
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
-const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
+const BATCH: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
 /// Pre-tokens and how often each was seen.
 pub enum Source<'a> {
@@ -18,12 +18,12 @@ pub enum Source<'a> {
 
 /// Some pre-tokens and their counts.
 #[derive(Default)]
-pub struct Share {
+pub struct PretokenBatch {
     bytes: Vec<u8>,
     pretokens: Vec<(usize, u64)>,
 }
 
-impl Share {
+impl PretokenBatch {
     fn push(&mut self, pretoken: &[u8], count: u64) {
         self.bytes.extend_from_slice(pretoken);
         self.pretokens.push((self.bytes.len(), count));
@@ -39,29 +39,29 @@ impl Share {
     }
 }
 
-/// Fills a share with the next pre-tokens; false at the end.
-pub type Shares<'a> = Box<dyn FnMut(&mut Share) -> Result<bool> + Send + 'a>;
+/// Fills a batch with the next pre-tokens; false at the end.
+pub type PretokenBatches<'a> = Box<dyn FnMut(&mut PretokenBatch) -> Result<bool> + Send + 'a>;
 
 /// How large it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct SourceSize {
     pub pretokens: u64,
     pub bytes: u64,
 }
 
 /// Counts that are in memory, perhaps only for now.
-pub enum Held<'a> {
-    Lent(&'a Counts),
-    Own(Counts),
+pub enum LoadedCounts<'a> {
+    Borrowed(&'a Counts),
+    Owned(Counts),
 }
 
-impl Deref for Held<'_> {
+impl Deref for LoadedCounts<'_> {
     type Target = Counts;
 
     fn deref(&self) -> &Counts {
         match self {
-            Held::Lent(counts) => counts,
-            Held::Own(counts) => counts,
+            LoadedCounts::Borrowed(counts) => counts,
+            LoadedCounts::Owned(counts) => counts,
         }
     }
 }
@@ -79,29 +79,29 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// From the first pre-token on, in shares.
-    pub fn shares(&self) -> Result<Shares<'_>> {
+    /// From the first pre-token on, in batches.
+    pub fn batches(&self) -> Result<PretokenBatches<'_>> {
         match *self {
             Source::Memory(counts) => {
                 let mut next = 0;
-                Ok(Box::new(move |share| {
-                    share.bytes.clear();
-                    share.pretokens.clear();
-                    let end = counts.len().min(next + SHARE);
-                    (next..end).for_each(|i| share.push(counts.pretoken(i), counts.count(i)));
+                Ok(Box::new(move |batch| {
+                    batch.bytes.clear();
+                    batch.pretokens.clear();
+                    let end = counts.len().min(next + BATCH);
+                    (next..end).for_each(|i| batch.push(counts.pretoken(i), counts.count(i)));
                     next = end;
-                    Ok(!share.pretokens.is_empty())
+                    Ok(!batch.pretokens.is_empty())
                 }))
             }
             Source::File { path, .. } => {
                 let mut reader = Reader::open(path)?;
-                Ok(Box::new(move |share| {
-                    share.bytes.clear();
-                    share.pretokens.clear();
-                    while share.pretokens.len() < SHARE && reader.advance()? {
-                        share.push(reader.pretoken(), reader.count());
+                Ok(Box::new(move |batch| {
+                    batch.bytes.clear();
+                    batch.pretokens.clear();
+                    while batch.pretokens.len() < BATCH && reader.advance()? {
+                        batch.push(reader.pretoken(), reader.count());
                     }
-                    Ok(!share.pretokens.is_empty())
+                    Ok(!batch.pretokens.is_empty())
                 }))
             }
         }
@@ -115,17 +115,17 @@ impl<'a> Source<'a> {
     ) -> Result<()> {
         if let Source::Memory(counts) = *self {
             for (nth, (pretoken, count)) in counts.iter().enumerate() {
-                if nth.is_multiple_of(SHARE) {
+                if nth.is_multiple_of(BATCH) {
                     progress.check()?;
                 }
                 visit(pretoken, count)?;
             }
             return Ok(());
         }
-        let (mut shares, mut share) = (self.shares()?, Share::default());
-        while shares(&mut share)? {
+        let (mut batches, mut batch) = (self.batches()?, PretokenBatch::default());
+        while batches(&mut batch)? {
             progress.check()?;
-            share.iter().try_for_each(|(pretoken, count)| visit(pretoken, count))?;
+            batch.iter().try_for_each(|(pretoken, count)| visit(pretoken, count))?;
         }
         Ok(())
     }
@@ -144,8 +144,8 @@ impl<'a> Source<'a> {
     }
 
     /// Without the pre-tokens that are seen less often than `least`.
-    pub fn size(&self, least: u64, progress: &Progress) -> Result<Size> {
-        let mut size = Size::default();
+    pub fn size(&self, least: u64, progress: &Progress) -> Result<SourceSize> {
+        let mut size = SourceSize::default();
         self.for_each(progress, |pretoken, count| {
             if count >= least {
                 size.pretokens += 1;
@@ -156,10 +156,10 @@ impl<'a> Source<'a> {
         Ok(size)
     }
 
-    pub fn in_memory(&self, progress: &Progress) -> Result<Held<'_>> {
+    pub fn in_memory(&self, progress: &Progress) -> Result<LoadedCounts<'_>> {
         match *self {
-            Source::Memory(counts) => Ok(Held::Lent(counts)),
-            Source::File { path, .. } => Counts::load(path, progress).map(Held::Own),
+            Source::Memory(counts) => Ok(LoadedCounts::Borrowed(counts)),
+            Source::File { path, .. } => Counts::load(path, progress).map(LoadedCounts::Owned),
         }
     }
 }

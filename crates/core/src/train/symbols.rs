@@ -2,8 +2,8 @@
 //!
 //! Each token takes one slot at first; an `END` slot stands before, between and after the pre-tokens. A
 //! merged token keeps the slots of its parts and writes its id in the first *and* the last of them (boundary
-//! tags, as in `malloc`): from any token, the left neighbour's id is one slot to the left and the right
-//! neighbour's is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
+//! tags, as in `malloc`): from any token, the left neighbor's id is one slot to the left and the right
+//! neighbor's is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
 //!
 //! Pre-tokens are sorted by falling count. A position's weight is then found by walking a short list of
 //! boundaries beside an ascending list of positions: no weight is stored per slot or per pre-token.
@@ -23,7 +23,7 @@ const HOLE: u32 = u32::MAX;
 
 /// From the previous group's end up to `end`, every slot belongs to a pre-token seen `weight` times.
 #[derive(Clone, Copy)]
-struct Group {
+struct WeightGroup {
     end: u32,
     weight: u64,
 }
@@ -33,7 +33,7 @@ pub struct Symbols {
     slots: Vec<AtomicU32>,
     /// How many slots a token takes, by token.
     width: Vec<u32>,
-    groups: Vec<Group>,
+    groups: Vec<WeightGroup>,
     /// The group of every 64th slot, so that a walk can jump.
     group_of_block: Vec<u32>,
 }
@@ -41,7 +41,7 @@ pub struct Symbols {
 const BLOCK: u32 = 64;
 
 /// What stands around a pair that was just merged.
-pub struct Neighbours {
+pub struct Neighbors {
     pub left: u32,
     pub right: u32,
 }
@@ -56,19 +56,19 @@ impl Symbols {
         sizes: &[usize],
         tokens: usize,
         team: &Team,
-        write: impl Fn(usize, &mut Pretokens) + Sync,
+        write: impl Fn(usize, &mut PretokenWriter) + Sync,
     ) -> Symbols {
         let slots: Vec<AtomicU32> = zeroed_in_huge_pages(1 + sizes.iter().sum::<usize>());
         slots[0].store(END, Relaxed);
         let starts = sizes.iter().scan(1, |end, size| Some(std::mem::replace(end, *end + size)));
         let shares: Vec<_> = starts.enumerate().collect();
-        let groups: Vec<Mutex<Vec<Group>>> = shares.iter().map(|_| Mutex::default()).collect();
+        let groups: Vec<Mutex<Vec<WeightGroup>>> = shares.iter().map(|_| Mutex::default()).collect();
         team.for_each(shares, |(share, start)| {
-            let mut pretokens = Pretokens { slots: &slots, next: start, groups: Vec::new() };
+            let mut pretokens = PretokenWriter { slots: &slots, next: start, groups: Vec::new() };
             write(share, &mut pretokens);
             *groups[share].lock().unwrap() = pretokens.groups;
         });
-        let mut all: Vec<Group> = Vec::new();
+        let mut all: Vec<WeightGroup> = Vec::new();
         for group in groups.into_iter().flat_map(|groups| groups.into_inner().unwrap()) {
             match all.last_mut() {
                 Some(last) if last.weight == group.weight => last.end = group.end,
@@ -131,7 +131,7 @@ impl Symbols {
     /// A position was the start of `left` when it was noted. Since then that token may have been swallowed:
     /// then its slot holds a longer token or a hole, never `left` again, so one comparison tells.
     #[inline(always)]
-    pub fn merge_at(&self, position: u32, left: u32, right: u32, new: u32) -> Option<Neighbours> {
+    pub fn merge_at(&self, position: u32, left: u32, right: u32, new: u32) -> Option<Neighbors> {
         if self.at(position) != left {
             return None;
         }
@@ -143,7 +143,7 @@ impl Symbols {
         self.put(position, new);
         self.put(middle, HOLE);
         self.put(after - 1, new);
-        Some(Neighbours { left: self.at(position - 1), right: self.at(after) })
+        Some(Neighbors { left: self.at(position - 1), right: self.at(after) })
     }
 
     /// Calls `visit(position, left, right, weight)` for every adjacent pair in the slots of `range`, which
@@ -194,8 +194,8 @@ impl Symbols {
     }
 
     /// A walker over the weights of ascending positions.
-    pub fn weights(&self) -> Weights<'_> {
-        Weights { symbols: self, group: 0, end: 0, weight: 0 }
+    pub fn weights(&self) -> WeightCursor<'_> {
+        WeightCursor { symbols: self, group: 0, end: 0, weight: 0 }
     }
 
     /// The first slot at or after `position` that holds an `END`, if it is near. Ends never move.
@@ -250,7 +250,7 @@ impl Symbols {
                 }
             }
             if write > before {
-                groups.push(Group { end: write, weight: group.weight });
+                groups.push(WeightGroup { end: write, weight: group.weight });
             }
         }
         self.slots.truncate(write as usize);
@@ -261,13 +261,13 @@ impl Symbols {
 }
 
 /// Where one share of the pre-tokens is written.
-pub struct Pretokens<'a> {
+pub struct PretokenWriter<'a> {
     slots: &'a [AtomicU32],
     next: usize,
-    groups: Vec<Group>,
+    groups: Vec<WeightGroup>,
 }
 
-impl Pretokens<'_> {
+impl PretokenWriter<'_> {
     pub fn push(&mut self, tokens: impl Iterator<Item = u32>, weight: u64) {
         for token in tokens.chain([END]) {
             self.slots[self.next].store(token, Relaxed);
@@ -276,19 +276,19 @@ impl Pretokens<'_> {
         let end = self.next as u32;
         match self.groups.last_mut() {
             Some(group) if group.weight == weight => group.end = end,
-            _ => self.groups.push(Group { end, weight }),
+            _ => self.groups.push(WeightGroup { end, weight }),
         }
     }
 }
 
-pub struct Weights<'a> {
+pub struct WeightCursor<'a> {
     symbols: &'a Symbols,
     group: usize,
     end: u32,
     weight: u64,
 }
 
-impl Weights<'_> {
+impl WeightCursor<'_> {
     /// The weight at a position that is not smaller than the one asked for before.
     #[inline(always)]
     pub fn at(&mut self, position: u32) -> u64 {

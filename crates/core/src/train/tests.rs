@@ -104,9 +104,9 @@ proptest! {
             threads,
             ..settings(merges, TIES[tie])
         };
-        let room = Room { slots, bits, folder: &std::env::temp_dir() };
-        let beyond = train_beyond(&Source::Memory(&counts), &settings, None, room, &Progress::new()).unwrap();
-        prop_assert_eq!(beyond, naive::train(&counts, &settings));
+        let plan = MemoryPlan { slots, bits, folder: &std::env::temp_dir() };
+        let out_of_core = train_out_of_core(&Source::Memory(&counts), &settings, None, plan, &Progress::new()).unwrap();
+        prop_assert_eq!(out_of_core, naive::train(&counts, &settings));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Vocabulary {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// Outside id of each token that training starts from.
-    outside: Vec<u32>,
+    external: Vec<u32>,
     /// Outside id of the first new token.
     first_id: u32,
 }
@@ -27,12 +27,12 @@ impl Vocabulary {
             None => (0..=255u8).map(|byte| (byte as u32, vec![byte])).collect(),
         };
         tokens.sort_by_key(|(id, bytes)| match (tie_break, &bytes[..]) {
-            (TieBreak::HuggingFace, &[byte]) => (0, huggingface_place(byte)),
+            (TieBreak::HuggingFace, &[byte]) => (0, huggingface_order(byte)),
             _ => (1, *id),
         });
-        let mut vocabulary = Vocabulary { bytes: Vec::new(), ends: vec![0], outside: Vec::new(), first_id };
+        let mut vocabulary = Vocabulary { bytes: Vec::new(), ends: vec![0], external: Vec::new(), first_id };
         for (id, bytes) in tokens {
-            vocabulary.outside.push(id);
+            vocabulary.external.push(id);
             vocabulary.bytes.extend(bytes);
             vocabulary.ends.push(vocabulary.bytes.len());
         }
@@ -78,23 +78,23 @@ impl Vocabulary {
         Ok(tokenizer)
     }
 
-    /// The id that the world outside the trainer knows.
-    pub fn outside(&self, token: u32) -> u32 {
-        match self.outside.get(token as usize) {
+    /// The id that the world external the trainer knows.
+    pub fn external(&self, token: u32) -> u32 {
+        match self.external.get(token as usize) {
             Some(&id) => id,
-            None => self.first_id + (token as usize - self.outside.len()) as u32,
+            None => self.first_id + (token as usize - self.external.len()) as u32,
         }
     }
 
-    /// From outside ids to the trainer's own.
+    /// From external ids to the trainer's own.
     pub fn inside(&self) -> HashMap<u32, u32> {
-        (0..self.len() as u32).map(|token| (self.outside(token), token)).collect()
+        (0..self.len() as u32).map(|token| (self.external(token), token)).collect()
     }
 
     /// The trainer's id of each byte, where training starts from bytes.
     pub fn byte_tokens(&self) -> [u32; 256] {
         let mut tokens = [0; 256];
-        for token in 0..self.outside.len() as u32 {
+        for token in 0..self.external.len() as u32 {
             if let &[byte] = self.bytes(token) {
                 tokens[byte as usize] = token;
             }
@@ -105,7 +105,7 @@ impl Vocabulary {
 
 /// Hugging Face writes each byte as a printable character and sorts its alphabet by that character: bytes
 /// that are printable in Latin-1 stand for themselves, the others follow as U+0100 and up.
-pub fn huggingface_place(byte: u8) -> u32 {
+pub fn huggingface_order(byte: u8) -> u32 {
     let printable = |b: u8| matches!(b, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF);
     if printable(byte) { byte as u32 } else { 256 + (0..byte).filter(|&b| !printable(b)).count() as u32 }
 }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn huggingface_sorts_printable_bytes_first() {
         let mut bytes: Vec<u8> = (0..=255).collect();
-        bytes.sort_by_key(|&b| huggingface_place(b));
+        bytes.sort_by_key(|&b| huggingface_order(b));
         assert_eq!(bytes[..3], [b'!', b'"', b'#']);
         assert_eq!(bytes[187..190], [0xFF, 0x00, 0x01]);
         assert_eq!(bytes[255], 0xAD);

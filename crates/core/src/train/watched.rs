@@ -8,7 +8,7 @@ use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
-pub struct Pair {
+pub struct WatchedPair {
     pub left: u32,
     pub right: u32,
     /// Zero once the pair was merged or fell below the floor.
@@ -18,31 +18,31 @@ pub struct Pair {
     next: u32,
 }
 
-pub struct Pairs {
+pub struct WatchedPairs {
     heads: Vec<u32>,
     shift: u32,
-    pairs: Vec<Pair>,
+    pairs: Vec<WatchedPair>,
 }
 
 /// Multiplicative hashing: the top `64 - shift` bits of the product are well mixed.
 #[inline(always)]
-pub fn bucket(left: u32, right: u32, shift: u32) -> usize {
+pub fn cell_of(left: u32, right: u32, shift: u32) -> usize {
     let pair = (left as u64) << 32 | right as u64;
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
 }
 
-impl Pairs {
-    pub fn new(bits: u32) -> Pairs {
-        Pairs { heads: vec![NONE; 1 << bits], shift: 64 - bits, pairs: Vec::new() }
+impl WatchedPairs {
+    pub fn new(bits: u32) -> WatchedPairs {
+        WatchedPairs { heads: vec![NONE; 1 << bits], shift: 64 - bits, pairs: Vec::new() }
     }
 
-    pub fn all(&self) -> &[Pair] {
+    pub fn all(&self) -> &[WatchedPair] {
         &self.pairs
     }
 
     #[inline(always)]
     pub fn find(&self, left: u32, right: u32) -> Option<usize> {
-        let mut index = self.heads[bucket(left, right, self.shift)];
+        let mut index = self.heads[cell_of(left, right, self.shift)];
         while index != NONE {
             let pair = &self.pairs[index as usize];
             if pair.left == left && pair.right == right {
@@ -53,7 +53,7 @@ impl Pairs {
         None
     }
 
-    pub fn get_mut(&mut self, left: u32, right: u32) -> Option<&mut Pair> {
+    pub fn get_mut(&mut self, left: u32, right: u32) -> Option<&mut WatchedPair> {
         self.find(left, right).map(|index| &mut self.pairs[index])
     }
 
@@ -62,9 +62,9 @@ impl Pairs {
         if self.pairs.len() >= self.heads.len() {
             self.grow();
         }
-        let head = &mut self.heads[bucket(left, right, self.shift)];
+        let head = &mut self.heads[cell_of(left, right, self.shift)];
         let index = self.pairs.len();
-        self.pairs.push(Pair { left, right, count, positions, next: *head });
+        self.pairs.push(WatchedPair { left, right, count, positions, next: *head });
         *head = index as u32;
     }
 
@@ -72,7 +72,7 @@ impl Pairs {
         self.shift -= 1;
         self.heads = vec![NONE; self.heads.len() * 2];
         for (index, pair) in self.pairs.iter_mut().enumerate() {
-            let head = &mut self.heads[bucket(pair.left, pair.right, self.shift)];
+            let head = &mut self.heads[cell_of(pair.left, pair.right, self.shift)];
             pair.next = *head;
             *head = index as u32;
         }

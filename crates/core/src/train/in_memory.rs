@@ -6,7 +6,7 @@
 //! floor is not recorded at all: no table entry, no heap entry, no positions. Nothing is approximate: every
 //! pair that is not watched is known to be below the floor, and the best watched pair is at or above it.
 //!
-//! **Cost** of a merge: its positions, plus one table look-up per different neighbour. Positions are sorted,
+//! **Cost** of a merge: its positions, plus one table look-up per different neighbor. Positions are sorted,
 //! so the array is read in one direction with prefetch; long lists are shared out to threads at pre-token
 //! ends.
 //!
@@ -16,14 +16,14 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::apply::{LEFT, Merge, NOWHERE, Notes, RIGHT};
+use super::apply::{LEFT, Merge, NOWHERE, NeighborChanges, RIGHT};
 use super::arena::Arena;
 use super::checkpoint::MergeLog;
-use super::index::Search;
-use super::pairs::Pairs;
-use super::queue::{Entry, Queue};
+use super::index::PairSearch;
+use super::queue::{CountedPair, MergeQueue};
 use super::symbols::Symbols;
 use super::vocabulary::Vocabulary;
+use super::watched::WatchedPairs;
 use super::{Merges, Rules};
 use crate::team::Team;
 use crate::{Progress, Result};
@@ -35,27 +35,27 @@ const SHARE: usize = if cfg!(test) { 2 } else { 2048 };
 /// half; a short first phase lets all others work on the smaller one.
 const FIRST_PHASE: usize = if cfg!(test) { 3 } else { 2000 };
 
-pub struct Trainer<'a> {
+pub struct InMemoryTrainer<'a> {
     rules: &'a Rules,
     symbols: Symbols,
     vocabulary: Vocabulary,
-    pairs: Pairs,
+    pairs: WatchedPairs,
     floor: u64,
-    queue: Queue,
+    queue: MergeQueue,
     arena: Arena,
-    notes: Vec<Mutex<Notes>>,
+    notes: Vec<Mutex<NeighborChanges>>,
     team: &'a Team,
 }
 
-impl<'a> Trainer<'a> {
+impl<'a> InMemoryTrainer<'a> {
     pub fn new(symbols: Symbols, vocabulary: Vocabulary, rules: &'a Rules, team: &'a Team) -> Self {
-        Trainer {
+        InMemoryTrainer {
             rules,
             symbols,
             vocabulary,
-            pairs: Pairs::new(1),
+            pairs: WatchedPairs::new(1),
             floor: 0,
-            queue: Queue::default(),
+            queue: MergeQueue::default(),
             arena: Arena::default(),
             notes: (0..team.size()).map(|_| Mutex::default()).collect(),
             team,
@@ -98,7 +98,7 @@ impl<'a> Trainer<'a> {
     ) -> Result<()> {
         let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
         let eligible = |left, right| longest == usize::MAX || vocabulary.joint_len(left, right) <= longest;
-        let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
+        let search = PairSearch { symbols: &self.symbols, wanted, least, team: self.team, progress };
         (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
         self.fill_queue();
         self.work_phase(merges, log, progress)
@@ -112,7 +112,7 @@ impl<'a> Trainer<'a> {
     fn fill_queue(&mut self) {
         self.queue.clear();
         for pair in self.pairs.all() {
-            let entry = Entry { count: pair.count, left: pair.left, right: pair.right };
+            let entry = CountedPair { count: pair.count, left: pair.left, right: pair.right };
             if self.rules.allows(pair.left, pair.right, &self.vocabulary) {
                 self.queue.push(entry, self.rules.tie_break, &self.vocabulary);
             }
@@ -140,7 +140,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// The pair to merge next, while one is at or above the floor.
-    fn best(&mut self) -> Option<Entry> {
+    fn best(&mut self) -> Option<CountedPair> {
         loop {
             let top = self.queue.top()?;
             let count = self.pairs.get_mut(top.left, top.right).map_or(0, |pair| pair.count);
@@ -154,7 +154,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    fn merge(&mut self, best: Entry, progress: &Progress) {
+    fn merge(&mut self, best: CountedPair, progress: &Progress) {
         let merge = Merge { left: best.left, right: best.right, new: self.vocabulary.len() as u32 };
         self.vocabulary.add(best.left, best.right);
         self.symbols.add_token(best.left, best.right);
@@ -212,17 +212,17 @@ impl<'a> Trainer<'a> {
         for side in [LEFT, RIGHT] {
             for member in 0..members {
                 for i in 0..notes[member].0[side].touched.len() {
-                    let neighbour = notes[member].0[side].touched[i];
-                    let change = |m: usize| notes[m].0[side].changes[neighbour as usize];
+                    let neighbor = notes[member].0[side].touched[i];
+                    let change = |m: usize| notes[m].0[side].changes[neighbor as usize];
                     if (0..member).any(|m| change(m).count > 0) {
                         continue; // summed up when the earlier member came by
                     }
                     let weight: u64 = (member..members).map(|m| change(m).weight).sum();
                     let (lost, gained, count) = if side == LEFT {
-                        ((neighbour, left), (neighbour, new), weight)
+                        ((neighbor, left), (neighbor, new), weight)
                     } else {
-                        let short_lived = if neighbour == left { touching } else { 0 };
-                        ((right, neighbour), (new, neighbour), weight - short_lived)
+                        let short_lived = if neighbor == left { touching } else { 0 };
+                        ((right, neighbor), (new, neighbor), weight - short_lived)
                     };
                     if lost.0 != new
                         && let Some(pair) = self.pairs.get_mut(lost.0, lost.1)
@@ -231,11 +231,11 @@ impl<'a> Trainer<'a> {
                         pair.count -= weight;
                     }
                     let positions: usize = (member..members).map(|m| change(m).count as usize).sum();
-                    let list = self.watch(Entry { count, left: gained.0, right: gained.1 }, positions);
+                    let list = self.watch(CountedPair { count, left: gained.0, right: gained.1 }, positions);
                     scatter |= list.is_some();
                     let mut cursor = list.unwrap_or(NOWHERE);
                     for notes in &mut notes[member..] {
-                        let change = &mut notes.0[side].changes[neighbour as usize];
+                        let change = &mut notes.0[side].changes[neighbor as usize];
                         change.cursor = cursor;
                         cursor += if list.is_some() { change.count as usize } else { 0 };
                     }
@@ -259,7 +259,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Takes a new pair in if it is frequent enough: where its list of so many positions begins.
-    fn watch(&mut self, pair: Entry, positions: usize) -> Option<usize> {
+    fn watch(&mut self, pair: CountedPair, positions: usize) -> Option<usize> {
         if pair.count < self.floor || !self.rules.allows(pair.left, pair.right, &self.vocabulary) {
             return None;
         }

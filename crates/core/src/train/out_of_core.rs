@@ -1,19 +1,19 @@
 //! Training beyond memory: the same merges, with most pre-tokens on disk.
 //!
 //! A pair is merged when no other is more frequent. Until then a pre-token whose best pair has a lower count
-//! cannot change, and need not be at hand. So pre-tokens lie on shelves by an upper bound of the count of
-//! their best pair (`shelves.rs`), and training works from the top shelf down:
+//! cannot change, and need not be at hand. So pre-tokens lie on buckets by an upper bound of the count of
+//! their best pair (`buckets.rs`), and training works from the top bucket down:
 //!
-//! - *In memory*: as many of the top shelves as fit are loaded. Every pair that is at least as frequent as the lowest
+//! - *In memory*: as many of the top buckets as fit are loaded. Every pair that is at least as frequent as the lowest
 //! of them asks for stands in loaded pre-tokens only, so the trainer in memory (`indexed.rs`) merges exactly
 //! down to that floor. Then the pre-tokens are put back, by what their best pair is now.
-//! - *In passing*: the first pairs are in so many pre-tokens that even one shelf does not fit. Then some merges at a
-//!   time are applied while the shelf is read and put back: those that are certain to come next, whatever the
+//! - *In streamed*: the first pairs are in so many pre-tokens that even one bucket does not fit. Then some merges at a
+//!   time are applied while the bucket is read and put back: those that are certain to come next, whatever the
 //!   pre-tokens look like after the first of them (see `certain`).
 //!
 //! The bounds come from one table of sums, into which every pair adds its weight: exact for the pairs of the
 //! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound
-//! that was right when a pre-token was put on a shelf stays right.
+//! that was right when a pre-token was put on a bucket stays right.
 //!
 //! Cost: memory as allowed; every pre-token is read and written a few times for each of its merges, about two
 //! to three times the work of training in memory.
@@ -24,9 +24,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::indexed::Trainer;
-use super::queue::Entry;
-use super::shelves::{Block, Placer, Shelves, UNSORTED, least_on, shelf_of};
+use super::buckets::{BucketWriter, Buckets, DiskBlock, UNSORTED, bucket_of, lowest_count};
+use super::in_memory::InMemoryTrainer;
+use super::queue::CountedPair;
 use super::symbols::Symbols;
 use super::vocabulary::Vocabulary;
 use super::{MergeLog, Merges, Rules};
@@ -41,7 +41,7 @@ const FIRST: u32 = if cfg!(test) { 258 } else { 1024 };
 const GLANCE: usize = if cfg!(test) { 3 } else { 64 };
 
 /// What may be used.
-pub struct Room<'a> {
+pub struct MemoryPlan<'a> {
     /// So many tokens and ends may be loaded at a time.
     pub slots: usize,
     /// So many bits of hash choose a sum.
@@ -53,13 +53,13 @@ pub struct Room<'a> {
 /// What all of it takes for each slot that may be loaded; measured at 11 to 14.
 const BYTES_A_SLOT: u64 = 13;
 
-impl<'a> Room<'a> {
-    /// What there is room for in so many bytes.
-    pub fn within(memory: u64, folder: &'a Path) -> Room<'a> {
+impl<'a> MemoryPlan<'a> {
+    /// What there is plan for in so many bytes.
+    pub fn within(memory: u64, folder: &'a Path) -> MemoryPlan<'a> {
         let bits = (memory / 128).max(1).ilog2().clamp(12, 24);
         let sums = (FIRST as u64 * FIRST as u64 + (1 << bits)) * 8;
         let slots = (memory.saturating_sub(sums) / BYTES_A_SLOT).clamp(1 << 16, u32::MAX as u64 / 2);
-        Room { slots: slots as usize, bits, folder }
+        MemoryPlan { slots: slots as usize, bits, folder }
     }
 }
 
@@ -81,7 +81,7 @@ impl Sums {
         if left < FIRST && right < FIRST {
             &self.exact[(left * FIRST + right) as usize]
         } else {
-            &self.shared[super::pairs::bucket(left, right, self.shift)]
+            &self.shared[super::watched::cell_of(left, right, self.shift)]
         }
     }
 
@@ -97,10 +97,10 @@ impl Sums {
     }
 
     /// The pairs whose sums are exact, if they reach the floor.
-    fn exact_from(&self, floor: u64) -> Vec<Entry> {
+    fn exact_from(&self, floor: u64) -> Vec<CountedPair> {
         let entry = |(index, sum): (usize, &AtomicU64)| {
             let index = index as u32;
-            Entry { count: sum.load(Relaxed), left: index / FIRST, right: index % FIRST }
+            CountedPair { count: sum.load(Relaxed), left: index / FIRST, right: index % FIRST }
         };
         self.exact.iter().enumerate().map(entry).filter(|pair| pair.count >= floor).collect()
     }
@@ -137,23 +137,28 @@ impl Drop for Adder<'_> {
     }
 }
 
-pub struct Beyond<'a> {
+pub struct OutOfCoreTrainer<'a> {
     rules: &'a Rules,
     vocabulary: Vocabulary,
     sums: Sums,
-    shelves: Shelves,
-    room: Room<'a>,
+    buckets: Buckets,
+    plan: MemoryPlan<'a>,
     team: &'a Team,
 }
 
-impl<'a> Beyond<'a> {
-    pub fn new(rules: &'a Rules, vocabulary: Vocabulary, room: Room<'a>, team: &'a Team) -> Result<Self> {
-        Ok(Beyond {
+impl<'a> OutOfCoreTrainer<'a> {
+    pub fn new(
+        rules: &'a Rules,
+        vocabulary: Vocabulary,
+        plan: MemoryPlan<'a>,
+        team: &'a Team,
+    ) -> Result<Self> {
+        Ok(OutOfCoreTrainer {
             rules,
             vocabulary,
-            sums: Sums::new(room.bits),
-            shelves: Shelves::new(room.folder)?,
-            room,
+            sums: Sums::new(plan.bits),
+            buckets: Buckets::new(plan.folder)?,
+            plan,
             team,
         })
     }
@@ -163,12 +168,12 @@ impl<'a> Beyond<'a> {
         &mut self,
         for_each: impl FnOnce(&mut dyn FnMut(u64, &[u32]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
-        let (mut placer, mut adder) = (self.shelves.placer(), self.sums.adder());
+        let (mut writer, mut adder) = (self.buckets.writer(), self.sums.adder());
         for_each(&mut |weight, tokens| {
             self.for_each_sum(tokens, |_, _, sum| adder.add(sum, weight));
-            placer.put(UNSORTED, weight, tokens)
+            writer.put(UNSORTED, weight, tokens)
         })?;
-        placer.finish()
+        writer.finish()
     }
 
     /// Goes on after `merges`, which the pre-tokens already show, until there are `rules.merges` or no pair
@@ -182,34 +187,34 @@ impl<'a> Beyond<'a> {
         let least = self.rules.min_frequency.max(1);
         while merges.pairs.len() < self.rules.merges {
             progress.check()?;
-            let shelves = self.shelves.slots();
-            let total: usize = shelves.iter().map(|shelf| shelf.1).sum();
-            let Some(&(top, on_top)) = shelves.first() else { break };
-            if total <= self.room.slots {
+            let buckets = self.buckets.slots();
+            let total: usize = buckets.iter().map(|bucket| bucket.1).sum();
+            let Some(&(top, on_top)) = buckets.first() else { break };
+            if total <= self.plan.slots {
                 return self.trainer(0)?.run(merges, log, progress);
             }
-            if top != UNSORTED && least_on(top + 1) <= least {
+            if top != UNSORTED && lowest_count(top + 1) <= least {
                 break;
             }
-            if top == UNSORTED || on_top > self.room.slots {
-                self.merge_in_passing(top, merges, progress)?;
+            if top == UNSORTED || on_top > self.plan.slots {
+                self.merge_while_streaming(top, merges, progress)?;
                 if let Some(log) = &mut log {
                     log.write_if_due(merges)?;
                 }
                 continue;
             }
             let mut held = 0;
-            let fitting = shelves.iter().take_while(|shelf| {
-                held += shelf.1;
-                held <= self.room.slots
+            let fitting = buckets.iter().take_while(|bucket| {
+                held += bucket.1;
+                held <= self.plan.slots
             });
-            let lowest = fitting.last().map_or(top, |shelf| shelf.0);
+            let lowest = fitting.last().map_or(top, |bucket| bucket.0);
             self.merge_in_memory(lowest, merges, log.as_deref_mut(), progress)?;
         }
         Ok(())
     }
 
-    /// Loads the shelves from `lowest` up, merges as far down as they go, and puts them back.
+    /// Loads the buckets from `lowest` up, merges as far down as they go, and puts them back.
     fn merge_in_memory(
         &mut self,
         lowest: u16,
@@ -217,7 +222,7 @@ impl<'a> Beyond<'a> {
         log: Option<&mut MergeLog>,
         progress: &Progress,
     ) -> Result<()> {
-        let floor = least_on(lowest).max(self.rules.min_frequency).max(1);
+        let floor = lowest_count(lowest).max(self.rules.min_frequency).max(1);
         let mut trainer = self.trainer(lowest)?;
         let done = trainer.phase(usize::MAX, floor, merges, log, progress);
         let symbols;
@@ -231,22 +236,22 @@ impl<'a> Beyond<'a> {
                 Ok(())
             })
         })?;
-        self.on_all(&ranges, progress, |placer, range| {
-            symbols.for_each_pretoken(range.clone(), |weight, tokens| match self.shelf(tokens, floor - 1) {
-                Some(shelf) => placer.put(shelf, weight, tokens),
+        self.on_all(&ranges, progress, |writer, range| {
+            symbols.for_each_pretoken(range.clone(), |weight, tokens| match self.bucket(tokens, floor - 1) {
+                Some(bucket) => writer.put(bucket, weight, tokens),
                 None => Ok(()),
             })
         })
     }
 
-    /// A trainer for the pre-tokens on the shelves from `lowest` up, which are taken from there.
-    fn trainer(&mut self, lowest: u16) -> Result<Trainer<'a>> {
-        let blocks = self.shelves.take(lowest);
+    /// A trainer for the pre-tokens on the buckets from `lowest` up, which are taken from there.
+    fn trainer(&mut self, lowest: u16) -> Result<InMemoryTrainer<'a>> {
+        let blocks = self.buckets.take(lowest);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.slots).collect();
         let failure = Mutex::new(None);
         let symbols = Symbols::build(&sizes, self.vocabulary.len(), self.team, |share, out| {
             let mut adder = self.sums.adder();
-            let loaded = self.shelves.read(&blocks[share], |weight, tokens| {
+            let loaded = self.buckets.read(&blocks[share], |weight, tokens| {
                 self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
                 out.push(tokens.iter().copied(), weight);
                 Ok(())
@@ -256,59 +261,59 @@ impl<'a> Beyond<'a> {
             }
         });
         failure.into_inner().unwrap().map_or(Ok(()), Err)?;
-        self.shelves.free(blocks);
-        Ok(Trainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
+        self.buckets.free(blocks);
+        Ok(InMemoryTrainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
     }
 
-    /// Makes the merges that are certain while the pre-tokens of the top shelf pass by.
-    fn merge_in_passing(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
+    /// Makes the merges that are certain while the pre-tokens of the top bucket pass by.
+    fn merge_while_streaming(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
-        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { least_on(top) }.max(least);
-        let blocks = self.shelves.take(top);
+        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { lowest_count(top) }.max(least);
+        let blocks = self.buckets.take(top);
         let mut batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
-        batch.truncate(Passing::MOST.min(self.rules.merges - merges.pairs.len()));
-        let passing = Passing::new(&batch, self.vocabulary.len() as u32);
+        batch.truncate(MergeBatch::MOST.min(self.rules.merges - merges.pairs.len()));
+        let streamed = MergeBatch::new(&batch, self.vocabulary.len() as u32);
         for merge in &batch {
             self.vocabulary.add(merge.left, merge.right);
             merges.push(*merge, &self.vocabulary);
             progress.advance(1);
         }
         let most = batch.last().map_or(floor - 1, |last| last.count);
-        let place = |placer: &mut Placer, weight, tokens: &[u32]| {
-            self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
+        let place = |writer: &mut BucketWriter, weight, tokens: &[u32]| {
+            self.bucket(tokens, most).map_or(Ok(()), |bucket| writer.put(bucket, weight, tokens))
         };
         // A pre-token that stays as it is can be put back at once: the sums of its pairs are still to fall,
         // if anything. A new pair's sum is known when all pre-tokens have passed.
-        self.on_all(&blocks, progress, |placer, block| {
+        self.on_all(&blocks, progress, |writer, block| {
             let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
-            self.shelves.read(block, |weight, tokens| {
-                if !passing.apply(tokens, &mut merged) {
-                    return place(placer, weight, tokens);
+            self.buckets.read(block, |weight, tokens| {
+                if !streamed.apply(tokens, &mut merged) {
+                    return place(writer, weight, tokens);
                 }
                 // Added before it is taken away, so that no sum is ever too low for another thread.
                 self.for_each_sum(&merged, |_, _, sum| adder.add(sum, weight));
                 self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
-                placer.put(UNSORTED, weight, &merged)
+                writer.put(UNSORTED, weight, &merged)
             })
         })?;
-        self.shelves.free(blocks);
-        let changed = self.shelves.take(UNSORTED);
-        self.on_all(&changed, progress, |placer, block| {
-            self.shelves.read(block, |weight, tokens| place(placer, weight, tokens))
+        self.buckets.free(blocks);
+        let changed = self.buckets.take(UNSORTED);
+        self.on_all(&changed, progress, |writer, block| {
+            self.buckets.read(block, |weight, tokens| place(writer, weight, tokens))
         })?;
-        self.shelves.free(changed);
+        self.buckets.free(changed);
         Ok(())
     }
 
     /// All pairs seen at least `floor` times, with their counts, the first to be merged first. All of them
     /// stand in `blocks`.
-    fn pairs_from(&self, floor: u64, blocks: &[Block], progress: &Progress) -> Result<Vec<Entry>> {
+    fn pairs_from(&self, floor: u64, blocks: &[DiskBlock], progress: &Progress) -> Result<Vec<CountedPair>> {
         let mut pairs = self.sums.exact_from(floor);
         if self.sums.shared.iter().any(|sum| sum.load(Relaxed) >= floor) {
             let all = Mutex::new(HashMap::<(u32, u32), u64>::new());
             self.on_all(blocks, progress, |_, block| {
                 let mut counts = HashMap::<(u32, u32), u64>::new();
-                self.shelves.read(block, |weight, tokens| {
+                self.buckets.read(block, |weight, tokens| {
                     self.for_each_sum(tokens, |left, right, sum| {
                         if left.max(right) >= FIRST && sum.load(Relaxed) >= floor {
                             *counts.entry((left, right)).or_default() += weight;
@@ -321,7 +326,7 @@ impl<'a> Beyond<'a> {
                 Ok(())
             })?;
             let counted = all.into_inner().unwrap().into_iter();
-            pairs.extend(counted.map(|((left, right), count)| Entry { count, left, right }));
+            pairs.extend(counted.map(|((left, right), count)| CountedPair { count, left, right }));
         }
         pairs.retain(|pair| pair.count >= floor);
         pairs.sort_unstable_by(|a, b| match a.goes_before(b, self.rules.tie_break, &self.vocabulary) {
@@ -337,8 +342,8 @@ impl<'a> Beyond<'a> {
     /// which are at most as frequent as those were. So pairs are certain until one comes that an earlier
     /// merge touches; and those of the same count as that one are not, because a new pair could tie with
     /// them.
-    fn certain(&self, pairs: Vec<Entry>) -> Vec<Entry> {
-        let mut batch: Vec<Entry> = Vec::new();
+    fn certain(&self, pairs: Vec<CountedPair>) -> Vec<CountedPair> {
+        let mut batch: Vec<CountedPair> = Vec::new();
         let mut closed = false;
         for pair in pairs {
             if batch.iter().any(|merge| merge.left == pair.right || merge.right == pair.left) {
@@ -367,33 +372,33 @@ impl<'a> Beyond<'a> {
         }
     }
 
-    /// The shelf of a pre-token none of whose pairs is more frequent than `most`; none where nothing in it
+    /// The bucket of a pre-token none of whose pairs is more frequent than `most`; none where nothing in it
     /// can be merged any more.
-    fn shelf(&self, tokens: &[u32], most: u64) -> Option<u16> {
+    fn bucket(&self, tokens: &[u32], most: u64) -> Option<u16> {
         let mut best = 0;
         self.for_each_sum(tokens, |_, _, sum| best = best.max(sum.load(Relaxed)));
-        (best > 0 && most > 0).then(|| shelf_of(best.min(most)))
+        (best > 0 && most > 0).then(|| bucket_of(best.min(most)))
     }
 
-    /// Calls `work` with every item, on all threads, until one fails; each thread has one placer.
+    /// Calls `work` with every item, on all threads, until one fails; each thread has one writer.
     fn on_all<T: Sync>(
         &self,
         items: &[T],
         progress: &Progress,
-        work: impl Fn(&mut Placer, &T) -> Result<()> + Sync,
+        work: impl Fn(&mut BucketWriter, &T) -> Result<()> + Sync,
     ) -> Result<()> {
         let failure = Mutex::new(None);
         let next = AtomicUsize::new(0);
         self.team.run(&|_| {
-            let mut placer = self.shelves.placer();
+            let mut writer = self.buckets.writer();
             let mut go = || {
                 while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
                     progress.check()?;
-                    work(&mut placer, item)?;
+                    work(&mut writer, item)?;
                 }
                 Ok(())
             };
-            if let Err(error) = go().and_then(|()| placer.finish()) {
+            if let Err(error) = go().and_then(|()| writer.finish()) {
                 next.store(items.len(), Relaxed);
                 *failure.lock().unwrap() = Some(error);
             }
@@ -403,13 +408,13 @@ impl<'a> Beyond<'a> {
 }
 
 /// Some merges that do not touch each other, to be applied to pre-tokens that pass by.
-struct Passing {
+struct MergeBatch {
     /// By token: the first merge of which it is the left part, or `NONE`.
     first: Vec<u8>,
-    merges: Vec<Step>,
+    merges: Vec<BatchedMerge>,
 }
 
-struct Step {
+struct BatchedMerge {
     right: u32,
     new: u32,
     /// The next merge with the same left part.
@@ -418,19 +423,19 @@ struct Step {
 
 const NONE: u8 = u8::MAX;
 
-impl Passing {
+impl MergeBatch {
     /// As many merges as can be told apart.
     const MOST: usize = NONE as usize;
 
     /// `first_new` is the id of what the first of `batch` makes.
-    fn new(batch: &[Entry], first_new: u32) -> Passing {
-        let mut passing = Passing { first: vec![NONE; first_new as usize], merges: Vec::new() };
+    fn new(batch: &[CountedPair], first_new: u32) -> MergeBatch {
+        let mut streamed = MergeBatch { first: vec![NONE; first_new as usize], merges: Vec::new() };
         for (new, merge) in (first_new..).zip(batch) {
-            let first = &mut passing.first[merge.left as usize];
-            let next = std::mem::replace(first, passing.merges.len() as u8);
-            passing.merges.push(Step { right: merge.right, new, next });
+            let first = &mut streamed.first[merge.left as usize];
+            let next = std::mem::replace(first, streamed.merges.len() as u8);
+            streamed.merges.push(BatchedMerge { right: merge.right, new, next });
         }
-        passing
+        streamed
     }
 
     /// What the pair of these tokens becomes.

@@ -1,12 +1,12 @@
-//! Pre-tokens on disk, on shelves by the count of their best pair.
+//! Pre-tokens on disk, on buckets by the count of their best pair.
 //!
 //! The trainer beyond memory (`beyond.rs`) takes the pre-tokens whose best pair may be the next to be merged,
-//! works on them and puts them back, most of them further down. A shelf holds the pre-tokens whose best pair
-//! has a count in some narrow range: eight shelves for every doubling. Pre-tokens lie in blocks of one file,
+//! works on them and puts them back, most of them further down. A bucket holds the pre-tokens whose best pair
+//! has a count in some narrow range: eight buckets for every doubling. Pre-tokens lie in blocks of one file,
 //! and the room of a block that was taken is used again.
 //!
 //! A pre-token is its weight and the number of its tokens, as LEB128, and the tokens, each in one, two or
-//! four bytes. Those of small weight have shelves of their own, because equal weights side by side take less
+//! four bytes. Those of small weight have buckets of their own, because equal weights side by side take less
 //! memory when they are loaded.
 //!
 //! The file has no name: it is gone when the process is, however that ends.
@@ -21,113 +21,114 @@ use crate::{Error, Result};
 /// How many bytes are written at a time. (Small in tests, so that there are many.)
 const BLOCK: usize = if cfg!(test) { 64 } else { 32 << 10 };
 
-/// Pre-tokens that occur so often, or more, share shelves.
+/// Pre-tokens that occur so often, or more, share buckets.
 const OFTEN: u64 = 4;
 
 /// Where a pre-token goes whose best pair is not known yet: above all others.
 pub const UNSORTED: u16 = 8 * 62;
 
-/// The shelf for pre-tokens whose best pair has this count: eight for every doubling.
-pub fn shelf_of(count: u64) -> u16 {
+/// The bucket for pre-tokens whose best pair has this count: eight for every doubling.
+pub fn bucket_of(count: u64) -> u16 {
     match count.checked_ilog2() {
         None | Some(0..3) => count as u16,
         Some(bits) => (bits as u16 - 2) << 3 | (count >> (bits - 3)) as u16 & 7,
     }
 }
 
-/// The lowest count that belongs to a shelf.
-pub fn least_on(shelf: u16) -> u64 {
-    match shelf >> 3 {
-        0 => shelf as u64,
-        doublings => (8 | shelf as u64 & 7) << (doublings - 1),
+/// The lowest count that belongs to a bucket.
+pub fn lowest_count(bucket: u16) -> u64 {
+    match bucket >> 3 {
+        0 => bucket as u64,
+        doublings => (8 | bucket as u64 & 7) << (doublings - 1),
     }
 }
 
-/// A part of a shelf, for pre-tokens of one weight.
-type Place = usize;
+/// A part of a bucket, for pre-tokens of one weight.
+type Bin = usize;
 
-const PLACES: Place = (UNSORTED as Place + 1) * OFTEN as Place;
+const BINS: Bin = (UNSORTED as Bin + 1) * OFTEN as Bin;
 
-fn place_of(shelf: u16, weight: u64) -> Place {
-    shelf as Place * OFTEN as Place + (weight.min(OFTEN) - 1) as Place
+fn bin_of(bucket: u16, weight: u64) -> Bin {
+    bucket as Bin * OFTEN as Bin + (weight.min(OFTEN) - 1) as Bin
 }
 
 /// Pre-tokens end to end, in the file or still in memory.
-pub struct Block {
-    at: At,
+pub struct DiskBlock {
+    at: Location,
     /// How many tokens and ends.
     pub slots: usize,
-    place: Place,
+    bin: Bin,
 }
 
-enum At {
+enum Location {
     File { offset: u64, len: usize },
     Memory(Vec<u8>),
 }
 
 /// Pre-tokens that do not fill a block yet.
 #[derive(Clone, Default)]
-struct Open {
+struct OpenBlock {
     bytes: Vec<u8>,
     slots: usize,
 }
 
-pub struct Shelves {
+pub struct Buckets {
     folder: PathBuf,
-    inner: Mutex<Inner>,
+    inner: Mutex<BucketFile>,
 }
 
-struct Inner {
+struct BucketFile {
     file: File,
     /// Where the file ends, and the blocks before that are free.
     end: u64,
     free: Vec<u64>,
-    /// By place.
-    blocks: Vec<Vec<Block>>,
-    open: Vec<Open>,
+    /// By bin.
+    blocks: Vec<Vec<DiskBlock>>,
+    open: Vec<OpenBlock>,
 }
 
-impl Shelves {
-    pub fn new(folder: &Path) -> Result<Shelves> {
+impl Buckets {
+    pub fn new(folder: &Path) -> Result<Buckets> {
         let file = tempfile::tempfile_in(folder);
         let file = file.map_err(|source| Error::Write { path: folder.into(), source })?;
-        let blocks = (0..PLACES).map(|_| Vec::new()).collect();
-        let inner = Inner { file, end: 0, free: Vec::new(), blocks, open: vec![Open::default(); PLACES] };
-        Ok(Shelves { folder: folder.into(), inner: Mutex::new(inner) })
+        let blocks = (0..BINS).map(|_| Vec::new()).collect();
+        let inner =
+            BucketFile { file, end: 0, free: Vec::new(), blocks, open: vec![OpenBlock::default(); BINS] };
+        Ok(Buckets { folder: folder.into(), inner: Mutex::new(inner) })
     }
 
-    /// How many slots each shelf holds, the highest first.
+    /// How many slots each bucket holds, the highest first.
     pub fn slots(&self) -> Vec<(u16, usize)> {
         let inner = self.inner.lock().unwrap();
-        let slots_at = |place: Place| {
-            inner.open[place].slots + inner.blocks[place].iter().map(|block| block.slots).sum::<usize>()
+        let slots_in = |bin: Bin| {
+            inner.open[bin].slots + inner.blocks[bin].iter().map(|block| block.slots).sum::<usize>()
         };
-        let places = |shelf: u16| place_of(shelf, 1)..=place_of(shelf, OFTEN);
-        let shelves = (0..=UNSORTED).rev().map(|shelf| (shelf, places(shelf).map(slots_at).sum()));
-        shelves.filter(|&(_, slots)| slots > 0).collect()
+        let bins = |bucket: u16| bin_of(bucket, 1)..=bin_of(bucket, OFTEN);
+        let buckets = (0..=UNSORTED).rev().map(|bucket| (bucket, bins(bucket).map(slots_in).sum()));
+        buckets.filter(|&(_, slots)| slots > 0).collect()
     }
 
-    /// Empties all shelves from this one up; pre-tokens of equal weight come together.
-    pub fn take(&self, lowest: u16) -> Vec<Block> {
+    /// Empties all buckets from this one up; pre-tokens of equal weight come together.
+    pub fn take(&self, lowest: u16) -> Vec<DiskBlock> {
         let inner = &mut *self.inner.lock().unwrap();
-        let mut taken: Vec<Block> = Vec::new();
-        for place in place_of(lowest, 1)..PLACES {
-            taken.append(&mut inner.blocks[place]);
-            let Open { bytes, slots } = std::mem::take(&mut inner.open[place]);
+        let mut taken: Vec<DiskBlock> = Vec::new();
+        for bin in bin_of(lowest, 1)..BINS {
+            taken.append(&mut inner.blocks[bin]);
+            let OpenBlock { bytes, slots } = std::mem::take(&mut inner.open[bin]);
             if slots > 0 {
-                taken.push(Block { at: At::Memory(bytes), slots, place });
+                taken.push(DiskBlock { at: Location::Memory(bytes), slots, bin });
             }
         }
-        taken.sort_by_key(|block| std::cmp::Reverse(block.place % OFTEN as Place));
+        taken.sort_by_key(|block| std::cmp::Reverse(block.bin % OFTEN as Bin));
         taken
     }
 
     /// Calls `visit(weight, tokens)` for every pre-token of a block that was taken.
-    pub fn read(&self, block: &Block, mut visit: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
+    pub fn read(&self, block: &DiskBlock, mut visit: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<()> {
         let mut bytes = Vec::new();
         let held = match &block.at {
-            At::Memory(held) => held,
-            &At::File { offset, len } => {
+            Location::Memory(held) => held,
+            &Location::File { offset, len } => {
                 bytes.resize(len, 0);
                 let file = &mut self.inner.lock().unwrap().file;
                 let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes));
@@ -154,10 +155,10 @@ impl Shelves {
     }
 
     /// Gives the room of blocks that were taken and read back.
-    pub fn free(&self, blocks: Vec<Block>) {
+    pub fn free(&self, blocks: Vec<DiskBlock>) {
         let inner = &mut *self.inner.lock().unwrap();
         for block in blocks {
-            if let At::File { offset, len } = block.at
+            if let Location::File { offset, len } = block.at
                 && len <= BLOCK
             {
                 inner.free.push(offset);
@@ -165,17 +166,17 @@ impl Shelves {
         }
     }
 
-    /// For one thread to put pre-tokens on shelves.
-    pub fn placer(&self) -> Placer<'_> {
-        Placer { shelves: self, open: vec![Open::default(); PLACES], record: Vec::new() }
+    /// For one thread to put pre-tokens on buckets.
+    pub fn writer(&self) -> BucketWriter<'_> {
+        BucketWriter { buckets: self, open: vec![OpenBlock::default(); BINS], record: Vec::new() }
     }
 
-    fn write(&self, place: Place, open: &mut Open) -> Result<()> {
+    fn write(&self, bin: Bin, open: &mut OpenBlock) -> Result<()> {
         let inner = &mut *self.inner.lock().unwrap();
-        self.write_locked(inner, place, open)
+        self.write_locked(inner, bin, open)
     }
 
-    fn write_locked(&self, inner: &mut Inner, place: Place, open: &mut Open) -> Result<()> {
+    fn write_locked(&self, inner: &mut BucketFile, bin: Bin, open: &mut OpenBlock) -> Result<()> {
         let len = open.bytes.len();
         let offset = match inner.free.pop() {
             Some(offset) if len <= BLOCK => offset,
@@ -189,24 +190,24 @@ impl Shelves {
         let written =
             inner.file.seek(SeekFrom::Start(offset)).and_then(|_| inner.file.write_all(&open.bytes));
         written.map_err(|source| Error::Write { path: self.folder.clone(), source })?;
-        let block = Block { at: At::File { offset, len }, slots: open.slots, place };
-        inner.blocks[place].push(block);
+        let block = DiskBlock { at: Location::File { offset, len }, slots: open.slots, bin };
+        inner.blocks[bin].push(block);
         open.bytes.clear();
         open.slots = 0;
         Ok(())
     }
 }
 
-/// Puts pre-tokens on shelves, for one thread.
-pub struct Placer<'a> {
-    shelves: &'a Shelves,
-    /// By place.
-    open: Vec<Open>,
+/// Puts pre-tokens on buckets, for one thread.
+pub struct BucketWriter<'a> {
+    buckets: &'a Buckets,
+    /// By bin.
+    open: Vec<OpenBlock>,
     record: Vec<u8>,
 }
 
-impl Placer<'_> {
-    pub fn put(&mut self, shelf: u16, weight: u64, tokens: &[u32]) -> Result<()> {
+impl BucketWriter<'_> {
+    pub fn put(&mut self, bucket: u16, weight: u64, tokens: &[u32]) -> Result<()> {
         self.record.clear();
         let width = match tokens.iter().fold(0, |all, token| all | token) {
             0..=0xFF => 0,
@@ -220,28 +221,28 @@ impl Placer<'_> {
             1 => self.record.extend(tokens.iter().flat_map(|&token| (token as u16).to_le_bytes())),
             _ => self.record.extend(tokens.iter().flat_map(|&token| token.to_le_bytes())),
         }
-        let place = place_of(shelf, weight);
-        let open = &mut self.open[place];
+        let bin = bin_of(bucket, weight);
+        let open = &mut self.open[bin];
         if open.slots > 0 && open.bytes.len() + self.record.len() > BLOCK {
-            self.shelves.write(place, open)?;
+            self.buckets.write(bin, open)?;
         }
         open.bytes.extend_from_slice(&self.record);
         open.slots += tokens.len() + 1;
         Ok(())
     }
 
-    /// To be called at the end: what does not fill a block goes where the next placer's can join it.
+    /// To be called at the end: what does not fill a block goes where the next writer's can join it.
     pub fn finish(self) -> Result<()> {
-        let inner = &mut *self.shelves.inner.lock().unwrap();
-        for (place, mut open) in self.open.into_iter().enumerate().filter(|(_, open)| open.slots > 0) {
-            let mut held = std::mem::take(&mut inner.open[place]);
+        let inner = &mut *self.buckets.inner.lock().unwrap();
+        for (bin, mut open) in self.open.into_iter().enumerate().filter(|(_, open)| open.slots > 0) {
+            let mut held = std::mem::take(&mut inner.open[bin]);
             if held.bytes.len() + open.bytes.len() > BLOCK {
                 let fuller = if held.bytes.len() > open.bytes.len() { &mut held } else { &mut open };
-                self.shelves.write_locked(inner, place, fuller)?;
+                self.buckets.write_locked(inner, bin, fuller)?;
             }
             held.bytes.append(&mut open.bytes);
             held.slots += open.slots;
-            inner.open[place] = held;
+            inner.open[bin] = held;
         }
         Ok(())
     }
@@ -283,36 +284,36 @@ mod tests {
     #[test]
     fn shelves_are_in_the_order_of_counts() {
         for count in (0..5000).chain([1 << 40, u64::MAX - 1, u64::MAX]) {
-            let shelf = shelf_of(count);
-            assert!(shelf < UNSORTED && shelf_of(count.saturating_sub(1)) <= shelf);
-            assert!(least_on(shelf) <= count && shelf_of(least_on(shelf)) == shelf, "{count}");
+            let bucket = bucket_of(count);
+            assert!(bucket < UNSORTED && bucket_of(count.saturating_sub(1)) <= bucket);
+            assert!(lowest_count(bucket) <= count && bucket_of(lowest_count(bucket)) == bucket, "{count}");
         }
     }
 
     #[test]
     fn what_is_put_is_taken_once() {
         let folder = std::env::temp_dir();
-        let shelves = Shelves::new(&folder).unwrap();
+        let buckets = Buckets::new(&folder).unwrap();
         let long: Vec<u32> = (0..500).collect();
         for round in 0..3 {
-            let mut placer = shelves.placer();
+            let mut writer = buckets.writer();
             for weight in 1..40 {
-                placer.put(shelf_of(weight), weight, &[weight as u32, 7, 1 << 20]).unwrap();
+                writer.put(bucket_of(weight), weight, &[weight as u32, 7, 1 << 20]).unwrap();
             }
-            placer.put(shelf_of(9), 1, &long).unwrap();
-            placer.finish().unwrap();
-            assert_eq!(shelves.slots().iter().map(|s| s.1).sum::<usize>(), 39 * 4 + 501, "{round}");
+            writer.put(bucket_of(9), 1, &long).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(buckets.slots().iter().map(|s| s.1).sum::<usize>(), 39 * 4 + 501, "{round}");
             let mut seen = Vec::new();
             for lowest in [16, 8, 0] {
-                let blocks = shelves.take(lowest);
+                let blocks = buckets.take(lowest);
                 for block in &blocks {
                     let add = |weight, tokens: &[u32]| {
                         seen.push((weight, tokens.to_vec()));
                         Ok(())
                     };
-                    shelves.read(block, add).unwrap();
+                    buckets.read(block, add).unwrap();
                 }
-                shelves.free(blocks);
+                buckets.free(blocks);
             }
             seen.sort();
             let mut expected: Vec<_> = (1..40u64).map(|w| (w, vec![w as u32, 7, 1 << 20])).collect();

@@ -75,11 +75,6 @@ impl Tokenizer {
             .map_err(|error| Error::NotUtf8 { at: error.utf8_error().valid_up_to() })
     }
 
-    /// The text of all ids, with U+FFFD in place of what is not UTF-8. An unknown id is still an error.
-    pub fn decode_lossy(&self, ids: &[u32]) -> Result<String> {
-        Ok(lossy(self.decode_bytes(ids)?))
-    }
-
     /// How many bytes the ids stand for.
     pub fn decoded_len(&self, ids: impl Iterator<Item = u32>) -> Result<usize> {
         let mut total = 0;

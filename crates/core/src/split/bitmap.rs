@@ -1,4 +1,4 @@
-//! Classify: 64 bytes of text become one [`Block`] of bit masks, one bit a byte and one mask a class.
+//! Classify: 64 bytes of text become one [`ClassBlock`] of bit masks, one bit a byte and one mask a class.
 //!
 //! ASCII is classified 32 bytes at a time with AVX2, or 8 at a time in plain registers where the processor
 //! has none (at about 40% of the speed). Every byte of a longer character gets the class of the
@@ -13,7 +13,7 @@ use super::classes::{CLASSES, LETTER, LOWER, MARK, NUMBER, SPACE, UPPER};
 
 /// The classes of 64 bytes, bit 0 the first. Bits beyond the end of the text are zero in all of them.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct ClassBlock {
     pub letter: u64,
     pub number: u64,
     pub space: u64,
@@ -31,7 +31,7 @@ pub struct Block {
 
 /// What o200k asks besides.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Cased {
+pub struct CaseBlock {
     pub upper: u64,
     pub lower: u64,
     pub mark: u64,
@@ -159,14 +159,14 @@ impl Classify for Avx2 {
 #[inline(always)]
 pub unsafe fn classify<C: Classify, const CASED: bool>(
     text: &[u8],
-    blocks: &mut Vec<Block>,
-    cased: &mut Vec<Cased>,
+    blocks: &mut Vec<ClassBlock>,
+    cased: &mut Vec<CaseBlock>,
 ) {
     blocks.clear();
     cased.clear();
     let classes = &*CLASSES;
     // What the last character of a block leaves for the next one.
-    let (mut spill, mut spill_cased) = (Block::default(), Cased::default());
+    let (mut spill, mut spill_cased) = (ClassBlock::default(), CaseBlock::default());
     let (chunks, rest) = text.as_chunks::<64>();
     let mut last = [0u8; 64];
     last[..rest.len()].copy_from_slice(rest);
@@ -174,7 +174,7 @@ pub unsafe fn classify<C: Classify, const CASED: bool>(
     for (w, (chunk, valid)) in chunks.iter().map(|c| (c, u64::MAX)).chain(last).enumerate() {
         // SAFETY: the caller's promise.
         let a = unsafe { C::ascii(chunk) };
-        let mut b = Block {
+        let mut b = ClassBlock {
             letter: a.letter | spill.letter,
             number: a.number | spill.number,
             space: a.space | spill.space,
@@ -184,11 +184,11 @@ pub unsafe fn classify<C: Classify, const CASED: bool>(
             quote: a.quote,
             inner: a.inner,
         };
-        let mut k = Cased { slash: a.slash, upper: a.upper, lower: a.letter & !a.upper, ..spill_cased };
+        let mut k = CaseBlock { slash: a.slash, upper: a.upper, lower: a.letter & !a.upper, ..spill_cased };
         k.upper |= spill_cased.upper;
         k.lower |= spill_cased.lower;
-        spill = Block::default();
-        spill_cased = Cased::default();
+        spill = ClassBlock::default();
+        spill_cased = CaseBlock::default();
         if a.high != 0 {
             let mut leads = a.high & !a.inner;
             leads &= !a.ideograph;
@@ -231,9 +231,9 @@ pub unsafe fn classify<C: Classify, const CASED: bool>(
             cased.push(k);
         }
     }
-    blocks.push(Block::default());
+    blocks.push(ClassBlock::default());
     if CASED {
-        cased.push(Cased::default());
+        cased.push(CaseBlock::default());
     }
 }
 

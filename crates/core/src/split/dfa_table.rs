@@ -28,7 +28,7 @@ pub const ENDS: u32 = 1 << 31;
 /// In a fast table: match this pre-token with care.
 pub const CARE: u32 = 1 << 30;
 
-pub struct Table {
+pub struct DfaTable {
     /// As `next`, but never dead: see [`ENDS`] and [`CARE`].
     pub fast: Vec<u32>,
     /// Next state by state and class of byte; states are premultiplied by the number of classes.
@@ -41,7 +41,7 @@ pub struct Table {
 }
 
 /// One match attempt.
-pub struct Found {
+pub struct DfaMatch {
     pub end: usize,
     pub state: u32,
     /// How far it looked; the end of the text included.
@@ -50,9 +50,9 @@ pub struct Found {
     pub decided: bool,
 }
 
-impl Table {
+impl DfaTable {
     /// None: it would be too large, or look behind.
-    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<Table> {
+    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<DfaTable> {
         let mut all = alternatives.to_vec();
         all.push(Hir::dot(Dot::AnyChar));
         let nfa = thompson::Compiler::new()
@@ -73,10 +73,10 @@ impl Table {
             )
             .build_from_nfa(&nfa)
             .ok()?;
-        Table::lay_out(&dfa, gives_back)
+        DfaTable::lay_out(&dfa, gives_back)
     }
 
-    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<Table> {
+    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<DfaTable> {
         let classes = dfa.byte_classes();
         let end_class = classes.eoi().as_usize();
         let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
@@ -146,14 +146,14 @@ impl Table {
             _ => ENDS | next[start as usize + i % width],
         };
         let fast = next.iter().enumerate().map(faster).collect();
-        Some(Table { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
+        Some(DfaTable { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
     }
 
     /// The match at `from`, of which there always is one, as any character matches by itself.
     #[inline(always)]
-    pub fn find(&self, text: &[u8], from: usize) -> Found {
+    pub fn find(&self, text: &[u8], from: usize) -> DfaMatch {
         let (mut state, mut at) = (self.start, from);
-        let mut found = Found { end: from, state: 0, looked: from, decided: true };
+        let mut found = DfaMatch { end: from, state: 0, looked: from, decided: true };
         while at < text.len() {
             // SAFETY: `state` is the start or came from the table, so it is a multiple of the width below the
             // length of the table; a class is below the width.
@@ -174,6 +174,6 @@ impl Table {
         if state >= self.matching {
             (found.end, found.state) = (at, state);
         }
-        Found { looked: at + 1, decided: false, ..found }
+        DfaMatch { looked: at + 1, decided: false, ..found }
     }
 }

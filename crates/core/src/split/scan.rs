@@ -21,7 +21,7 @@
 //!
 //! Long documents are processed in segments that end at safe cuts; where a text has none, segments grow.
 
-use super::bitmap::{Block, Cased, Classify, Portable, classify};
+use super::bitmap::{CaseBlock, ClassBlock, Classify, Portable, classify};
 use super::classes::{CLASSES, LETTER, MARK, NUMBER, SPACE};
 use super::presets::{Preset, Scanner};
 use super::{scan_gpt2, scan_gpt4};
@@ -31,8 +31,8 @@ const SEGMENT: usize = 16 << 10;
 /// Buffers for one segment.
 #[derive(Default)]
 pub struct Masks {
-    pub blocks: Vec<Block>,
-    pub cased: Vec<Cased>,
+    pub blocks: Vec<ClassBlock>,
+    pub cased: Vec<CaseBlock>,
     pub cuts: Vec<u64>,
 }
 

@@ -5,15 +5,15 @@
 //! blank (0x20) it joins what follows it. Contractions are amended one by one. That `\s++$` comes first in
 //! tiktoken's wording changes nothing here: at the end of the document `\s+(?!\S)` takes the same run.
 
-use super::bitmap::{Block, char_before};
+use super::bitmap::{ClassBlock, char_before};
 use super::bits::{Amend, after, before, bits, contraction};
 use super::scan::Masks;
 
 #[inline(always)]
 pub fn cut<const WORDS: bool>(text: &[u8], masks: &mut Masks) {
     let (blocks, cuts) = (&masks.blocks[..], &mut masks.cuts[..]);
-    let solid = |b: &Block| b.letter | b.number | b.other;
-    let mut past = Block::default();
+    let solid = |b: &ClassBlock| b.letter | b.number | b.other;
+    let mut past = ClassBlock::default();
     let mut amend = Amend { clear: 0, set: 1 };
     for w in 0..blocks.len() - 1 {
         let (now, next) = (&blocks[w], &blocks[w + 1]);

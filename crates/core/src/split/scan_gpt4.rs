@@ -17,7 +17,7 @@
 //!
 //! `digits`: the 3 of `\p{N}{1,3}`. `END`: the pattern has `\s++$`. `CASED`: o200k.
 
-use super::bitmap::{Block, char_before, char_len};
+use super::bitmap::{ClassBlock, char_before, char_len};
 use super::bits::{Amend, after, before, bits, contraction, has, run_end, run_start};
 use super::scan::Masks;
 use super::scan_o200k;
@@ -26,8 +26,8 @@ use super::scan_o200k;
 pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last: bool, masks: &mut Masks) {
     let Masks { blocks, cased, cuts } = masks;
     let (blocks, cuts) = (&blocks[..], &mut cuts[..]);
-    let solid = |b: &Block| b.letter | b.number | b.other;
-    let mut past = Block::default();
+    let solid = |b: &ClassBlock| b.letter | b.number | b.other;
+    let mut past = ClassBlock::default();
     let mut past_lower = 0;
     let mut past_caseless = 0;
     let (mut past_alone, mut carry) = (0, false);
@@ -116,7 +116,7 @@ pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last:
 /// `at` is a newline after a gap: if the gap follows newlines that no run of O has taken, it is one pre-token
 /// with them.
 #[inline(never)]
-fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
+fn rejoin_blank_line(blocks: &[ClassBlock], cuts: &mut [u64], at: usize) {
     let gap = run_start(|w| blocks[w].space & !blocks[w].newline, at);
     let newlines = run_start(|w| blocks[w].newline, gap);
     let taken = newlines > 0 && has(|w| blocks[w].other, newlines - 1);
@@ -127,7 +127,7 @@ fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
 
 /// Cuts runs of numbers every `digits` characters.
 #[inline(never)]
-fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64]) {
+fn group_numbers(text: &[u8], digits: usize, blocks: &[ClassBlock], cuts: &mut [u64]) {
     let mut past = 0;
     for w in 0..blocks.len() - 1 {
         let (now, next) = (blocks[w].number, blocks[w + 1].number);
@@ -151,7 +151,7 @@ fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64])
 
 /// `\s++$`: the white space that ends the document is one pre-token, but for newlines that a run of O takes.
 #[inline(never)]
-fn join_end(blocks: &[Block], cuts: &mut [u64], len: usize) {
+fn join_end(blocks: &[ClassBlock], cuts: &mut [u64], len: usize) {
     let mut start = run_start(|w| blocks[w].space, len);
     if start > 0 && has(|w| blocks[w].other, start - 1) {
         start = run_end(|w| blocks[w].newline, start);

@@ -16,7 +16,7 @@
 //! slashes as it takes newlines, both are settled from left to right, before cutting, by moving bits: a mark
 //! into `letter` or `other`, a slash that is taken into `newline`.
 
-use super::bitmap::{Block, Cased, char_before};
+use super::bitmap::{CaseBlock, ClassBlock, char_before};
 use super::bits::{before, has, run_end, run_start};
 use super::scan::Masks;
 
@@ -53,7 +53,7 @@ pub fn settle(text: &[u8], masks: &mut Masks) {
 
 /// The marks that begin at `at` follow an O.
 #[inline(never)]
-fn settle_marks(text: &[u8], blocks: &mut [Block], cased: &[Cased], at: usize) {
+fn settle_marks(text: &[u8], blocks: &mut [ClassBlock], cased: &[CaseBlock], at: usize) {
     let o = char_before(text, at);
     if o == 0 || !has(|w| blocks[w].other | blocks[w].blank, o - 1) {
         return;
@@ -66,7 +66,7 @@ fn settle_marks(text: &[u8], blocks: &mut [Block], cased: &[Cased], at: usize) {
 
 /// The slash at `at` follows a newline.
 #[inline(never)]
-fn settle_slashes(text: &[u8], blocks: &mut [Block], at: usize) {
+fn settle_slashes(text: &[u8], blocks: &mut [ClassBlock], at: usize) {
     let newlines = run_start(|w| blocks[w].newline, at);
     if newlines == 0 || !has(|w| blocks[w].other, newlines - 1) {
         return;
@@ -81,7 +81,7 @@ fn settle_slashes(text: &[u8], blocks: &mut [Block], at: usize) {
 
 /// Cuts words between x and u.
 #[inline(never)]
-pub fn cut_mixed_case(len: usize, blocks: &[Block], cased: &[Cased], cuts: &mut [u64]) {
+pub fn cut_mixed_case(len: usize, blocks: &[ClassBlock], cased: &[CaseBlock], cuts: &mut [u64]) {
     let lower = |w: usize| cased[w].lower;
     let upper = |w: usize| cased[w].upper;
     let either = |w: usize| blocks[w].letter & !cased[w].lower;

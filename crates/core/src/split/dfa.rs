@@ -1,13 +1,13 @@
 //! The DFA tier: any regular pattern, one table look-up per byte.
 //!
-//! The fast table of `dfa_table.rs` finds the pre-tokens that end in the usual way. The walk through it has no
-//! branch that could be mispredicted: every byte writes its offset to the output, and one bit of the table says
-//! whether the output advances. Where the fast table cannot decide, the pre-token is matched again with the full
-//! table.
+//! The fast table of `dfa_table.rs` finds the pre-tokens that end in the usual way. The walk through it has
+//! no branch that could be mispredicted: every byte writes its offset to the output, and one bit of the table
+//! says whether the output advances. Where the fast table cannot decide, the pre-token is matched again with
+//! the full table.
 //!
 //! Cost: 450–800 MB/s per core; matching every pre-token with the full table, as regex engines do, reached
-//! 200–300. It loses where long attempts keep ending in short matches (`\p{L}*ing|.` on a long run of letters is
-//! quadratic): hence the step limit. The walk without branches is ours; the automaton is `regex-automata`'s.
+//! 200–300. It loses where long attempts keep ending in short matches (`\p{L}*ing|.` on a long run of letters
+//! is quadratic): hence the step limit.
 
 use regex_syntax::hir::{ClassUnicode, Hir, HirKind};
 

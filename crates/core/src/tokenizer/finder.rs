@@ -1,11 +1,10 @@
 //! Finder: where special tokens occur in a text.
 //!
-//! An Aho-Corasick automaton reports the leftmost special token and, of several that begin at one byte, the
-//! longest. The tokenizer keeps one for all of its special tokens; encoding builds small ones for the tokens
-//! that a caller allows or disallows.
+//! An Aho-Corasick automaton reports the leftmost special token and, of several that start at the same byte,
+//! the longest. The tokenizer keeps one for all of its special tokens; encoding builds small ones for the
+//! tokens that a caller allows or disallows.
 //!
-//! Cost: building takes some microseconds per token, finding one pass over the text, which the prefilter of the
-//! `aho-corasick` crate takes at several gigabytes per second where no special token begins.
+//! Cost: some microseconds to build, and one pass over the text to search it.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 

@@ -1,7 +1,7 @@
 //! Fingerprint: a name for a tokenizer that equal tokenizers share, and no others.
 //!
-//! Token files, embeddings and checkpoints store it, so that what was made with one tokenizer is not continued
-//! with another. Cost: SHA-256 over the vocabulary, some milliseconds for the 200,000 tokens of o200k.
+//! Token files, embeddings and checkpoints store it, so that work that was started with one tokenizer is not
+//! continued with another. Cost: one pass of SHA-256 over the vocabulary.
 
 use sha2::{Digest, Sha256};
 

@@ -1,15 +1,16 @@
-//! Pre-tokens on disk, on buckets by the count of their best pair.
+//! Buckets: the pre-tokens on disk, by the count of their best pair.
 //!
-//! The trainer beyond memory (`beyond.rs`) takes the pre-tokens whose best pair may be the next to be merged,
-//! works on them and puts them back, most of them further down. A bucket holds the pre-tokens whose best pair
-//! has a count in some narrow range: eight buckets for every doubling. Pre-tokens lie in blocks of one file,
-//! and the room of a block that was taken is used again.
+//! The out-of-core trainer (`out_of_core.rs`) takes the pre-tokens whose best pair may be merged next, works
+//! on them and writes them back, most of them to a lower bucket. A bucket holds the pre-tokens whose best
+//! pair has a count in a narrow range, with eight buckets per doubling. Pre-tokens are stored in blocks of
+//! one file, and the space of a block that was taken is reused.
 //!
-//! A pre-token is its weight and the number of its tokens, as LEB128, and the tokens, each in one, two or
-//! four bytes. Those of small weight have buckets of their own, because equal weights side by side take less
-//! memory when they are loaded.
+//! A pre-token is stored as its weight and its number of tokens, in LEB128, and then the tokens, each in one,
+//! two or four bytes. Within a bucket, pre-tokens of each small weight have their own bin, because equal
+//! weights side by side take less memory when they are loaded.
 //!
-//! The file has no name: it is gone when the process is, however that ends.
+//! Cost: sequential writes of 32 KB and one read per block. The file has no name: it disappears with the
+//! process, however that ends. This is a bucket queue (as in Dial's algorithm) whose buckets are on disk.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,16 +19,16 @@ use std::sync::Mutex;
 
 use crate::{Error, Result};
 
-/// How many bytes are written at a time. (Small in tests, so that there are many.)
+/// How many bytes are written at a time. (Small in tests, so that there are many blocks.)
 const BLOCK: usize = if cfg!(test) { 64 } else { 32 << 10 };
 
-/// Pre-tokens that occur so often, or more, share buckets.
+/// Pre-tokens of this weight or more share a bin.
 const OFTEN: u64 = 4;
 
-/// Where a pre-token goes whose best pair is not known yet: above all others.
+/// The bucket of pre-tokens whose best pair is not known yet, above all others.
 pub const UNSORTED: u16 = 8 * 62;
 
-/// The bucket for pre-tokens whose best pair has this count: eight for every doubling.
+/// Returns the bucket of pre-tokens whose best pair has this count: eight per doubling.
 pub fn bucket_of(count: u64) -> u16 {
     match count.checked_ilog2() {
         None | Some(0..3) => count as u16,
@@ -35,7 +36,7 @@ pub fn bucket_of(count: u64) -> u16 {
     }
 }
 
-/// The lowest count that belongs to a bucket.
+/// Returns the lowest count of a bucket.
 pub fn lowest_count(bucket: u16) -> u64 {
     match bucket >> 3 {
         0 => bucket as u64,
@@ -43,7 +44,7 @@ pub fn lowest_count(bucket: u16) -> u64 {
     }
 }
 
-/// A part of a bucket, for pre-tokens of one weight.
+/// The part of a bucket that holds pre-tokens of one weight.
 type Bin = usize;
 
 const BINS: Bin = (UNSORTED as Bin + 1) * OFTEN as Bin;
@@ -52,37 +53,40 @@ fn bin_of(bucket: u16, weight: u64) -> Bin {
     bucket as Bin * OFTEN as Bin + (weight.min(OFTEN) - 1) as Bin
 }
 
-/// Pre-tokens end to end, in the file or still in memory.
+/// Encoded pre-tokens, in the file or still in memory.
 pub struct DiskBlock {
     at: Location,
-    /// How many tokens and ends.
+    /// The number of tokens and ends.
     pub slots: usize,
     bin: Bin,
 }
 
+/// Where the bytes of a block are.
 enum Location {
     File { offset: u64, len: usize },
     Memory(Vec<u8>),
 }
 
-/// Pre-tokens that do not fill a block yet.
+/// Encoded pre-tokens that do not fill a block yet.
 #[derive(Clone, Default)]
 struct OpenBlock {
     bytes: Vec<u8>,
     slots: usize,
 }
 
+/// All buckets.
 pub struct Buckets {
     folder: PathBuf,
     inner: Mutex<BucketFile>,
 }
 
+/// The file and its table of contents.
 struct BucketFile {
     file: File,
-    /// Where the file ends, and the blocks before that are free.
+    /// The end of the file, and the free blocks before it.
     end: u64,
     free: Vec<u64>,
-    /// By bin.
+    /// Full and open blocks, by bin.
     blocks: Vec<Vec<DiskBlock>>,
     open: Vec<OpenBlock>,
 }
@@ -97,7 +101,7 @@ impl Buckets {
         Ok(Buckets { folder: folder.into(), inner: Mutex::new(inner) })
     }
 
-    /// How many slots each bucket holds, the highest first.
+    /// Returns the number of slots of each bucket, the highest first.
     pub fn slots(&self) -> Vec<(u16, usize)> {
         let inner = self.inner.lock().unwrap();
         let slots_in = |bin: Bin| {
@@ -108,7 +112,7 @@ impl Buckets {
         buckets.filter(|&(_, slots)| slots > 0).collect()
     }
 
-    /// Empties all buckets from this one up; pre-tokens of equal weight come together.
+    /// Takes all blocks of the buckets from `lowest` up; pre-tokens of equal weight come together.
     pub fn take(&self, lowest: u16) -> Vec<DiskBlock> {
         let inner = &mut *self.inner.lock().unwrap();
         let mut taken: Vec<DiskBlock> = Vec::new();
@@ -154,7 +158,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Gives the room of blocks that were taken and read back.
+    /// Frees the space of blocks that were taken and read.
     pub fn free(&self, blocks: Vec<DiskBlock>) {
         let inner = &mut *self.inner.lock().unwrap();
         for block in blocks {
@@ -166,7 +170,7 @@ impl Buckets {
         }
     }
 
-    /// For one thread to put pre-tokens on buckets.
+    /// Returns a writer for one thread.
     pub fn writer(&self) -> BucketWriter<'_> {
         BucketWriter { buckets: self, open: vec![OpenBlock::default(); BINS], record: Vec::new() }
     }
@@ -198,15 +202,16 @@ impl Buckets {
     }
 }
 
-/// Puts pre-tokens on buckets, for one thread.
+/// Adds pre-tokens to buckets, for one thread.
 pub struct BucketWriter<'a> {
     buckets: &'a Buckets,
-    /// By bin.
+    /// The open blocks, by bin.
     open: Vec<OpenBlock>,
     record: Vec<u8>,
 }
 
 impl BucketWriter<'_> {
+    /// Adds a pre-token to a bucket.
     pub fn put(&mut self, bucket: u16, weight: u64, tokens: &[u32]) -> Result<()> {
         self.record.clear();
         let width = match tokens.iter().fold(0, |all, token| all | token) {
@@ -231,7 +236,7 @@ impl BucketWriter<'_> {
         Ok(())
     }
 
-    /// To be called at the end: what does not fill a block goes where the next writer's can join it.
+    /// Hands over the pre-tokens that do not fill a block, so that those of the next writer can join them.
     pub fn finish(self) -> Result<()> {
         let inner = &mut *self.buckets.inner.lock().unwrap();
         for (bin, mut open) in self.open.into_iter().enumerate().filter(|(_, open)| open.slots > 0) {

@@ -1,19 +1,20 @@
-//! The certificate: up to which merge a training without the rare pre-tokens is that with all of them.
+//! Certify: how many merges of a training without the rare pre-tokens equal those of a training with all of
+//! them.
 //!
-//! It is found, not estimated. As long as two trainings have made the same merges, all pre-tokens stand as
-//! those merges leave them; so the merges are replayed over *all* pre-tokens, one at a time, and for each
-//! merge is noted which tokens stood beside it and how often. These notes and the pairs of the beginning give
-//! the true count of every pair before every merge. A sweep over the merges then asks each time: is this the
-//! pair that the true counts choose? The first that is not ends it. `docs/how-bpe-works.md` has the proof.
+//! The number is computed, not estimated. As long as two trainings have made the same merges, their
+//! pre-tokens are in the same state; so the merges are replayed over *all* pre-tokens, one at a time, and
+//! each merge notes which tokens were next to it and how often. These notes and the initial pairs give the
+//! true count of every pair before every merge. A sweep over the merges then asks each time: is this the pair
+//! that the true counts choose? The first one that is not ends it. `docs/how-bpe-works.md` has the proof.
 //!
-//! **Cost.** A replay is an encoding of each unique pre-token. Its memory follows the different neighbors, not
-//! the pre-tokens: a few million numbers whatever the corpus. Rounds look at 64 merges first, then at eight
-//! times as many, because the orders mostly part early (by the twentieth merge on every text we tried), and a
-//! short replay is a cheap one. Where even the notes outgrow their limit, fewer merges are checked, and the
-//! certificate says so.
+//! **Cost.** A replay encodes each unique pre-token once. Its memory grows with the distinct neighbors, not
+//! with the pre-tokens: a few million numbers whatever the corpus. The first round checks 64 merges and each
+//! further one eight times as many, because the two orders usually diverge early (by the twentieth merge on
+//! every text we tried), and a short replay is cheap. Where even the notes exceed their limit, fewer merges
+//! are checked, and the certificate says so.
 //!
-//! **Where it loses**: where the orders part late or never, every round is needed, and that took three times as
-//! long as training on all pre-tokens. Where they part early it took an eighth of it or less.
+//! **When it loses**: where the orders diverge late or never, every round is needed, and that took three
+//! times as long as training on all pre-tokens. Where they diverge early it took an eighth of that or less.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -28,25 +29,26 @@ use crate::merge::pairs::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};
 
-/// How many merges the first round looks at, and how many times more the next. (Small in tests.)
+/// How many merges the first round checks, and how many times more each next one. (Small in tests.)
 const FIRST_ROUND: usize = if cfg!(test) { 2 } else { 64 };
 const GROWTH: usize = if cfg!(test) { 2 } else { 8 };
-/// So many notes are kept at most, about 300 MB.
+/// The largest number of notes, about 300 MB.
 const MOST_NOTES: usize = 1 << 23;
 const BYTES_A_NOTE: u64 = 36;
-/// A thread hands its notes over when it has so many: they fit in its cache.
+/// A thread hands over its notes when it has this many: they fit in its cache.
 const OWN_NOTES: usize = if cfg!(test) { 4 } else { 1 << 15 };
 
-/// What is known of merges that were learned without the rare pre-tokens.
+/// What is proven about merges that were learned without the rare pre-tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// So many of the first merges are those of a training on all pre-tokens.
+    /// How many of the first merges equal those of a training on all pre-tokens.
     pub proven: usize,
-    /// So many were looked at. If more than are proven, the first that is not is known to differ.
+    /// How many merges were checked. If more than are proven, the first unproven merge is known to differ.
     pub checked: usize,
 }
 
-/// Which of `merges`, trained with these settings, a training on all pre-tokens would have made too.
+/// Determines which of `merges`, trained with these settings, a training on all pre-tokens would have made
+/// too.
 pub fn certify(
     source: &Source,
     settings: &TrainSettings,
@@ -75,12 +77,12 @@ fn certify_within(
         bytes += pretoken.len() as u64;
         Ok(())
     })?;
-    // One pass for the pairs of the beginning and one per round; a difference ends it sooner.
+    // One pass for the initial pairs and one per round; a difference ends it early.
     progress.begin(Stage::Certify, bytes.saturating_mul(1 + rounds(all)));
 
     let team = Team::new(thread_count(settings.threads));
     let replay = Replay { source, settings, team: &team, progress, most_notes };
-    let start = replay.pairs_of_the_beginning()?;
+    let start = replay.initial_pairs()?;
     let mut round = FIRST_ROUND;
     loop {
         let merges = &merges.pairs[..round.min(all)];
@@ -96,17 +98,16 @@ fn certify_within(
     }
 }
 
-/// How many rounds it takes to look at all of `merges` merges.
+/// Returns how many rounds it takes to check `merges` merges.
 fn rounds(merges: usize) -> u64 {
     let sizes = std::iter::successors(Some(FIRST_ROUND), |size| size.checked_mul(GROWTH));
     1 + sizes.take_while(|&size| size < merges).count() as u64
 }
 
-/// By left and right.
+/// Counts of pairs, by left and right token.
 type PairCounts = HashMap<(u32, u32), u64>;
 
-/// Which merge, on which side of it, and which token stood there, in one number. Sorting gives the order of
-/// merges.
+/// A merge, a side of it and the token that was there, in one number. Sorting gives the order of merges.
 type Note = u64;
 type NoteWeights = HashMap<Note, u64>;
 
@@ -121,6 +122,7 @@ fn merge_of(note: Note) -> usize {
     (note >> (ID_BITS + 1)) as usize
 }
 
+/// Replays merges over all pre-tokens of a source.
 struct Replay<'a> {
     source: &'a Source<'a>,
     settings: &'a TrainSettings<'a>,
@@ -130,15 +132,15 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Calls `work` with every pre-token that may hold a pair, in batches, each on some thread with a `T` of
-    /// its own; `done` gets that back after each batch.
+    /// Calls `work` with every pre-token that may contain a pair, in batches on all threads. Each thread has
+    /// its own `T`, which `done` receives at the end.
     fn for_each_batch<T: Default>(
         &self,
         work: impl Fn(&mut T, &[u8], u64) + Sync,
         done: impl Fn(T) + Sync,
     ) -> Result<()> {
         let base = self.settings.base;
-        // Whole-pre-token-only tokens hold no pair: as a pre-token, each is one token from the beginning.
+        // Whole-pre-token-only tokens contain no pair: as a pre-token, each is one token from the start.
         let whole = |pretoken: &[u8]| {
             base.is_some_and(|base| {
                 let only = base.whole_pretoken_only();
@@ -173,8 +175,8 @@ impl Replay<'_> {
         failure.into_inner().unwrap().map_or(Ok(()), Err)
     }
 
-    /// How often each pair stands in the pre-tokens before any merge.
-    fn pairs_of_the_beginning(&self) -> Result<PairCounts> {
+    /// Counts each pair in the pre-tokens before any merge.
+    fn initial_pairs(&self) -> Result<PairCounts> {
         let sum = Mutex::new(PairCounts::new());
         self.for_each_batch(
             |(own, ids): &mut (PairCounts, Vec<u32>), pretoken, count| {
@@ -195,9 +197,9 @@ impl Replay<'_> {
         Ok(sum.into_inner().unwrap())
     }
 
-    /// What stood beside each of these merges, in their order; and how many of them it is about, fewer where
-    /// there was too much to note. That number does not depend on who noted what first: it is halved if and
-    /// only if the notes on so many merges are too many.
+    /// Returns which tokens were next to each of these merges, in order, and how many of the merges are
+    /// covered: fewer than all where there was too much to note. That number does not depend on which thread
+    /// noted what first: it is halved if and only if the notes on that many merges are too many.
     fn notes(&self, merges: &[(u32, u32)]) -> Result<(Vec<(Note, u64)>, usize)> {
         let TrainSettings { base, first_id, .. } = *self.settings;
         let splitter = self.source.settings().splitter.clone();
@@ -221,7 +223,7 @@ impl Replay<'_> {
                 let limit = checked.load(Relaxed);
                 ids.clear();
                 tokenizer.pairs().merge_and_report(pretoken, ids, |new, left, right| {
-                    // Merges of the base are the beginning.
+                    // Merges of the base belong to the initial state.
                     let Some(merge) = new.checked_sub(first_id).map(|merge| merge as usize) else { return };
                     if merge < limit {
                         for (side, neighbor) in [(LEFT, left), (RIGHT, right)] {
@@ -243,7 +245,7 @@ impl Replay<'_> {
     }
 }
 
-/// How many of the first merges are those that the true counts choose.
+/// Returns how many of the first merges the true counts choose.
 fn sweep(
     start: &PairCounts,
     notes: Vec<(Note, u64)>,
@@ -254,8 +256,8 @@ fn sweep(
     let rules = Rules::new(settings);
     let mut vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
     let least = rules.min_frequency.max(1);
-    let (inside, first) = (vocabulary.inside(), vocabulary.len() as u32);
-    let inside = |id: u32| inside.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
+    let (internal, first) = (vocabulary.internal(), vocabulary.len() as u32);
+    let internal = |id: u32| internal.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
 
     let mut counts = PairCounts::new();
     let mut queue = MergeQueue::default();
@@ -266,7 +268,7 @@ fn sweep(
         }
     };
     for (&(left, right), &count) in start {
-        let pair = (inside(left), inside(right));
+        let pair = (internal(left), internal(right));
         counts.insert(pair, count);
         enter(&mut queue, pair, count, &vocabulary);
     }
@@ -274,8 +276,8 @@ fn sweep(
     let mut notes = notes.into_iter().peekable();
     for (merge, &(left, right)) in merges.iter().enumerate() {
         progress.check()?;
-        let (left, right) = (inside(left), inside(right));
-        // Counts of pairs that exist only fall, so a top that is true is the best.
+        let (left, right) = (internal(left), internal(right));
+        // Counts of existing pairs only fall, so a top that is up to date is the best pair.
         let best = loop {
             let Some(top) = queue.top() else { break None };
             match counts.get(&(top.left, top.right)).copied().unwrap_or(0) {
@@ -291,13 +293,13 @@ fn sweep(
         vocabulary.add(left, right);
         let mut born = Vec::new();
         while let Some((note, weight)) = notes.next_if(|&(note, _)| merge_of(note) == merge) {
-            let neighbor = inside(note as u32 & ((1 << ID_BITS) - 1));
+            let neighbor = internal(note as u32 & ((1 << ID_BITS) - 1));
             let (lost, gained) = match note >> ID_BITS & 1 {
                 LEFT => ((neighbor, left), (neighbor, new)),
                 _ => ((right, neighbor), (new, neighbor)),
             };
-            // A pair that one merge makes and the next one takes away again (`abab`) may be taken away first
-            // here. All sums are right when the last note on this merge is read.
+            // A pair that one merge creates and the next one removes (`abab`) may be subtracted before it is
+            // added here. All sums are right once the last note on this merge is read.
             let lost = counts.entry(lost).or_default();
             *lost = lost.wrapping_sub(weight);
             let gained_count = counts.entry(gained).or_default();

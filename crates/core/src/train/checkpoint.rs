@@ -1,16 +1,16 @@
-//! Merges on disk while they are learned, so that a training which was killed goes on where it was.
+//! Checkpoint: a log of the merges on disk, so that a training that was killed resumes where it stopped.
 //!
 //! ```text
-//! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       whose merges these are
-//! 32 116 90210 9b1c0e77                                      left id, right id, how often it was seen
+//! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       the settings that these merges belong to
+//! 32 116 90210 9b1c0e77                                      left id, right id, count
 //! ```
-//! Text, to be read by people too. Each line ends with the CRC-32 of all that was said up to there: a line
-//! that was torn, and all that follows it, is cut off, and training learns those merges again. What makes a
-//! merge depends on the pre-tokens, the rules and the merges before it, never on how many are to come: so the
-//! log of a training serves any number of merges.
+//! The log is text, for people too. Each line ends with the CRC-32 of everything up to there: a torn line and
+//! everything after it is cut off, and training learns those merges again. A merge depends on the pre-tokens,
+//! the rules and the merges before it, never on how many are to follow: so the log of a training serves any
+//! number of merges.
 //!
-//! Cost: one line a merge, appended and flushed to the disk every so many merges or seconds. Nothing is
-//! written inside the work on a merge.
+//! Cost: one line per merge, appended and flushed to the disk at the interval that the caller sets. Nothing
+//! is written while a merge is applied.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -24,22 +24,23 @@ use crate::{Error, Progress, Result, Tokenizer};
 
 const MAGIC: &str = "merganser merges 1";
 
-/// The log of one training. Nobody else can open it meanwhile. It is made when there is something to write.
+/// The log of one training, locked against other processes. The file is created when there is something to
+/// write.
 pub struct MergeLog {
     path: PathBuf,
     file: Option<File>,
-    /// What it begins with.
+    /// The first line.
     header: String,
     sum: crc32fast::Hasher,
-    /// What the file holds.
+    /// The merges in the file.
     noted: Merges,
     every: Duration,
     last: Instant,
 }
 
 impl MergeLog {
-    /// Opens the log of this very training, if there is one. The log of another one is an error, unless it is
-    /// `afresh`: then it is emptied, whatever it was.
+    /// Opens the log of this training, if there is one. The log of another training is an error, unless
+    /// `afresh` is set: then it is emptied, whatever it holds.
     pub fn open(
         path: &Path,
         source: &Source,
@@ -73,7 +74,7 @@ impl MergeLog {
         self.file = Some(file);
         let mut lines = text.split_inclusive(|&byte| byte == b'\n');
         let first = lines.next().unwrap_or_default();
-        // Part of our own header is the first thing that was ever written here, and was torn.
+        // A part of our own header means that the very first write was torn.
         let torn = !first.ends_with(b"\n") && self.header.as_bytes().starts_with(first);
         if afresh || torn {
             return self.begin();
@@ -107,7 +108,7 @@ impl MergeLog {
         }
     }
 
-    /// Writes the header, and nothing else.
+    /// Empties the file and writes the header.
     fn begin(&mut self) -> Result<()> {
         self.cut(0)?;
         self.sum = crc32fast::Hasher::new();
@@ -124,18 +125,19 @@ impl MergeLog {
         self.file.is_some()
     }
 
-    /// The first merges that stand in the log, as many as are asked for.
+    /// Returns the first merges of the log, at most `most`.
     pub(super) fn learned(&self, most: usize) -> Merges {
         let Merges { pairs, counts } = &self.noted;
         let n = pairs.len().min(most);
         Merges { pairs: pairs[..n].to_vec(), counts: counts[..n].to_vec() }
     }
 
+    /// Writes the log if the interval has passed since the last write.
     pub(super) fn write_if_due(&mut self, merges: &Merges) -> Result<()> {
         if self.last.elapsed() >= self.every { self.write(merges) } else { Ok(()) }
     }
 
-    /// Notes the merges that are not in the log yet.
+    /// Appends the merges that are not in the log yet.
     pub(super) fn write(&mut self, merges: &Merges) -> Result<()> {
         if self.file.is_none() {
             if let Some(folder) = self.path.parent() {
@@ -162,7 +164,7 @@ impl MergeLog {
         written.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
-    /// What a line says, if it is whole and stands where it was written.
+    /// Returns the text of a line if its checksum is right.
     fn check<'l>(&mut self, line: &'l [u8]) -> Option<&'l str> {
         let (text, sum) = std::str::from_utf8(line).ok()?.strip_suffix('\n')?.rsplit_once(' ')?;
         let mut whole = String::new();
@@ -175,7 +177,7 @@ impl MergeLog {
         Some(text)
     }
 
-    /// Forgets what comes after `end`.
+    /// Truncates the file to `end` bytes.
     fn cut(&mut self, end: usize) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let cut = file.set_len(end as u64).and_then(|()| file.seek(SeekFrom::Start(end as u64)));
@@ -183,7 +185,7 @@ impl MergeLog {
     }
 }
 
-/// Adds a line to `lines` and to the sum; its own sum is that of all before it and of what it says.
+/// Appends a line to `lines`, with the checksum of everything before it and of its own text.
 fn push_line(lines: &mut String, text: &str, sum: &mut crc32fast::Hasher) {
     sum.update(text.as_bytes());
     lines.push_str(&format!("{text} {:08x}\n", sum.clone().finalize()));
@@ -196,7 +198,7 @@ fn parse(line: &str) -> Option<((u32, u32), u64)> {
     numbers.next().is_none().then_some(((left, right), count))
 }
 
-/// All that decides which merges are learned, as `name=value`.
+/// Returns everything that decides which merges are learned, as `name=value`.
 fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     let mut forbidden: Vec<_> = settings.forbidden.iter().map(|bytes| bytes.escape_ascii()).collect();
     forbidden.sort_by_key(|bytes| bytes.to_string());
@@ -213,7 +215,7 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     ])
 }
 
-/// The same for the same pre-tokens and counts in whatever order.
+/// Returns a text that is equal for equal pre-tokens and counts, in whatever order they come.
 fn known_by(source: &Source) -> Result<String> {
     let (mut different, mut total, mut sum) = (0u64, 0u64, 0u64);
     source.for_each(&Progress::new(), |pretoken, count| {
@@ -230,6 +232,7 @@ fn known_by(source: &Source) -> Result<String> {
     Ok(format!("{different} unique pre-tokens, {total} in all, {sum:016x}"))
 }
 
+/// Returns the first setting that differs, as a reason; `None` if all are equal.
 fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let (ours, theirs) = match ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs) {
         Some(found) => found,

@@ -8,7 +8,7 @@ use super::*;
 use crate::count::Counts;
 use crate::split::Splitter;
 
-/// A file of its own for each case.
+/// A new file name for each case.
 fn log_path() -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -26,7 +26,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn going_on_after_any_merge_changes_nothing(
+    fn resuming_after_any_merge_changes_nothing(
         first in pretokens(),
         then in pretokens(),
         tie in 0..3usize,

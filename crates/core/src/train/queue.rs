@@ -1,11 +1,16 @@
-//! Which pair is next: a heap of pairs by count, equal counts by the tie rule.
+//! Queue: a heap that yields the next pair to merge, by count and then by the tie rule.
 //!
-//! Counts of pairs that exist only fall, so an entry pushed at birth is an upper bound for ever. The owner
-//! compares the top with the true count and lowers it where it is stale; a top that is true is the best.
+//! Counts of existing pairs only fall, so an entry stays an upper bound from the moment it is pushed. The
+//! owner compares the top with the true count and lowers it if it is stale; a top that is up to date is the
+//! best pair.
+//!
+//! Cost: one push per watched pair and a few sifts per merge. Hugging Face tokenizers and rustbpe keep such
+//! lazy heaps too.
 
 use super::TieBreak;
 use super::vocabulary::Vocabulary;
 
+/// A pair and its count, or an upper bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedPair {
     pub count: u64,
@@ -14,8 +19,8 @@ pub struct CountedPair {
 }
 
 impl CountedPair {
-    /// Whether this entry is to be merged before the other. Internal ids follow the order of the rules
-    /// `Ids` and `HuggingFace`, so both compare ids.
+    /// Whether this pair is merged before the other. Internal ids follow the order of the rules `Ids` and
+    /// `HuggingFace`, so both compare ids.
     #[inline]
     pub fn goes_before(&self, other: &CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) -> bool {
         if self.count != other.count {
@@ -31,7 +36,7 @@ impl CountedPair {
     }
 }
 
-/// A heap with four children a node: half the depth of a binary one, and siblings share a cache line.
+/// A heap with four children per node: half the depth of a binary one, and siblings share a cache line.
 #[derive(Default)]
 pub struct MergeQueue {
     heap: Vec<CountedPair>,
@@ -71,13 +76,13 @@ impl MergeQueue {
         }
     }
 
-    /// Gives the top a lower count.
+    /// Lowers the count of the top.
     pub fn lower_top(&mut self, count: u64, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let top = CountedPair { count, ..self.heap[0] };
         self.sift_down(top, tie_break, vocabulary);
     }
 
-    /// Puts `entry` in the place of the top and lets it sink.
+    /// Replaces the top with `entry` and sifts it down.
     fn sift_down(&mut self, entry: CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let mut at = 0;
         loop {

@@ -1,5 +1,6 @@
-//! Where training gets its pre-tokens: counts in memory, or a `.counts` file that is read from end to end
-//! each time.
+//! Source: the pre-tokens that training reads, from counts in memory or from a `.counts` file.
+//!
+//! Cost: a file is read from end to end on every pass, in batches, so it need not fit in memory.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -10,13 +11,13 @@ use crate::{Progress, Result};
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
 const BATCH: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
-/// Pre-tokens and how often each was seen.
+/// Pre-tokens with their counts.
 pub enum Source<'a> {
     Memory(&'a Counts),
     File { path: &'a Path, settings: Settings },
 }
 
-/// Some pre-tokens and their counts.
+/// Some pre-tokens and their counts, in one buffer.
 #[derive(Default)]
 pub struct PretokenBatch {
     bytes: Vec<u8>,
@@ -39,17 +40,17 @@ impl PretokenBatch {
     }
 }
 
-/// Fills a batch with the next pre-tokens; false at the end.
+/// Fills a batch with the next pre-tokens; returns false at the end.
 pub type PretokenBatches<'a> = Box<dyn FnMut(&mut PretokenBatch) -> Result<bool> + Send + 'a>;
 
-/// How large it is.
+/// The size of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceSize {
     pub pretokens: u64,
     pub bytes: u64,
 }
 
-/// Counts that are in memory, perhaps only for now.
+/// Counts in memory: the caller's, or loaded from a file.
 pub enum LoadedCounts<'a> {
     Borrowed(&'a Counts),
     Owned(Counts),
@@ -67,7 +68,7 @@ impl Deref for LoadedCounts<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// A `.counts` file.
+    /// Opens a `.counts` file.
     pub fn file(path: &'a Path) -> Result<Source<'a>> {
         Ok(Source::File { path, settings: Reader::open(path)?.settings()? })
     }
@@ -79,7 +80,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// From the first pre-token on, in batches.
+    /// Returns the pre-tokens in batches, from the first one on.
     pub fn batches(&self) -> Result<PretokenBatches<'_>> {
         match *self {
             Source::Memory(counts) => {
@@ -107,7 +108,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `visit(pre-token, count)` for all of them, in any order.
+    /// Calls `visit(pre-token, count)` for every pre-token, in any order.
     pub fn for_each(
         &self,
         progress: &Progress,
@@ -130,7 +131,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The pre-tokens that are seen less often than `least`, and how often they are seen together.
+    /// Returns the number of pre-tokens with a count below `least`, and the sum of their counts.
     pub fn rarer_than(&self, least: u64, progress: &Progress) -> Result<(u64, u64)> {
         let (mut pretokens, mut total) = (0, 0);
         self.for_each(progress, |_, count| {
@@ -143,7 +144,7 @@ impl<'a> Source<'a> {
         Ok((pretokens, total))
     }
 
-    /// Without the pre-tokens that are seen less often than `least`.
+    /// Returns the size, without the pre-tokens with a count below `least`.
     pub fn size(&self, least: u64, progress: &Progress) -> Result<SourceSize> {
         let mut size = SourceSize::default();
         self.for_each(progress, |pretoken, count| {
@@ -156,6 +157,7 @@ impl<'a> Source<'a> {
         Ok(size)
     }
 
+    /// Returns the counts, loaded if they are in a file.
     pub fn in_memory(&self, progress: &Progress) -> Result<LoadedCounts<'_>> {
         match *self {
             Source::Memory(counts) => Ok(LoadedCounts::Borrowed(counts)),

@@ -1,30 +1,33 @@
-//! The pairs worth watching: for each its exact count and the positions where it may stand.
+//! Watched pairs: for each its exact count and the positions where it may occur.
 //!
 //! A chained hash table whose records keep their index, because the threads that fill position lists keep
-//! their own cursors by index. Only pairs with a count of at least the phase's floor are here, tens of
-//! thousands out of millions, so that the table stays in the cache.
+//! their own cursors by index. Only pairs with a count of at least the phase's floor are stored, tens of
+//! thousands out of millions, so the table stays in the cache.
 
 use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
+/// A pair, its count and its positions.
 pub struct WatchedPair {
     pub left: u32,
     pub right: u32,
     /// Zero once the pair was merged or fell below the floor.
     pub count: u64,
-    /// Where its positions are in the arena; some may be stale.
+    /// The range of its positions in the arena; some may be stale.
     pub positions: Range<usize>,
     next: u32,
 }
 
+/// The table of watched pairs.
 pub struct WatchedPairs {
     heads: Vec<u32>,
     shift: u32,
     pairs: Vec<WatchedPair>,
 }
 
-/// Multiplicative hashing: the top `64 - shift` bits of the product are well mixed.
+/// Returns the cell of a pair by multiplicative hashing: the top `64 - shift` bits of the product are well
+/// mixed.
 #[inline(always)]
 pub fn cell_of(left: u32, right: u32, shift: u32) -> usize {
     let pair = (left as u64) << 32 | right as u64;
@@ -57,7 +60,7 @@ impl WatchedPairs {
         self.find(left, right).map(|index| &mut self.pairs[index])
     }
 
-    /// Adds a pair that is not there yet.
+    /// Adds a pair that is not in the table yet.
     pub fn insert(&mut self, left: u32, right: u32, count: u64, positions: Range<usize>) {
         if self.pairs.len() >= self.heads.len() {
             self.grow();

@@ -1,7 +1,7 @@
 //! Layers: the order of the modules, as `lib.rs` states it, checked on every source file.
 //!
-//! A path that starts at the crate (`crate::…`, or `super::…` as far up as the root) names the module it needs.
-//! Tests may use any module: an encoder is tested on what a training yields.
+//! A path that starts at the crate (`crate::…`, or `super::…` up to the root) names the module it needs.
+//! Tests may use any module: an encoder is tested on the result of a training.
 
 use std::collections::HashMap;
 use std::fs;

@@ -38,9 +38,9 @@ pub use widen::{measure, widen};
 use crate::{Result, Tokenizer};
 
 impl Tokenizer {
-    /// The ids of one pre-token, appended: the way training starts from a base.
+    /// Appends the ids of one pre-token: how training starts from a base.
     ///
-    /// A pre-token longer than 4 GiB panics; the splitter makes none.
+    /// Panics on a pre-token longer than 4 GiB; the splitter yields none.
     pub fn encode_pretoken(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
         match self.id_of(pretoken) {
             Some(id) => ids.push(id),
@@ -48,14 +48,14 @@ impl Tokenizer {
         }
     }
 
-    /// Text to ids.
+    /// Encodes text to ids.
     pub fn encode(&self, text: &str, options: &Options) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         self.encode_with(text, options, &mut ids)?;
         Ok(ids)
     }
 
-    /// Text to ids, blind to special tokens: what looks like one is encoded as plain text.
+    /// Encodes text to ids, with special tokens as plain text.
     pub fn encode_ordinary(&self, text: &str) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         self.encode_into(text, &mut ids)?;

@@ -1,24 +1,24 @@
-//! Cache: pre-tokens that were encoded before, and all tokens, with their ids. One for all threads.
+//! Cache: the ids of pre-tokens that were encoded before, and of all tokens. All threads share it.
 //!
-//! A table with open addressing. A pre-token of up to 15 bytes is its own key and up to four ids lie beside
-//! it, 32 bytes in all, so that a hit touches one cache line; longer pre-tokens, and more ids, lie in an
-//! arena. Entries are written once and never change, so that readers need no lock: a writer claims an empty
-//! slot, fills it and publishes it. CacheSlots and arena are atomics, which on common processors read like plain
-//! memory.
+//! A hash table with open addressing. A pre-token of up to 15 bytes is its own key and up to four ids are
+//! stored next to it, 32 bytes in all, so that a hit touches one cache line; longer pre-tokens, and more ids,
+//! are stored in an arena. Entries are written once and never change, so readers need no lock: a writer
+//! claims an empty slot, fills it and publishes it. Slots and arena are atomics, which on common processors
+//! read like plain memory.
 //!
-//! Memory is bounded: 48 bytes a slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with
-//! four slots a token (24 MB for cl100k) and doubles when three quarters are full; at the limit it starts
-//! over with the tokens alone, as text that changes its nature needs. While that happens the old table lives
-//! until the last reader is done with it. Of a vocabulary beyond half a million tokens, only the lowest ids
-//! are there from the start.
+//! Memory is bounded: 48 bytes per slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with
+//! four slots per token (24 MB for cl100k) and doubles when three quarters are full; at the limit it starts
+//! over with the tokens alone, so that it adapts when the text changes. Meanwhile the old table lives until
+//! its last reader is done. Of a vocabulary of more than half a million tokens, only the lowest ids are in
+//! the table from the start.
 //!
-//! Nobody can slow it down by choosing pre-tokens that collide: hashes are seeded at random, and a search
-//! ends after [`REACH`] slots. A pre-token that finds no room is merged every time, which is slower and no
-//! less right.
+//! Pre-tokens chosen to collide cannot slow it down: hashes are seeded at random, and a search ends after
+//! [`REACH`] slots. A pre-token that finds no free slot is merged every time, which is slower but equally
+//! right.
 //!
-//! Where the ideas come from: gigatoken packs keys and seeds its cache with the vocabulary. When it loses: on
-//! text where no pre-token comes twice; then one look-up and one insertion a pre-token are wasted, about a
-//! tenth of the time. Scripts without spaces would be such a text, were it not for `crossings`.
+//! Packing keys and seeding the cache with the vocabulary are gigatoken's ideas. When it loses: on text where
+//! no pre-token repeats, one look-up and one insertion per pre-token are wasted, about a tenth of the time.
+//! Scripts without spaces would be such a text, were it not for `crossings`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::mem::MaybeUninit;
@@ -31,26 +31,26 @@ use arc_swap::ArcSwap;
 use crate::key::{Key, PACKED, hash, hash_long, pack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 
-/// Longer pre-tokens are not kept: they are rare, and seldom come again.
+/// Longer pre-tokens are not cached: they are rare and seldom repeat.
 pub const LONGEST: usize = 1023;
 
-/// So many pre-tokens are looked up together.
+/// How many pre-tokens are looked up together.
 pub const BATCH: usize = 32;
 
-/// (Few in tests, so that the table grows and starts over.)
+/// The least and the greatest number of slots. (Few in tests, so that the table grows and starts over.)
 const FEWEST_SLOTS: usize = 1 << 10;
 const MOST_SLOTS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
-/// For each slot so many numbers in the arena.
+/// How many numbers the arena has for each slot.
 const ARENA_PER_SLOT: usize = 4;
 
-/// How many slots the first look goes over.
+/// How many slots the fast search examines.
 const NEAR: usize = 4;
 
-/// How many slots a search looks at.
+/// How many slots a full search examines.
 const REACH: usize = 32;
 
-/// The second half of a key while its slot is being filled. No key has it.
+/// The second half of the key while its slot is being filled. No key has it.
 const CLAIMED: u64 = u64::MAX;
 
 /// Marks the key of a long pre-token, which is a hash and the length; lengths of packed ones are below it.
@@ -59,19 +59,19 @@ const LONG: u64 = 0x80 << 56;
 /// Marks the key of a whole text.
 const TEXT: u64 = 0x40 << 56;
 
-/// How many ids an entry has is in the top byte of the first one; this stands for "more than four".
+/// The top byte of the first id is the number of ids; this value means "more than four".
 const MANY: usize = 0xFF;
 
-/// A key in two halves, and a value: up to four ids, or (MANY, probe in the arena, number of ids, bytes of a
+/// A key in two halves, and a value: up to four ids, or (MANY, index in the arena, number of ids, bytes of a
 /// long pre-token).
 type CacheSlot = [AtomicU64; 4];
 
-/// The halves of a slot's key; the value follows.
+/// The indices of the key's halves and of the value in a slot.
 const LOW: usize = 0;
 const HIGH: usize = 1;
 const VALUE: usize = 2;
 
-/// CacheSlots that begin at a cache line, so that none lies in two. (A type with that alignment would be zeroed by
+/// Slots that start at a cache line, so that none spans two. (A type with that alignment would be zeroed by
 /// hand, page by page, before the system could be asked for huge pages.)
 struct CacheSlots {
     numbers: Vec<AtomicU64>,
@@ -96,7 +96,7 @@ impl Deref for CacheSlots {
     }
 }
 
-/// Up to four ids, one after the other; how many they are is in the top byte of the first.
+/// Up to four ids; the top byte of the first is their number.
 pub type Few = [u64; 2];
 
 #[inline(always)]
@@ -109,27 +109,29 @@ pub fn without_count(few: Few) -> Few {
     [few[0] & !(0xFF << 24), few[1]]
 }
 
-/// Where a pre-token is or belongs.
+/// The key of a pre-token and the first slot where it may be.
 #[derive(Clone, Copy, Default)]
 pub struct Probe {
     key: Key,
     home: usize,
 }
 
+/// The ids of a cached pre-token.
 pub enum CachedIds<'a> {
     Few(Few),
     Many(&'a [AtomicU32]),
 }
 
+/// One table of the cache.
 pub struct CacheTable {
     slots: CacheSlots,
     shift: u32,
     pub(crate) seed: u64,
     used: AtomicUsize,
-    /// Ids; and for a long pre-token before them its bytes, four to a number.
+    /// Ids; before those of a long pre-token, its bytes, four to a number.
     arena: Vec<AtomicU32>,
     arena_used: AtomicUsize,
-    /// Whether every token that is not longer than [`LONGEST`] is here.
+    /// Whether every token up to [`LONGEST`] bytes is in the table.
     holds_all_tokens: bool,
 }
 
@@ -146,12 +148,12 @@ impl CacheTable {
         }
     }
 
-    /// Whether a pre-token that is not found is certainly no token.
+    /// Whether a pre-token that is not found is certain not to be a token.
     pub fn knows(&self, pretoken: &[u8]) -> bool {
         self.holds_all_tokens && pretoken.len() <= LONGEST
     }
 
-    /// The table as the inner loop needs it.
+    /// Returns the parts that the inner loops read.
     #[inline(always)]
     pub fn view(&self) -> TableView<'_> {
         TableView { slots: &self.slots, shift: self.shift, seed: self.seed }
@@ -162,7 +164,7 @@ impl CacheTable {
         (hash >> self.shift) as usize
     }
 
-    /// The ids of the pre-token, which is at its probe.
+    /// Returns the ids of the pre-token with this probe.
     pub fn find(&self, probe: &Probe, pretoken: &[u8]) -> Option<CachedIds<'_>> {
         for slot in self.reach(probe) {
             let high = slot[HIGH].load(Acquire);
@@ -185,7 +187,7 @@ impl CacheTable {
         None
     }
 
-    /// The slots where a pre-token may be, in order.
+    /// Returns the slots where a pre-token may be, in order.
     fn reach(&self, probe: &Probe) -> impl Iterator<Item = &CacheSlot> {
         let mask = self.slots.len() - 1;
         let home = probe.home;
@@ -197,7 +199,7 @@ impl CacheTable {
             || self.arena_used.load(Relaxed) > self.arena.len()
     }
 
-    /// Keeps the ids of a pre-token, if there is room.
+    /// Caches the ids of a pre-token if there is room; returns whether it did.
     pub fn insert(&self, probe: &Probe, pretoken: &[u8], ids: &[u32]) -> bool {
         if pretoken.len() > LONGEST || self.is_full() {
             return false;
@@ -208,7 +210,7 @@ impl CacheTable {
             [id(0) | (ids.len() as u64) << 24 | id(1) << 32, id(2) | id(3) << 32]
         } else {
             let Some(at) =
-                self.keep(words(long).chain(ids.iter().copied()), long.len().div_ceil(4) + ids.len())
+                self.store(words(long).chain(ids.iter().copied()), long.len().div_ceil(4) + ids.len())
             else {
                 return false;
             };
@@ -217,8 +219,8 @@ impl CacheTable {
         self.publish(probe, value)
     }
 
-    /// Writes numbers to the arena; none where it is full.
-    fn keep(&self, numbers: impl Iterator<Item = u32>, len: usize) -> Option<usize> {
+    /// Writes numbers to the arena and returns where; `None` if it is full.
+    fn store(&self, numbers: impl Iterator<Item = u32>, len: usize) -> Option<usize> {
         let at = self.arena_used.fetch_add(len, Relaxed);
         let room = self.arena.get(at..at + len)?;
         room.iter().zip(numbers).for_each(|(word, number)| word.store(number, Relaxed));
@@ -241,7 +243,7 @@ impl CacheTable {
         false
     }
 
-    /// A table of twice the size with the same entries.
+    /// Returns a table of twice the size with the same entries.
     fn doubled(&self) -> CacheTable {
         let mut larger = CacheTable::new(self.slots.len() * 2, self.seed);
         larger.holds_all_tokens = self.holds_all_tokens;
@@ -256,7 +258,7 @@ impl CacheTable {
                 let (at, ids, bytes) = many(value);
                 let len = bytes.div_ceil(4) + ids;
                 let numbers = self.arena[at..at + len].iter().map(|word| word.load(Relaxed));
-                let Some(at) = larger.keep(numbers, len) else {
+                let Some(at) = larger.store(numbers, len) else {
                     larger.holds_all_tokens = false;
                     continue;
                 };
@@ -269,13 +271,13 @@ impl CacheTable {
     }
 }
 
-/// A value that leads to the arena: the probe there, the number of ids, the bytes of a long pre-token before
-/// them.
+/// Reads a value that refers to the arena: the index there, the number of ids, and the bytes of a long
+/// pre-token before them.
 fn many(value: Few) -> (usize, usize, usize) {
     ((value[0] >> 32) as usize, value[1] as u32 as usize, (value[1] >> 32) as usize)
 }
 
-/// A table with what the inner loops read at hand. They are functions of their own, so that all of it stays
+/// The parts of a table that the inner loops read. Those are functions of their own, so that all of it stays
 /// in registers.
 #[derive(Clone, Copy)]
 pub struct TableView<'a> {
@@ -285,7 +287,7 @@ pub struct TableView<'a> {
 }
 
 impl TableView<'_> {
-    /// The probe of `text[start..end]`. Its cache line is on its way.
+    /// Returns the probe of `text[start..end]` and prefetches its slot.
     #[inline(always)]
     pub fn probe(self, text: &[u8], start: usize, end: usize) -> Probe {
         let len = end - start;
@@ -301,14 +303,14 @@ impl TableView<'_> {
         Probe { key, home }
     }
 
-    /// The probe of a whole text of 1 to 15 bytes, be it one pre-token or several.
+    /// Returns the probe of a whole text of 1 to 15 bytes, be it one pre-token or several.
     pub fn probe_text(self, text: &[u8]) -> Probe {
         let mut key = pack(text, 0, text.len());
         key[1] |= TEXT;
         Probe { key, home: (hash(key, self.seed) >> self.shift) as usize }
     }
 
-    /// The probes of pre-tokens that begin at `start` and end where `ends` says.
+    /// Writes the probes of the pre-tokens that begin at `start` and end at `ends`.
     #[inline(never)]
     pub fn probe_all(self, text: &[u8], mut start: usize, ends: &[u32], probes: &mut [Probe; BATCH]) {
         for (probe, &end) in probes.iter_mut().zip(ends) {
@@ -317,8 +319,8 @@ impl TableView<'_> {
         }
     }
 
-    /// Writes the ids of pre-tokens to `room` as long as each is in the first slot that it could be in, and
-    /// they are few: nearly always. Returns how many pre-tokens and ids they were.
+    /// Writes the ids of pre-tokens to `room` while each is in one of its first slots and has at most four
+    /// ids: nearly always. Returns the number of pre-tokens and of ids.
     #[inline(never)]
     pub fn find_all(self, probes: &[Probe], room: &mut [MaybeUninit<u32>; 4 * BATCH]) -> (usize, usize) {
         let mut written = 0;
@@ -332,13 +334,12 @@ impl TableView<'_> {
         (probes.len(), written)
     }
 
-    /// Writes the ids of a pre-token if it is in one of the first slots that it could be in, and they are
-    /// few; returns how many. All four are written, whatever their number: that costs less than a branch that
-    /// guesses it.
+    /// Writes the ids of a pre-token if it is in one of its first slots and has at most four; returns how
+    /// many. All four are written, whatever their number: that costs less than a branch on it.
     #[inline(always)]
     pub fn find_first(self, probe: &Probe, room: &mut [MaybeUninit<u32>; 4]) -> Option<usize> {
         for slot in self.slots[probe.home..].iter().take(NEAR) {
-            // What the writer stored before the second half of the key is seen after it.
+            // Acquire: what the writer stored before the second half of the key is visible after it.
             let high = slot[HIGH].load(Acquire);
             let low = slot[LOW].load(Relaxed);
             if (high ^ probe.key[1]) | (low ^ probe.key[0]) != 0 {
@@ -352,7 +353,8 @@ impl TableView<'_> {
             if count > 4 {
                 return None;
             }
-            // SAFETY: four ids take as much room as two numbers of 64 bits.
+            // SAFETY: `room` is four u32, as large as the two u64 that are written, and `write_unaligned`
+            // needs no alignment.
             unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
             return Some(count);
         }
@@ -360,7 +362,7 @@ impl TableView<'_> {
     }
 }
 
-/// The bytes as numbers, four to one, the last padded with zeros.
+/// Returns the bytes as numbers, four to one, the last padded with zeros.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks(4).map(|chunk| {
         let mut word = [0; 4];
@@ -369,27 +371,27 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The table of the moment, and the next one when it is full.
+/// The current table, and the way to the next one when it is full.
 pub struct Cache {
     table: ArcSwap<CacheTable>,
-    /// Held by whoever makes the next table; nobody waits for it, so a fork at that moment does no harm.
+    /// Locked while the next table is built; no thread waits for it, so a fork at that moment does no harm.
     growing: Mutex<()>,
 }
 
 impl Cache {
-    /// Knows the tokens, lowest ids first, as far as they fit.
+    /// Builds a cache that contains the tokens, lowest ids first, as far as they fit.
     pub fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Cache {
         let slots = (count * 4).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
         Cache { table: ArcSwap::from_pointee(seeded(tokens, slots)), growing: Mutex::new(()) }
     }
 
-    /// The table, for as long as the guard lives: one document or so.
+    /// Returns the table, for as long as the guard lives: one document or so.
     #[inline]
     pub fn table(&self) -> arc_swap::Guard<Arc<CacheTable>> {
         self.table.load()
     }
 
-    /// Called where a table is full: makes the next table, unless someone is at it.
+    /// Builds the next table in place of a full one, unless another thread is doing so.
     #[cold]
     pub fn grow<'a>(&self, full: &CacheTable, tokens: impl Iterator<Item = (&'a [u8], u32)>) {
         let Ok(_growing) = self.growing.try_lock() else { return };
@@ -403,6 +405,7 @@ impl Cache {
     }
 }
 
+/// Builds a table that contains the tokens, at most half full.
 fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> CacheTable {
     let mut table = CacheTable::new(slots, RandomState::new().hash_one(0));
     let mut all = true;

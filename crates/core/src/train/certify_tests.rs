@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn a_base_with_tokens_that_no_merge_makes_is_no_trap(
+    fn a_base_with_whole_pretoken_only_tokens_is_certified(
         then in pretokens(), tie in 0..3usize, min_pretoken_count in 2..6u64,
     ) {
         let bytes = (0..=255u8).map(|byte| (vec![byte], byte as u32));
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn pretokens_that_change_nothing_are_seen_to() {
+fn pretokens_that_change_nothing_leave_all_merges_proven() {
     let counts = counts([("ab", 9), ("cd", 5), ("ef", 1)]);
     let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
     let found =
@@ -91,7 +91,7 @@ fn pretokens_that_change_nothing_are_seen_to() {
 }
 
 #[test]
-fn a_request_to_stop_is_heard() {
+fn a_request_to_stop_is_obeyed() {
     let counts = counts([("ab", 9), ("cd", 1)]);
     let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
     let merges = fast(&counts, &settings);

@@ -19,7 +19,7 @@ fn decode_is_strict_unless_asked() {
 fn tokens_of_every_length_are_copied_whole() {
     let long: Vec<Vec<u8>> = (2..40).map(|length| (0..length).map(|nth| b'a' + nth % 7).collect()).collect();
     let tokenizer = Tokenizer::from_ranks(ranks_of(&long), splitter(), vec![("<|é|>".into(), 400)]).unwrap();
-    // So that every token is among the last, where no slot fits any more, and among the first.
+    // Every token is among the last, where a whole slot no longer fits, and among the first.
     let all: Vec<u32> = (250..294).chain([400]).collect();
     for start in 0..all.len() {
         for ids in [&all[start..], &all[..start]] {

@@ -17,7 +17,7 @@ use crate::tokenizer::Tokenizer;
 /// The same for equal tokenizers, and for no others.
 #[pyfunction]
 pub fn fingerprint(py: Python<'_>, tokenizer: &Tokenizer) -> PyResult<String> {
-    run(py, || Ok(tokens::fingerprint(&tokenizer.0)))
+    run(py, || Ok(tokenizer.0.fingerprint()))
 }
 
 /// Encodes documents and writes them to a folder until `finish`.

@@ -18,6 +18,7 @@
 //! | `sources` | the block sources: one stream, many files, documents in memory |
 //! | `block` | a block of text, and positions in a corpus |
 //! | `text`, `records` | how plain text, and JSON and CSV, become blocks |
+//! | `record_ends` | where records begin and end |
 //! | `json`, `csv` | the text of one record |
 //! | `input` | the bytes of a file or stream, decompressed |
 //! | `cutters` | special tokens and separators |
@@ -36,6 +37,7 @@ mod first_error;
 mod input;
 mod json;
 mod reading;
+mod record_ends;
 mod records;
 mod shards;
 mod sources;

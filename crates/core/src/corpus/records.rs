@@ -7,10 +7,11 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 
 use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
+use super::record_ends::{Record, RecordLayout, find_records};
 use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
 use crate::{Error, Result};
 
@@ -49,36 +50,12 @@ enum RecordKind {
     Csv { delimiter: u8, column: usize },
 }
 
-/// How records are laid out in a file, and how far it was read.
-#[derive(Clone, Copy, PartialEq)]
-enum RecordLayout {
-    Lines,
-    /// CSV records, with this delimiter.
-    Quoted(u8),
-    /// One JSON value after the other.
-    Values,
-    /// JSON values in an array. `some` says whether one was read, so that a comma must follow.
-    Array {
-        some: bool,
-    },
-    /// After the end of the array.
-    Closed,
-}
-
 /// Records that are not decoded yet.
 pub struct Records {
     file: Arc<RecordFile>,
     /// The line on which the block begins.
     line: u64,
     list: Vec<Record>,
-}
-
-/// A record from `start` to `end`; the bytes from `begin` and up to `after` are between records.
-struct Record {
-    begin: usize,
-    start: usize,
-    end: usize,
-    after: usize,
 }
 
 /// A document found in a record: its range in the decoded text, its position in the corpus, and the position
@@ -219,7 +196,7 @@ impl<'a> RecordBlocks<'a> {
             list.clear();
             // A truncated file ends with part of a record, which is skipped with the rest.
             let is_all = self.at_end && !self.input.cut_short();
-            let found = find(&block.text, is_all, &mut layout, &mut list);
+            let found = find_records(&block.text, is_all, &mut layout, &mut list);
             let after = match found {
                 _ if self.input.cut_short() => block.text.len(),
                 Ok(0) if !self.at_end && block.text.len() < LONGEST => {
@@ -287,74 +264,6 @@ fn line_breaks(text: &[u8]) -> u64 {
 fn without_line_break(record: &[u8]) -> &[u8] {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     record.strip_suffix(b"\r").unwrap_or(record)
-}
-
-/// Lists the whole records of `text`. Returns the end of the last one, or the offset and reason of an error.
-fn find(
-    text: &[u8],
-    is_all: bool,
-    layout: &mut RecordLayout,
-    list: &mut Vec<Record>,
-) -> std::result::Result<usize, (usize, &'static str)> {
-    let mut at = 0;
-    while at < text.len() {
-        let (start, end, after) = match *layout {
-            RecordLayout::Lines => match memchr(b'\n', &text[at..]) {
-                Some(len) => (at, at + len, at + len + 1),
-                None if is_all => (at, text.len(), text.len()),
-                None => break,
-            },
-            RecordLayout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
-                Some(after) => (at, after, after),
-                None if !is_all => break,
-                None if csv::is_closed(&text[at..], delimiter) => (at, text.len(), text.len()),
-                None => return Err((at, "a quote in this record is never closed")),
-            },
-            RecordLayout::Values | RecordLayout::Array { .. } | RecordLayout::Closed => {
-                let mut start = at + blanks(&text[at..]);
-                if let RecordLayout::Array { some } = *layout {
-                    match text.get(start) {
-                        Some(b']') => {
-                            *layout = RecordLayout::Closed;
-                            at = start + 1;
-                            continue;
-                        }
-                        Some(b',') if some => start += 1 + blanks(&text[start + 1..]),
-                        Some(_) if some => return Err((start, "a comma is missing between two elements")),
-                        _ => {}
-                    }
-                }
-                if start == text.len() {
-                    break; // the blanks before a record are the beginning of it, wherever blocks are cut
-                }
-                if *layout == RecordLayout::Closed {
-                    return Err((start, "something follows the end of the array"));
-                }
-                match json::value_end(text, start, is_all) {
-                    Some(end) if end > start => {
-                        if let RecordLayout::Array { some } = layout {
-                            *some = true;
-                        }
-                        (start, end, end)
-                    }
-                    Some(_) => return Err((start, "there is no JSON value where one is expected")),
-                    None if is_all => return Err((start, "a string or a bracket is never closed")),
-                    None => break,
-                }
-            }
-        };
-        list.push(Record { begin: at, start, end, after });
-        at = after;
-    }
-    match layout {
-        RecordLayout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
-        _ if is_all => Ok(text.len()),
-        _ => Ok(at),
-    }
-}
-
-fn blanks(text: &[u8]) -> usize {
-    text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(text.len())
 }
 
 impl Records {

@@ -36,6 +36,6 @@ pub use self::counts::Counts;
 pub use self::file::{CountsReader, CountsTotals, CountsWriter, top};
 pub use self::merge::{merge_files, part_of};
 pub use self::settings::{CountSettings, SettingsText};
-pub(crate) use self::source::Share;
+pub(crate) use self::source::PretokenBatch;
 pub use self::source::Source;
 pub use self::spill::Spill;

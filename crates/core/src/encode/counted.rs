@@ -9,7 +9,7 @@
 
 use std::sync::Mutex;
 
-use crate::count::{Share, Source};
+use crate::count::{PretokenBatch, Source};
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
@@ -32,9 +32,9 @@ pub fn token_totals(
     progress: &Progress,
 ) -> Result<TokenTotals> {
     let zero = TokenTotals { bytes: 0, tokens: vec![0; tokenizers.len()] };
-    let parts = in_parallel(source, threads, progress, zero.clone(), |totals, share| {
+    let parts = in_parallel(source, threads, progress, zero.clone(), |totals, batch| {
         let mut ids = Vec::new();
-        for (pretoken, count) in share.iter() {
+        for (pretoken, count) in batch.iter() {
             totals.bytes += count as u128 * pretoken.len() as u128;
             for (tokenizer, tokens) in tokenizers.iter().zip(&mut totals.tokens) {
                 ids.clear();
@@ -65,9 +65,9 @@ pub fn token_frequencies(
         *sum = sum.checked_add(count).ok_or(Error::CountOverflow)?;
         Ok(())
     };
-    let parts = in_parallel(source, threads, progress, zero, |frequencies, share| {
+    let parts = in_parallel(source, threads, progress, zero, |frequencies, batch| {
         let mut ids = Vec::new();
-        share.iter().try_for_each(|(pretoken, count)| {
+        batch.iter().try_for_each(|(pretoken, count)| {
             ids.clear();
             tokenizer.encode_pretoken(pretoken, &mut ids);
             ids.iter().try_for_each(|&id| add(&mut frequencies[id as usize], count))
@@ -81,33 +81,33 @@ pub fn token_frequencies(
     Ok(sum)
 }
 
-/// Calls `visit` with all pre-tokens, in shares, on several threads, and returns what each has added to its
+/// Calls `visit` with all pre-tokens, in batches, on several threads, and returns what each has added to its
 /// `zero`.
 fn in_parallel<T: Clone + Send>(
     source: &Source,
     threads: usize,
     progress: &Progress,
     zero: T,
-    visit: impl Fn(&mut T, &Share) -> Result<()> + Sync,
+    visit: impl Fn(&mut T, &PretokenBatch) -> Result<()> + Sync,
 ) -> Result<Vec<T>> {
     let pretokens = source.pretokens()?;
     progress.begin(Stage::Pretokens, pretokens);
-    let most = usize::try_from(pretokens).unwrap_or(usize::MAX).div_ceil(Share::SIZE).max(1);
+    let most = usize::try_from(pretokens).unwrap_or(usize::MAX).div_ceil(PretokenBatch::SIZE).max(1);
     let team = Team::new(thread_count(threads).min(most));
     let results: Vec<Mutex<T>> = (0..team.size()).map(|_| Mutex::new(zero.clone())).collect();
-    let shares = Mutex::new(source.shares()?);
+    let batches = Mutex::new(source.batches()?);
     let outcome = Mutex::new(Ok(()));
     let work = |member: usize| -> Result<()> {
         let result = &mut *results[member].lock().unwrap();
-        let mut share = Share::default();
+        let mut batch = PretokenBatch::default();
         loop {
             progress.check()?;
-            let more = shares.lock().unwrap()(&mut share)?;
+            let more = batches.lock().unwrap()(&mut batch)?;
             if !more || outcome.lock().unwrap().is_err() {
                 return Ok(());
             }
-            visit(result, &share)?;
-            progress.advance(share.iter().count() as u64);
+            visit(result, &batch)?;
+            progress.advance(batch.iter().count() as u64);
         }
     };
     team.run(&|member| {

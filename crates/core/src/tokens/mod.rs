@@ -34,31 +34,8 @@ mod writer;
 
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 pub use self::formats::{IdWidth, TokenFormat};
 pub use self::writer::{TokenSettings, TokenWriter};
-use crate::Tokenizer;
 
 /// How often a thread that waits checks whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(5);
-
-/// A SHA-256 that equal tokenizers share, and no others: of the pattern, the number of special tokens, these
-/// and the other tokens in the order of their ids.
-pub fn fingerprint(tokenizer: &Tokenizer) -> String {
-    let mut sum = Sha256::new();
-    let mut add = |id: u32, bytes: &[u8]| {
-        sum.update(id.to_le_bytes());
-        sum.update((bytes.len() as u32).to_le_bytes());
-        sum.update(bytes);
-    };
-    add(0, tokenizer.splitter().pattern().as_bytes());
-    add(tokenizer.special_tokens().len() as u32, b"");
-    for (token, id) in tokenizer.special_tokens() {
-        add(*id, token.as_bytes());
-    }
-    for (token, id) in tokenizer.ranks() {
-        add(id, token);
-    }
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -1,5 +1,9 @@
 """The core's verbs, called directly: what they do that no public function shows alone."""
 
+import ast
+import doctest
+import inspect
+import operator
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,3 +135,27 @@ def test_training_names_an_unknown_tie_break(tmp_path: Path) -> None:
             afresh=False,
             checkpoint_every=60,
         )
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    """Yield the names in the stub that have a docstring, with the docstring."""
+    stub = ast.parse(Path(merganser.__file__).with_name("_core.pyi").read_text("utf-8"))
+    for node in stub.body:
+        inner = node.body if isinstance(node, ast.ClassDef) else []
+        for prefix, item in [("", node), *((f"{node.name}.", each) for each in inner)]:
+            if isinstance(item, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(item)):
+                yield prefix + item.name, text
+
+
+@pytest.mark.parametrize(("name", "text"), list(documented()))
+def test_the_stub_documents_what_the_core_documents(name: str, text: str) -> None:
+    if name.endswith("__"):  # Python has its own docstrings for these
+        return
+    found = operator.attrgetter(name)(_core)
+    assert inspect.cleandoc(found.__doc__ or "") == text
+
+
+@pytest.mark.parametrize(("name", "text"), [pair for pair in documented() if ">>>" in pair[1]])
+def test_every_example_in_the_core_runs(name: str, text: str) -> None:
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert doctest.DocTestRunner().run(example).failed == 0

@@ -260,11 +260,11 @@ def test_one_text_is_not_many(encode: object) -> None:
 
 @pytest.mark.parametrize("encode", [ONE.encode_batch, ONE.encode_flat, ONE.count_tokens])
 def test_what_is_no_text_is_refused(encode: object) -> None:
-    with pytest.raises(EncodeError, match=r"number 1 \(the first is 0\) is bytes"):
+    with pytest.raises(EncodeError, match=r"number 1 \(counted from 0\) is bytes"):
         encode(["abc", b"abc"])
     with pytest.raises(EncodeError, match=r"number 2 .* is NoneType"):
         encode(text for text in ("abc", "", None))
-    with pytest.raises(EncodeError, match="not int"):
+    with pytest.raises(EncodeError, match="got int"):
         encode(5)
     with pytest.raises(EncodeError, match=r"text number 1 .*lone surrogate at position 1"):
         encode(["abc", "a\ud83d"])

@@ -230,7 +230,7 @@ def test_what_is_not_one_token_is_an_error_that_says_what_to_do() -> None:
         with pytest.raises(EncodeError, match="not a token of this tokenizer; call encode"):
             TRAINED.token_id(token)
     for wrong in (97, None, bytearray(b"a"), ["a"]):
-        with pytest.raises(TypeError, match="a token is bytes or str, not"):
+        with pytest.raises(TypeError, match="a token must be bytes or str, got"):
             TRAINED.token_id(wrong)  # type: ignore[arg-type]
     for wrong in ("a", None, 1.0, bytearray(b"a"), [1]):
         with pytest.raises(TypeError, match=r"an id \(int\) or a token \(bytes\), not"):

@@ -325,7 +325,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     ("settings", "error", "message"),
     [
         ({"format": "gguf"}, merganser.SettingsError, "unknown token format .gguf.; use one of bin"),
-        ({"dtype": "int8"}, merganser.SettingsError, "dtype is"),
+        ({"dtype": "int8"}, merganser.SettingsError, "dtype must be"),
         ({"shard_tokens": 0}, merganser.SettingsError, "at least 1"),
         ({"separator": ""}, merganser.SettingsError, "at least one character"),
         ({"append": "<|no|>"}, merganser.EncodeError, "the special tokens are"),

@@ -323,6 +323,47 @@ class DocumentBatches:
 
 @final
 class Embedder:
+    """Trains vectors of tokens, some batches at a time.
+
+    Parameters
+    ----------
+    tokens
+        The ids of the text.
+    ends
+        The offset at which each document ends.
+    dimension
+        The length of a vector.
+    window
+        The maximum distance between two tokens of a pair.
+    dynamic_window
+        Whether the window of each token is random, up to `window`.
+    objective
+        "negatives", "shared" (negatives shared by a window) or "softmax".
+    negatives
+        The number of negative samples.
+    epochs
+        How often the text is read.
+    rate, last_rate
+        The learning rate at the beginning and at the end.
+    subsample
+        The frequency above which tokens are randomly dropped; 0 for none.
+    noise_power
+        The power of frequencies by which negatives are drawn.
+    min_count
+        Tokens that occur less often have no vector.
+    batch
+        The number of tokens of a batch.
+    seed
+        The seed of the random numbers.
+    threads
+        The number of threads; 0 for one per core.
+
+    Raises
+    ------
+    SettingsError
+        If a setting is invalid.
+    """
+
     def __new__(
         cls,
         tokens: NDArray[np.uint32],
@@ -343,23 +384,39 @@ class Embedder:
         seed: int,
         threads: int,
     ) -> Embedder: ...
-    def advance(self, batches: int, progress: _Progress | None = None) -> tuple[int, int, int]: ...
-    def mean_loss(self) -> float | None: ...
-    def restore(
-        self, vectors: NDArray[np.float32], outputs: NDArray[np.float32], batches_done: int
-    ) -> None: ...
-    def vectors(self) -> NDArray[np.float32]: ...
-    def outputs(self) -> NDArray[np.float32]: ...
+    def advance(self, batches: int, progress: _Progress | None = None) -> tuple[int, int, int]:
+        """Train on the next `batches` batches.
+
+        Ctrl-C stops between two batches; the finished ones count.
+
+        Returns
+        -------
+        tuple of int
+            Batches, tokens and pairs that were trained on.
+        """
+    def mean_loss(self) -> float | None:
+        """Return the mean loss of a fixed sample of pairs and negatives with the current vectors."""
+    def restore(self, vectors: NDArray[np.float32], outputs: NDArray[np.float32], batches_done: int) -> None:
+        """Resume from the vectors of an embedder with the same text and settings."""
+    def vectors(self) -> NDArray[np.float32]:
+        """Return the vectors, row by row."""
+    def outputs(self) -> NDArray[np.float32]:
+        """Return the vectors that they are trained against, row by row."""
     @property
-    def ids(self) -> NDArray[np.uint32]: ...
+    def ids(self) -> NDArray[np.uint32]:
+        """The token of each row, most frequent first."""
     @property
-    def counts(self) -> NDArray[np.uint64]: ...
+    def counts(self) -> NDArray[np.uint64]:
+        """How often the token of each row occurs in the text."""
     @property
-    def batches_done(self) -> int: ...
+    def batches_done(self) -> int:
+        """The number of batches trained on."""
     @property
-    def batches_in_epoch(self) -> int: ...
+    def batches_in_epoch(self) -> int:
+        """The number of batches of an epoch."""
     @property
-    def batches(self) -> int: ...
+    def batches(self) -> int:
+        """The total number of batches."""
 
 @final
 class TokenWriter:
@@ -434,17 +491,38 @@ class TokenWriter:
 
 @final
 class Model:
+    """A tokenizer of the core, before `Tokenizer` wraps it."""
+
     @staticmethod
-    def from_ranks(
-        mergeable_ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]
-    ) -> Model: ...
+    def from_ranks(mergeable_ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Model:
+        """Build a model from tokens and their ids.
+
+        Parameters
+        ----------
+        mergeable_ranks
+            The id of each token, which is also its rank. All 256 single bytes must be tokens.
+        pattern
+            A preset or a regular expression.
+        special_tokens
+            The id of each special token.
+
+        Raises
+        ------
+        TokenizerError
+            If the tokens are inconsistent.
+        PatternError
+            If the pattern is invalid.
+        """
     @staticmethod
-    def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model: ...
+    def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model:
+        """Build a model from what `Tokenizer.packed_ranks` returns."""
 
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @disjoint_base
 class StreamDecoder:
+    """Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it."""
+
     def __new__(
         cls,
         tokenizer: Tokenizer,
@@ -452,13 +530,41 @@ class StreamDecoder:
         *,
         skip_special: bool = False,
     ) -> Self: ...
-    def push(self, ids: SupportsIndex | Iterable[int]) -> str: ...
-    def finish(self) -> str: ...
+    def push(self, ids: SupportsIndex | Iterable[int]) -> str:
+        """Return the text that the next ids complete, in whole characters.
+
+        Parameters
+        ----------
+        ids
+            One id, or several.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict". Nothing has
+            changed then.
+        """
+    def finish(self) -> str:
+        """End the text and reset the decoder.
+
+        Returns
+        -------
+        str
+            U+FFFD if a character is incomplete and `errors` is "replace", else nothing.
+
+        Raises
+        ------
+        DecodeError
+            If a character is incomplete and `errors` is "strict".
+        """
     @property
-    def pending(self) -> bytes: ...
+    def pending(self) -> bytes:
+        """The bytes of an incomplete character, at most three."""
 
 @disjoint_base
 class Tokenizer:
+    """A tokenizer; `merganser.Tokenizer` inherits from it."""
+
     def __new__(cls, model: Model) -> Self: ...
     def encode(
         self,
@@ -468,8 +574,51 @@ class Tokenizer:
         disallowed_special: _Specials = "all",
         prepend: str | int | None = None,
         append: str | int | None = None,
-    ) -> list[int]: ...
-    def encode_ordinary(self, text: str) -> list[int]: ...
+    ) -> list[int]:
+        """Return the ids of a text.
+
+        A special token in the text is an error by default, because text from untrusted sources must not
+        control a model.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+        >>> tokenizer.encode("lowest low")
+        [257, 101, 115, 116, 258]
+        >>> tokenizer.encode("low<|end|>", allowed_special="all")
+        [257, 259]
+        """
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the ids of a text in which special tokens are plain text.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a lone surrogate.
+        """
     def encode_batch(
         self,
         texts: Iterable[str],
@@ -479,7 +628,28 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> list[list[int]]: ...
+    ) -> list[list[int]]:
+        """Return the ids of each text, encoded in parallel.
+
+        Parameters
+        ----------
+        texts
+            The texts to encode. A single long text is parallelized too.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     def encode_flat(
         self,
         texts: Iterable[str],
@@ -489,7 +659,34 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the ids of all texts in one array, without creating a Python object for each.
+
+        Parameters
+        ----------
+        texts
+            The texts to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The ids (uint32) and the offsets (int64): the ids of text `i` are `ids[offsets[i]:offsets[i +
+            1]]`.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     @overload
     def count_tokens(  # type: ignore[overload-overlap]  # a str is also an Iterable[str]
         self,
@@ -500,7 +697,28 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> int: ...
+    ) -> int:
+        """Return the number of ids of a text, or of each text.
+
+        Parameters
+        ----------
+        texts
+            One text, or several.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     @overload
     def count_tokens(
         self,
@@ -520,41 +738,164 @@ class Tokenizer:
         disallowed_special: _Specials = "all",
         prepend: str | int | None = None,
         append: str | int | None = None,
-    ) -> Spans: ...
-    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str: ...
-    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
+    ) -> Spans:
+        """Return the ids of a text with the offsets of each, in characters and in bytes.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
+    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+        """Return the text of ids.
+
+        Parameters
+        ----------
+        ids
+            The ids to decode.
+        errors
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
+        """
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of ids.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown.
+        """
     def decode_batch(
         self,
         batch: Iterable[Iterable[int]],
         errors: Literal["strict", "replace"] = "strict",
         *,
         threads: int | None = None,
-    ) -> list[str]: ...
+    ) -> list[str]:
+        """Return the text of each sequence of ids, decoded in parallel.
+
+        Parameters
+        ----------
+        batch
+            The sequences of ids.
+        errors
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
+        """
     def decode_with_offsets(
         self, ids: Iterable[int], *, unit: Literal["characters", "bytes"] = "characters"
-    ) -> tuple[str, list[int]]: ...
-    def token_bytes(self, id: SupportsIndex) -> bytes: ...
-    def token_id(self, token: bytes | str) -> int: ...
-    def __contains__(self, id_or_token: SupportsIndex | bytes, /) -> bool: ...
+    ) -> tuple[str, list[int]]:
+        """Return the text of ids, and the offset at which each begins.
+
+        Parameters
+        ----------
+        ids
+            The ids to decode.
+        unit
+            The unit of the offsets: "characters", or "bytes" of UTF-8. A token that begins inside a character
+            has the offset of that character.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8.
+        """
+    def token_bytes(self, id: SupportsIndex) -> bytes:
+        """Return the bytes of a token; for a special token, the UTF-8 of its name.
+
+        Raises
+        ------
+        DecodeError
+            If the id is unknown.
+        """
+    def token_id(self, token: bytes | str) -> int:
+        """Return the id of a token; the inverse of `token_bytes`.
+
+        Parameters
+        ----------
+        token
+            The bytes of the token, or a text that stands for its UTF-8. A special token is given by its name.
+
+        Raises
+        ------
+        EncodeError
+            If it is not exactly one token.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
+        >>> tokenizer.token_id(b"lo"), tokenizer.token_id("<|end|>")
+        (256, 257)
+        """
+    def __contains__(self, id_or_token: SupportsIndex | bytes, /) -> bool:
+        """Return whether the tokenizer has this id (an int) or this token (bytes).
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"], 258)
+        >>> 257 in tokenizer, 258 in tokenizer, b"lo" in tokenizer
+        (True, False, True)
+        """
     @property
-    def mergeable_ranks(self) -> dict[bytes, int]: ...
-    def packed_ranks(self) -> bytes: ...
+    def mergeable_ranks(self) -> dict[bytes, int]:
+        """The id of each token that is not special, lowest id first."""
+    def packed_ranks(self) -> bytes:
+        """Return `mergeable_ranks` as one byte string."""
     @property
-    def special_tokens(self) -> dict[str, int]: ...
+    def special_tokens(self) -> dict[str, int]:
+        """The id of each special token, lowest id first."""
     @property
-    def merges(self) -> list[tuple[bytes, bytes]]: ...
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in order, as the bytes of the two tokens."""
     @property
-    def merges_as_ids(self) -> dict[tuple[int, int], int]: ...
+    def merges_as_ids(self) -> dict[tuple[int, int], int]:
+        """The id of each merged token, by the ids of the two tokens."""
     @property
-    def pattern(self) -> str: ...
+    def pattern(self) -> str:
+        """The regular expression that splits text."""
     @property
-    def pattern_name(self) -> str | None: ...
+    def pattern_name(self) -> str | None:
+        """The name of the preset, if the pattern is one."""
     @property
-    def vocab_size(self) -> int: ...
+    def vocab_size(self) -> int:
+        """The number of tokens, including special ones."""
     @property
-    def next_id(self) -> int: ...
-    def truncated_model(self, vocab_size: int) -> Model: ...
-    def equals(self, other: Tokenizer) -> bool: ...
+    def next_id(self) -> int:
+        """The highest id plus one."""
+    def truncated_model(self, vocab_size: int) -> Model:
+        """Return the model with `vocab_size` tokens from the same training.
+
+        Raises
+        ------
+        SettingsError
+            If this tokenizer cannot be truncated to that size.
+        """
+    def equals(self, other: Tokenizer) -> bool:
+        """Return whether two tokenizers are equal."""
 
 def token_totals(
     tokenizers: list[Tokenizer],

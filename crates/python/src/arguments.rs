@@ -10,7 +10,7 @@ use crate::errors::raise;
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
-/// An argument as it was given, or that it was not.
+/// An argument, or None if it was not passed.
 #[derive(Clone, Copy)]
 pub struct Given<'a, 'py>(pub Option<Borrowed<'a, 'py, PyAny>>);
 
@@ -22,7 +22,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'a, 'py> {
     }
 }
 
-/// The one text that a method takes.
+/// The text argument of a method that takes one.
 pub struct OneText<'a, 'py>(pub Borrowed<'a, 'py, PyString>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for OneText<'a, 'py> {
@@ -50,7 +50,7 @@ fn no_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
     raise(given.py(), "ArgumentError", format!("the text to encode must be one str, not {kind}; {advice}"))
 }
 
-/// How the caller wants special tokens treated, as the methods take it.
+/// The caller's policy on special tokens, as passed to a method.
 #[derive(Clone, Copy)]
 pub struct Policy<'a, 'py> {
     pub allowed: Given<'a, 'py>,
@@ -59,14 +59,14 @@ pub struct Policy<'a, 'py> {
     pub append: Given<'a, 'py>,
 }
 
-/// So many comparisons of names cost more than a hash table.
+/// From this many comparisons of names on, a hash table is cheaper.
 const MANY: usize = 256;
 
 pub static SAFE: Options = Options::SAFE;
 pub static ORDINARY: Options = Options::ORDINARY;
 
 impl Policy<'_, '_> {
-    /// Hands over the options this stands for; those that nobody asked about are not made anew.
+    /// Calls `then` with the options; the defaults are shared and not built anew.
     #[inline]
     pub fn resolve<T>(
         self,
@@ -99,21 +99,18 @@ impl Policy<'_, '_> {
     }
 }
 
-/// "all", or a collection of special tokens.
+/// Extracts "all", or a collection of special tokens.
 fn choice(given: Borrowed<'_, '_, PyAny>) -> PyResult<Allowed> {
     let refuse = |message: String| raise(given.py(), "EncodeError", message);
     if let Ok(word) = given.cast::<PyString>() {
         if word.to_str().is_ok_and(|word| word == "all") {
             return Ok(Allowed::All);
         }
-        return Err(refuse(format!(
-            "name special tokens in a collection, [{}], or say \"all\"",
-            word.repr()?
-        )));
+        return Err(refuse(format!("pass special tokens in a collection, [{}], or \"all\"", word.repr()?)));
     }
     let Ok(tokens) = given.try_iter() else {
         return Err(refuse(format!(
-            "special tokens are a collection of str or \"all\", not {}",
+            "special tokens must be a collection of str or \"all\", got {}",
             given.repr()?
         )));
     };
@@ -121,13 +118,14 @@ fn choice(given: Borrowed<'_, '_, PyAny>) -> PyResult<Allowed> {
         let token = token?;
         token
             .extract::<String>()
-            .or_else(|_| Err(refuse(format!("a special token is a str, not {}", token.repr()?))))
+            .or_else(|_| Err(refuse(format!("a special token must be a str, got {}", token.repr()?))))
     };
     let tokens = tokens.map(name).collect::<PyResult<Vec<String>>>()?;
     Ok(if tokens.is_empty() { Allowed::None } else { Allowed::Only(tokens) })
 }
 
-/// The same; every name must be that of a special token, or it would be encoded as text without a word.
+/// Extracts allowed special tokens, all of which must exist: a misspelled one would silently be encoded as
+/// text.
 fn allowed(tokenizer: &Tokenizer, given: Borrowed<'_, '_, PyAny>) -> PyResult<Allowed> {
     let chosen = choice(given)?;
     if let Allowed::Only(names) = &chosen {
@@ -146,7 +144,7 @@ fn allowed(tokenizer: &Tokenizer, given: Borrowed<'_, '_, PyAny>) -> PyResult<Al
     Ok(chosen)
 }
 
-/// What to say about a name that is no special token.
+/// The end of the message about a name that is not a special token.
 fn not_among(tokenizer: &Tokenizer) -> String {
     let specials = tokenizer.0.special_tokens();
     if specials.is_empty() {
@@ -157,7 +155,8 @@ fn not_among(tokenizer: &Tokenizer) -> String {
     format!("which is not a special token of this tokenizer; it has {}{more}", names.join(", "))
 }
 
-/// The id of a token to put at the ends of a document: that of a special token, or the id itself.
+/// Returns the id of a token to put at the ends of a document, given as the name of a special token or as an
+/// id.
 fn id_of(tokenizer: &Tokenizer, token: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
     let core = &*tokenizer.0;
     let specials = core.special_tokens();
@@ -173,7 +172,7 @@ fn id_of(tokenizer: &Tokenizer, token: Borrowed<'_, '_, PyAny>) -> PyResult<u32>
         None => {
             let names: Vec<&str> = specials.iter().map(|(name, _)| name.as_str()).take(20).collect();
             let message = format!(
-                "{} is neither a special token of this tokenizer nor an id of it; its special tokens are {names:?}",
+                "{} is neither a special token nor an id of this tokenizer; its special tokens are {names:?}",
                 token.repr()?
             );
             Err(raise(token.py(), "EncodeError", message))
@@ -181,7 +180,7 @@ fn id_of(tokenizer: &Tokenizer, token: Borrowed<'_, '_, PyAny>) -> PyResult<u32>
     }
 }
 
-/// How many threads to use; 0 stands for `None`, one per core.
+/// The number of threads; 0 stands for `None`, one per core.
 pub struct Threads(pub usize);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Threads {
@@ -195,26 +194,26 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Threads {
             Ok(threads) if threads > 0 => Ok(Threads(threads)),
             _ => {
                 let message =
-                    format!("threads is a number from 1 on, or None for all cores, not {}", given.repr()?);
+                    format!("threads must be at least 1, or None for one per core, got {}", given.repr()?);
                 Err(raise(given.py(), "SettingsError", message))
             }
         }
     }
 }
 
-/// Texts that cannot go away while they are encoded, whatever other threads do to the list they come from.
+/// Texts that are kept alive while they are encoded, whatever other threads do to the list they come from.
 pub struct Texts<'py>(Vec<Bound<'py, PyString>>);
 
 impl<'py> Texts<'py> {
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
         let refuse = |message: String| raise(texts.py(), "EncodeError", message);
         if texts.is_instance_of::<PyString>() {
-            return Err(refuse("texts is one str; put it in a list, [text], or call encode".into()));
+            return Err(refuse("texts is a single str; pass a list, [text], or call encode".into()));
         }
         let text = |(n, item): (usize, Bound<'py, PyAny>)| {
             item.cast_into::<PyString>().or_else(|error| {
                 let kind = error.into_inner().get_type().name()?.to_string();
-                Err(refuse(format!("a text must be str, and number {n} (the first is 0) is {kind}")))
+                Err(refuse(format!("texts must be str, but number {n} (counted from 0) is {kind}")))
             })
         };
         if let Ok(list) = texts.cast_exact::<PyList>() {
@@ -225,7 +224,7 @@ impl<'py> Texts<'py> {
         }
         let Ok(items) = texts.try_iter() else {
             return Err(refuse(format!(
-                "texts must be str in a list or an iterable, not {}",
+                "texts must be an iterable of str, got {}",
                 texts.get_type().name()?
             )));
         };
@@ -241,9 +240,9 @@ impl<'py> Texts<'py> {
     }
 }
 
-/// Says which of many texts is meant.
+/// Names the text in the message of an error.
 fn numbered<T>(py: Python<'_>, n: usize, outcome: PyResult<T>) -> PyResult<T> {
     outcome.map_err(|error| {
-        raise(py, "EncodeError", format!("text number {n} (the first is 0): {}", error.value(py)))
+        raise(py, "EncodeError", format!("text number {n} (counted from 0): {}", error.value(py)))
     })
 }

@@ -8,7 +8,25 @@ use crate::counts::GivenCounts;
 use crate::interrupt::{Callback, run_interruptible};
 use crate::tokenizer::Tokenizer;
 
-/// The bytes of a corpus, and how many tokens each tokenizer makes of it.
+/// Return how large a corpus is, from the counts of its pre-tokens.
+///
+/// Every unique pre-token is encoded once; the result is that of encoding the corpus.
+///
+/// Parameters
+/// ----------
+/// tokenizers
+///     Tokenizers, all with the pattern of the counts.
+/// counts
+///     Counts, or the path of a `.counts` file, which is read once.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with "pretokens", the pre-tokens done, and the total.
+///
+/// Returns
+/// -------
+/// tuple
+///     The size in bytes, and the number of tokens that each tokenizer makes of it.
 #[pyfunction]
 #[pyo3(signature = (tokenizers, counts, *, threads = 0, progress = None))]
 pub fn token_totals(
@@ -25,7 +43,28 @@ pub fn token_totals(
     Ok((totals.bytes, totals.tokens))
 }
 
-/// How often each token occurs in a corpus, by id.
+/// Return how often each token occurs in a corpus, from the counts of its pre-tokens.
+///
+/// Parameters
+/// ----------
+/// tokenizer
+///     A tokenizer with the pattern of the counts.
+/// counts
+///     Counts, or the path of a `.counts` file.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with "pretokens", the pre-tokens done, and the total.
+///
+/// Returns
+/// -------
+/// numpy.ndarray
+///     The frequency of each id, up to the highest.
+///
+/// Raises
+/// ------
+/// CountsError
+///     If a frequency does not fit in 64 bits.
 #[pyfunction]
 #[pyo3(signature = (tokenizer, counts, *, threads = 0, progress = None))]
 pub fn token_frequencies<'py>(

@@ -1,4 +1,4 @@
-//! Counting, and the counts that come of it.
+//! Counts, and counting.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,27 @@ fn settings(
     run(py, || CountSettings::new(splitter, special_tokens, separator))
 }
 
-/// Pre-tokens and how often each occurred, with the settings that made them.
+/// Pre-tokens and how often each occurs, with the settings they were counted with.
+///
+/// Parameters
+/// ----------
+/// pretokens
+///     The count of each pre-token.
+/// pattern
+///     The preset or regular expression that splits text.
+/// special_tokens
+///     Special tokens, which are cut out of text before it is split.
+/// separator
+///     The string between documents, cut out likewise.
+/// invalid_bytes
+///     How many bytes of the corpus were not valid UTF-8.
+/// documents
+///     How many documents the corpus had.
+///
+/// Raises
+/// ------
+/// CountsError
+///     If a pre-token is not `bytes`, or a count does not fit in 64 bits.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counts(pub Arc<count::Counts>);
 
@@ -47,16 +67,11 @@ impl Counts {
         let mut borrowed = Vec::with_capacity(pretokens.len());
         for (pretoken, count) in pretokens.iter() {
             let Ok(count) = count.extract::<u64>() else {
-                let message =
-                    format!("the count of {pretoken} must be a whole number below 2^64, not {count}");
+                let message = format!("the count of {pretoken} must be an integer below 2^64, got {count}");
                 return Err(raise(py, "CountsError", message));
             };
             let Ok(pretoken) = pretoken.cast_into::<PyBytes>() else {
-                return Err(raise(
-                    py,
-                    "CountsError",
-                    "the pre-tokens of counts are bytes, as in {b\"ab\": 3}",
-                ));
+                return Err(raise(py, "CountsError", "pre-tokens must be bytes, as in {b\"ab\": 3}"));
             };
             borrowed.push((pretoken, count));
         }
@@ -67,6 +82,7 @@ impl Counts {
         Ok(Counts(Arc::new(counts)))
     }
 
+    /// Read a `.counts` file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let counts =
@@ -74,15 +90,23 @@ impl Counts {
         Ok(Counts(Arc::new(counts)))
     }
 
+    /// Write a `.counts` file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_interruptible(py, None, &Progress::new(), |progress| self.0.save(&path, progress))
     }
 
+    /// Return the sum of two counts.
+    ///
+    /// Raises
+    /// ------
+    /// CountsError
+    ///     If their settings differ, or a sum does not fit in 64 bits.
     fn plus(&self, py: Python<'_>, other: &Counts) -> PyResult<Self> {
         let sum = run_interruptible(py, None, &Progress::new(), |_| self.0.plus(&other.0))?;
         Ok(Counts(Arc::new(sum)))
     }
 
+    /// Return the count of each pre-token.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let pretokens = PyDict::new(py);
         for (pretoken, count) in self.0.iter() {
@@ -91,7 +115,7 @@ impl Counts {
         Ok(pretokens)
     }
 
-    /// The most frequent first; equals in the order of their bytes.
+    /// Return the `n` most frequent pre-tokens; ties are in the order of their bytes.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let mut pretokens: Vec<(&[u8], u64)> = self.0.iter().collect();
         let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
@@ -106,36 +130,43 @@ impl Counts {
     fn __len__(&self) -> usize {
         self.0.len()
     }
+    /// The sum of all counts.
     #[getter]
     fn total(&self) -> u64 {
         self.0.total()
     }
 
+    /// The regular expression that split the text.
     #[getter]
     fn pattern(&self) -> &str {
         self.0.settings.splitter.pattern()
     }
 
+    /// The name of the preset, if the pattern is one.
     #[getter]
     fn pattern_name(&self) -> Option<&'static str> {
         self.0.settings.splitter.name()
     }
 
+    /// The special tokens that were cut out of the text.
     #[getter]
     fn special_tokens(&self) -> Vec<String> {
         self.0.settings.special_tokens.clone()
     }
 
+    /// The string between documents.
     #[getter]
     fn separator(&self) -> Option<&str> {
         self.0.settings.separator.as_deref()
     }
 
+    /// How many bytes of the corpus were not valid UTF-8; each is a pre-token.
     #[getter]
     fn invalid_bytes(&self) -> u64 {
         self.0.invalid_bytes
     }
 
+    /// How many documents the corpus had.
     #[getter]
     fn documents(&self) -> u64 {
         self.0.documents
@@ -168,8 +199,12 @@ impl GivenCounts {
     }
 }
 
-/// Where a file of plain text can be cut into ranges of about `size` bytes, and whether that is inside a
-/// document.
+/// Return where a plain text file can be cut into ranges of about `size` bytes.
+///
+/// Returns
+/// -------
+/// list of tuple
+///     The offset of each cut, and whether it is inside a document.
 #[pyfunction]
 pub fn shard_cuts(
     py: Python<'_>,
@@ -186,7 +221,20 @@ pub fn shard_cuts(
     })
 }
 
-/// Counts the pre-tokens of a corpus.
+/// Counts the pre-tokens of a corpus that is added input by input.
+///
+/// Parameters
+/// ----------
+/// pattern
+///     A preset or a regular expression.
+/// special_tokens
+///     Special tokens, which are cut out of the text and not counted.
+/// separator
+///     The string between documents, cut out likewise.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with the stage, the bytes read, and the total or 0.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counter(Fed<count::Counter>);
 
@@ -206,14 +254,17 @@ impl Counter {
         Ok(Counter(Fed::new(counter, progress, "counter")))
     }
 
+    /// Count documents in memory; none is copied.
     fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
         self.0.add_documents(py, documents)
     }
 
+    /// Count files. The format of each follows from its name, its compression from its first bytes.
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
         self.0.add_files(py, &paths, reading)
     }
 
+    /// Count a range of a plain text file that `shard_cuts` has found.
     fn add_range(
         &self,
         py: Python<'_>,
@@ -225,6 +276,7 @@ impl Counter {
         self.0.add_range(py, &path, start, end, in_document)
     }
 
+    /// Count a stream, given as an iterator of chunks. Its format follows from `name`.
     fn add_stream(
         &self,
         py: Python<'_>,
@@ -235,10 +287,23 @@ impl Counter {
         self.0.add_stream(py, chunks, name, reading)
     }
 
+    /// Return how many records and files were skipped, and why the first of them were.
     fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
         self.0.skipped(py)
     }
 
+    /// Write counts to disk if they do not fit in memory.
+    ///
+    /// Parameters
+    /// ----------
+    /// folder
+    ///     The work folder. It is created when needed; if it exists, it is locked now.
+    /// memory
+    ///     How many bytes of counts to keep in memory.
+    /// seconds
+    ///     Write at least this often, so that no more work is lost; None for never.
+    /// job
+    ///     The content of `job.json` in the folder, which says what is counted.
     fn spill_to(
         &self,
         py: Python<'_>,
@@ -256,6 +321,7 @@ impl Counter {
         })
     }
 
+    /// Resume from a line of the log in the work folder, of which `log_len` bytes are valid.
     #[allow(clippy::too_many_arguments)] // the fields of a line of the log, by name
     fn resume(
         &self,
@@ -271,19 +337,28 @@ impl Counter {
         self.0.with(py, |counter| counter.resume(&runs, log_len, position, in_document))
     }
 
+    /// Whether counts are on disk, or too large to be added up in memory.
     #[getter]
     fn needs_disk(&self, py: Python<'_>) -> PyResult<bool> {
         self.0.with(py, |counter| counter.needs_disk())
     }
 
+    /// Write the counts, and those of other files, to a `.counts` file.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of int
+    ///     Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
     fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<TotalsTuple> {
         self.0.finish(py, |counter, progress| counter.finish_to(&out, &others, progress)).map(as_tuple)
     }
 
+    /// Drop what was counted and unlock the work folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
         self.0.abandon(py)
     }
 
+    /// Return the counts.
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {
         let counts = self.0.finish(py, |counter, progress| counter.finish(progress))?;
         Ok(Counts(Arc::new(counts)))

@@ -1,4 +1,4 @@
-//! The documents of a corpus, as `bytes`.
+//! Documents: the texts of a corpus, as `bytes`.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -16,7 +16,17 @@ use crate::text::borrow_document;
 /// A batch of documents.
 type Batch<'py> = Bound<'py, PyList>;
 
-/// Hands out the documents of one input after the other.
+/// Reads the documents of a corpus, input by input.
+///
+/// Parameters
+/// ----------
+/// separator
+///     A string that ends a document wherever the text holds it, or None.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If the separator is empty.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Documents(Mutex<corpus::Documents>);
 
@@ -27,6 +37,7 @@ impl Documents {
         Ok(Documents(Mutex::new(run(py, || corpus::Documents::new(separator))?)))
     }
 
+    /// Return the documents of files. Files are opened one after the other, as they are read.
     fn read_files(
         &self,
         py: Python<'_>,
@@ -37,6 +48,7 @@ impl Documents {
         Ok(DocumentBatches::new(batches, Arc::default()))
     }
 
+    /// Return the documents of a stream, an iterator of chunks. Its format follows from `name`.
     fn read_stream(
         &self,
         py: Python<'_>,
@@ -53,6 +65,7 @@ impl Documents {
         Ok(DocumentBatches::new(opened?, failure))
     }
 
+    /// Return the documents of texts in memory: each text, or what the separator makes of it.
     fn split<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyList>) -> PyResult<Batch<'py>> {
         // The list may change while the GIL is released, so its items are kept alive here.
         let texts: Vec<Bound<'_, PyAny>> = texts.iter().collect();
@@ -66,17 +79,19 @@ impl Documents {
         PyList::new(py, batches.batch().map(|document| PyBytes::new(py, document)).collect::<Vec<_>>())
     }
 
+    /// Return how many records and files were skipped, and why the first of them were.
     fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
         Ok(skipped(lock(py, &self.0)?.skipped()))
     }
 
+    /// How many bytes of the inputs were read so far, as they are stored.
     #[getter]
     fn bytes_read(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(lock(py, &self.0)?.bytes_read())
     }
 }
 
-/// An iterator over the documents of one input, in batches.
+/// An iterator over the documents of one input, in batches of about 1 MB. Empty documents are left out.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct DocumentBatches {
     batches: Mutex<corpus::DocumentBatches<'static>>,
@@ -113,15 +128,15 @@ impl DocumentBatches {
     }
 }
 
-/// The exception that ended a stream of Python's.
+/// The exception that ended a Python iterator of chunks.
 type Failure = Arc<Mutex<Option<PyErr>>>;
 
 fn raise_failure(failure: &Failure) -> PyResult<()> {
     failure.lock().unwrap().take().map_or(Ok(()), Err)
 }
 
-/// The chunks of a Python iterator, read as one stream on the thread that asks for documents: so the iterator
-/// runs where Python delivers signals.
+/// Reads the chunks of a Python iterator as one stream, on the thread that asks for documents, where Python
+/// delivers signals.
 struct Chunks {
     chunks: Py<PyIterator>,
     chunk: io::Cursor<Vec<u8>>,
@@ -148,7 +163,7 @@ impl Read for Chunks {
                 Ok(Some(chunk)) => self.chunk = io::Cursor::new(chunk),
                 Ok(None) => return Ok(0),
                 Err(error) => {
-                    // The stream ends here for the core; whoever called it raises the exception.
+                    // The stream ends here for the core; the caller raises the exception.
                     *self.failure.lock().unwrap() = Some(error);
                     return Ok(0);
                 }

@@ -1,4 +1,4 @@
-//! Training of vectors, a stretch at a time.
+//! Training of vectors, some batches at a time.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -13,7 +13,45 @@ use crate::interrupt::{run, run_interruptible};
 /// Batches, tokens and pairs.
 type Interval = (u64, u64, u64);
 
-/// Holds the text and the two matrices.
+/// Trains vectors of tokens, some batches at a time.
+///
+/// Parameters
+/// ----------
+/// tokens
+///     The ids of the text.
+/// ends
+///     The offset at which each document ends.
+/// dimension
+///     The length of a vector.
+/// window
+///     The maximum distance between two tokens of a pair.
+/// dynamic_window
+///     Whether the window of each token is random, up to `window`.
+/// objective
+///     "negatives", "shared" (negatives shared by a window) or "softmax".
+/// negatives
+///     The number of negative samples.
+/// epochs
+///     How often the text is read.
+/// rate, last_rate
+///     The learning rate at the beginning and at the end.
+/// subsample
+///     The frequency above which tokens are randomly dropped; 0 for none.
+/// noise_power
+///     The power of frequencies by which negatives are drawn.
+/// min_count
+///     Tokens that occur less often have no vector.
+/// batch
+///     The number of tokens of a batch.
+/// seed
+///     The seed of the random numbers.
+/// threads
+///     The number of threads; 0 for one per core.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a setting is invalid.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Embedder(Mutex<Trainer>);
 
@@ -48,7 +86,13 @@ impl Embedder {
             "negatives" => Objective::Negatives,
             "shared" => Objective::SharedNegatives,
             "softmax" => Objective::Softmax,
-            other => return Err(raise(py, "SettingsError", format!("no objective is called {other:?}"))),
+            other => {
+                return Err(raise(
+                    py,
+                    "SettingsError",
+                    format!("objective must be \"negatives\", \"shared\" or \"softmax\", got {other:?}"),
+                ));
+            }
         };
         let settings = Settings {
             dimension,
@@ -70,12 +114,23 @@ impl Embedder {
         let ends: Vec<usize> = ends.as_slice()?.iter().map(|&end| end as usize).collect();
         let rising = ends.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising || ends.last().copied().unwrap_or(0) != tokens.len() {
-            return Err(raise(py, "SettingsError", "ends rise, and the last one is the number of tokens"));
+            return Err(raise(
+                py,
+                "SettingsError",
+                "ends must be ascending, and the last one must be the number of tokens",
+            ));
         }
         Ok(Embedder(Mutex::new(run(py, || Trainer::new(tokens, &ends, settings))?)))
     }
 
-    /// Trains on the next `batches`; Ctrl-C stops it between two of them, and what is done stays.
+    /// Train on the next `batches` batches.
+    ///
+    /// Ctrl-C stops between two batches; the finished ones count.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of int
+    ///     Batches, tokens and pairs that were trained on.
     #[pyo3(signature = (batches, progress=None))]
     fn advance(
         &self,
@@ -89,13 +144,13 @@ impl Embedder {
         Ok((did.batches, did.tokens, did.pairs))
     }
 
-    /// The mean loss of a fixed sample of pairs and negatives with the current vectors.
+    /// Return the mean loss of a fixed sample of pairs and negatives with the current vectors.
     fn mean_loss(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let trainer = &*self.lock(py)?;
         run(py, || Ok(trainer.mean_loss()))
     }
 
-    /// Goes on where another one with the same text and settings was.
+    /// Resume from the vectors of an embedder with the same text and settings.
     fn restore(
         &self,
         py: Python<'_>,
@@ -108,38 +163,41 @@ impl Embedder {
         run(py, || trainer.restore(vectors, outputs, batches_done))
     }
 
-    /// The vectors, one row after the other.
+    /// Return the vectors, row by row.
     fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.vectors().into_pyarray(py))
     }
 
-    /// The vectors that they are trained against.
+    /// Return the vectors that they are trained against, row by row.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.outputs().into_pyarray(py))
     }
 
-    /// The token of each row, the frequent ones first.
+    /// The token of each row, most frequent first.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(self.lock(py)?.ids().to_vec().into_pyarray(py))
     }
 
-    /// How often each of them is in the text.
+    /// How often the token of each row occurs in the text.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         Ok(self.lock(py)?.counts().to_vec().into_pyarray(py))
     }
 
+    /// The number of batches trained on.
     #[getter]
     fn batches_done(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches_done())
     }
 
+    /// The number of batches of an epoch.
     #[getter]
     fn batches_in_epoch(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches_in_epoch())
     }
 
+    /// The total number of batches.
     #[getter]
     fn batches(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches())
@@ -148,7 +206,7 @@ impl Embedder {
 
 impl Embedder {
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Trainer>> {
-        let busy = |_| raise(py, "InternalError", "this embedder is at work on another thread");
+        let busy = |_| raise(py, "InternalError", "this embedder is in use on another thread");
         self.0.try_lock().map_err(busy)
     }
 }

@@ -1,9 +1,10 @@
-//! Text to ids, as Python asks for it: lists, arrays, numbers and places.
+//! Encoding: text to lists and arrays of ids, numbers of tokens, and offsets.
 //!
-//! Short strings decide the shape of this file: for five letters everything around the encoder costs more
-//! than the encoder. So a text below [`SHORT`] is encoded without letting go of the GIL, into a buffer that
-//! the thread keeps, and the elements of a list are ints that the tokenizer keeps ([`Ints`](crate::int_list::Ints)). Work above
-//! [`LONG`] runs where Ctrl-C can stop it, which costs a thread.
+//! Short strings determine the shape of this file: for five letters, everything around the encoder costs more
+//! than the encoder. A text below [`SHORT`] is therefore encoded without releasing the GIL, into a buffer
+//! that the thread keeps, and the elements of a list are ints that the tokenizer keeps
+//! ([`Ints`](crate::int_list::Ints)). Work above [`LONG`] can be interrupted with Ctrl-C, which costs a
+//! thread.
 
 use std::cell::RefCell;
 
@@ -18,10 +19,10 @@ use crate::interrupt::{run, run_attached, run_interruptible};
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
-/// Texts below this many bytes take less time than another thread needs to get hold of the GIL.
+/// Texts below this many bytes take less time than another thread needs to acquire the GIL.
 const SHORT: usize = 4 << 10;
 
-/// From this many bytes on, work takes long enough that somebody may want to stop it.
+/// From this many bytes on, the work can be interrupted.
 const LONG: usize = 1 << 20;
 
 pub fn encode<'py>(
@@ -41,7 +42,7 @@ pub fn encode_ordinary<'py>(
     with_ids(tokenizer, text, &ORDINARY, |ids| tokenizer.1.list(text.py(), ids))
 }
 
-/// The ids of all texts, and where those of each begin and end.
+/// The ids of all texts, and the offsets of each text.
 pub type Flat<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
 
 pub fn encode_flat<'py>(
@@ -51,7 +52,7 @@ pub fn encode_flat<'py>(
     threads: Threads,
 ) -> PyResult<Flat<'py>> {
     let py = texts.py();
-    // The crate of the same name panics where it cannot import it.
+    // The numpy crate panics if numpy cannot be imported.
     py.import("numpy")?;
     let Batch { ids, offsets } = flat(tokenizer, texts, policy, threads)?;
     Ok((ids.into_pyarray(py), offsets.into_pyarray(py)))
@@ -87,7 +88,7 @@ pub fn count_tokens<'py>(
     Ok(PyList::new(py, counts)?.into_any())
 }
 
-/// A `merganser.Spans`.
+/// Returns a `merganser.Spans`.
 pub fn encode_with_offsets<'py>(
     tokenizer: &Tokenizer,
     text: &Bound<'py, PyString>,
@@ -103,7 +104,7 @@ pub fn encode_with_offsets<'py>(
     })
 }
 
-/// Encodes one text and hands its ids to `use_ids`.
+/// Encodes one text and calls `use_ids` with its ids.
 #[inline]
 fn with_ids<'py, T>(
     tokenizer: &Tokenizer,
@@ -121,7 +122,7 @@ fn with_ids<'py, T>(
         return use_ids(&batch.ids);
     }
     BUFFER.with(|buffer| {
-        // Taken where a signal handler encodes while a list is built.
+        // The buffer is in use if a signal handler encodes while a list is built.
         let (mut kept, mut own) = (buffer.try_borrow_mut(), Vec::new());
         let ids = kept.as_deref_mut().unwrap_or(&mut own);
         ids.clear();
@@ -154,7 +155,7 @@ fn flat<'py>(
     })
 }
 
-/// Without the GIL; where Ctrl-C can stop it if there is much to do.
+/// Runs `work` without the GIL; interruptible if there is much to do.
 fn run_sized<T: Send>(
     py: Python<'_>,
     bytes: usize,

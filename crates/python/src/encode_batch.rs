@@ -1,4 +1,4 @@
-//! Many texts to lists of ids. The lists are built on the calling thread while other threads encode.
+//! Batch encoding: many texts to lists of ids, which the calling thread builds while other threads encode.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::int_list::{CollectorPaused, Ints, STEP};
 use crate::interrupt::run;
 use crate::tokenizer::Tokenizer;
 
-/// Who waits longer than this for the GIL shares it with a thread that is busy.
+/// A thread that waits longer than this for the GIL competes with a busy one.
 const BUSY: Duration = Duration::from_millis(1);
 
 pub fn encode_batch<'py>(
@@ -40,15 +40,15 @@ pub fn encode_batch<'py>(
     Ok(lists)
 }
 
-/// Lists of ids, made from the parts of a batch while it is being encoded. Takes the GIL for each part, and
-/// looks for Ctrl-C then.
+/// Builds lists of ids from the parts of a batch while it is being encoded. Acquires the GIL for each part,
+/// and checks signals then.
 struct Lists<'a> {
     ints: &'a Ints,
     made: Py<PyList>,
-    /// What came and was not made into lists yet: a document that goes on, or parts that came while the GIL
-    /// was hard to get.
+    /// Parts that are not lists yet: of a document that continues, or that arrived while the GIL was
+    /// contended.
     held: Part,
-    /// Below so many ids it is not worth waiting for the GIL.
+    /// The minimum number of ids that is worth waiting for the GIL.
     enough: usize,
 }
 
@@ -71,14 +71,14 @@ impl From<PyErr> for Stop {
 }
 
 impl Lists<'_> {
-    /// Without the GIL.
+    /// Takes a part. Called without the GIL.
     fn take(&mut self, part: &Part) -> std::result::Result<(), Stop> {
         if self.held.ends.is_empty() && !part.goes_on && part.ids.len() >= self.enough {
             return self.make(part);
         }
         let before = self.held.ids.len();
         if self.held.goes_on {
-            // Its first document is the last that is held.
+            // Its first document continues the last one that is held.
             self.held.ends.pop();
         }
         self.held.ids.extend_from_slice(&part.ids);

@@ -1,4 +1,4 @@
-//! Lists of ids as Python lists of ints.
+//! Int lists: ids as Python lists of ints.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -9,18 +9,17 @@ use pyo3::types::{PyInt, PyList};
 
 use crate::layout::{layout, prefetch};
 
-/// A list of this many ids takes some milliseconds; signals are looked at after each such step.
+/// A list of this many ids takes some milliseconds; signals are checked after each such step.
 pub const STEP: usize = 1 << 18;
 
-/// The int that comes so many later in a list is asked for.
+/// How many elements ahead ints are prefetched.
 const AHEAD: usize = 16;
 
-/// The Python int of every id, made when it is first used, so that an element of a list costs a reference
-/// count and not an object. Takes 8 bytes per id, and 32 for each that was used: 8 MB for all 200,000 of
-/// o200k.
+/// The Python int of every id, created on first use, so that an element of a list costs a reference and not
+/// an object. Takes 8 bytes per id, and 32 for each used one: 8 MB for all 200,000 ids of o200k.
 pub struct Ints {
     len: usize,
-    /// Null until used; else a reference that this table owns.
+    /// Null until first use, then a reference that this table owns.
     table: OnceLock<Box<[AtomicPtr<ffi::PyObject>]>>,
 }
 
@@ -46,16 +45,17 @@ impl Ints {
     fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
         match layout(list.py()) {
             Some(layout) => {
-                // SAFETY: it is a list.
+                // SAFETY: `list` is a `PyList`, so `items` returns its array of items; `at` is at most its
+                // length, because `list` calls this with consecutive steps of the ids it was created for.
                 let room = unsafe { layout.items(list.as_ptr()).add(at) };
-                // SAFETY: the int lives; the list is new and has room for all; each place is null, and is
-                // written once.
+                // SAFETY: the table keeps the int alive; `empty_list` created the list with room for all ids,
+                // nobody else has seen it, and each of its items is null and is written once.
                 self.fill_with(list, ids, |n, int| unsafe {
                     layout.add_reference(int);
                     room.add(n).write(int);
                 })
             }
-            // SAFETY: the same.
+            // SAFETY: as above; `PyList_SetItem` takes over the new reference.
             None => self.fill_with(list, ids, |n, int| unsafe {
                 ffi::Py_INCREF(int);
                 ffi::PyList_SetItem(list.as_ptr(), (at + n) as isize, int);
@@ -63,7 +63,7 @@ impl Ints {
         }
     }
 
-    /// `put` puts one more reference to an int, which the table keeps alive, at a place of the list.
+    /// Calls `put` with each index and its int, which the table keeps alive.
     #[inline(always)]
     fn fill_with(
         &self,
@@ -73,7 +73,8 @@ impl Ints {
     ) -> PyResult<()> {
         let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
         for (n, &id) in ids.iter().enumerate() {
-            // Places of the table and counts of ints lie all over memory, and each would be waited for.
+            // Slots of the table and reference counts are scattered over memory, and each access would miss
+            // the cache.
             if let Some(&later) = ids.get(n + 2 * AHEAD) {
                 prefetch(&raw const table[later as usize]);
                 prefetch(table[ids[n + AHEAD] as usize].load(Ordering::Acquire));
@@ -99,11 +100,11 @@ fn make(py: Python<'_>, slot: &AtomicPtr<ffi::PyObject>, id: u32) -> PyResult<*m
 
 impl Drop for Ints {
     fn drop(&mut self) {
-        // Python frees objects with the GIL held; where it no longer runs, there is nothing left to free.
+        // Objects must be freed with the GIL held; after Python has shut down there is nothing left to free.
         let table = self.table.take().unwrap_or_default();
         Python::try_attach(|_| {
             for slot in table {
-                // SAFETY: the table owned this reference, and is gone.
+                // SAFETY: the table owned this reference, or the slot is null, and the table was taken above.
                 unsafe { ffi::Py_XDECREF(slot.into_inner()) };
             }
         });
@@ -111,17 +112,17 @@ impl Drop for Ints {
 }
 
 fn empty_list<'py>(py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyList>> {
-    // SAFETY: PyList_New gives a new reference to a list, or null with an exception set.
+    // SAFETY: `PyList_New` returns a new reference to a list, or null with an exception set.
     unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyList_New(len as isize))?.cast_into_unchecked()) }
 }
 
-/// No garbage collection while thousands of lists are made that hold nothing but ints: each of its runs would
-/// walk all of them.
+/// Pauses the garbage collector while thousands of lists are created that hold only ints: each collection
+/// would traverse all of them.
 pub struct CollectorPaused(bool);
 
 impl CollectorPaused {
     pub fn new() -> CollectorPaused {
-        // SAFETY: called with the GIL held, as everything here is.
+        // SAFETY: a list is being built, so the caller holds the GIL.
         CollectorPaused(unsafe { ffi::PyGC_Disable() } != 0)
     }
 }
@@ -129,7 +130,7 @@ impl CollectorPaused {
 impl Drop for CollectorPaused {
     fn drop(&mut self) {
         if self.0 {
-            // SAFETY: as above.
+            // SAFETY: as in `new`; the guard is dropped where it was created, with the GIL held.
             unsafe { ffi::PyGC_Enable() };
         }
     }

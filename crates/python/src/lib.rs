@@ -1,4 +1,4 @@
-//! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
+//! The bindings: convert, release the GIL, call, map the error. All logic is in `merganser-core`.
 
 mod arguments;
 mod counted;
@@ -25,7 +25,8 @@ mod train;
 
 use pyo3::prelude::*;
 
-/// The private half of the Python package; `merganser/_core.pyi` documents it for type checkers.
+/// The private half of the Python package. `merganser/_core.pyi` describes it to type checkers, with the same
+/// docstrings.
 #[pymodule]
 mod _core {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Writing a corpus as files of ids.
+//! Writing token files.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,43 @@ use crate::interrupt::{run, run_interruptible};
 use crate::reading::{Reading, SkippedTuple};
 use crate::tokenizer::Tokenizer;
 
-/// The same for equal tokenizers, and for no others.
+/// Return a SHA-256 that two tokenizers share if and only if they are equal.
 #[pyfunction]
 pub fn fingerprint(py: Python<'_>, tokenizer: &Tokenizer) -> PyResult<String> {
     run(py, || Ok(tokenizer.0.fingerprint()))
 }
 
-/// Encodes documents and writes them to a folder until `finish`.
+/// Encodes a corpus that is added input by input, and writes the ids to a folder of shards.
+///
+/// Parameters
+/// ----------
+/// tokenizer
+///     The tokenizer to encode with.
+/// folder
+///     An existing folder, which is locked.
+/// format
+///     "bin", "npy", "llmc" or "megatron".
+/// dtype
+///     "auto", "uint16" or "uint32".
+/// separator
+///     The string between documents; it is not encoded.
+/// prepend, append
+///     Ids to put before and after each document.
+/// allowed_special
+///     Special tokens that are encoded as such; all others are plain text.
+/// shard_tokens
+///     A shard ends with the document that brings it to this many tokens.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with "encode", the bytes read, and the total or 0.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a setting is invalid, or ids do not fit in `dtype`.
+/// TokensError
+///     If another process writes to the folder.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct TokenWriter(Fed<tokens::TokenWriter>);
 
@@ -52,7 +82,7 @@ impl TokenWriter {
             "uint16" => IdWidth::Two,
             "uint32" => IdWidth::Four,
             other => {
-                let message = format!("dtype is \"auto\", \"uint16\" or \"uint32\", not {other:?}");
+                let message = format!("dtype must be \"auto\", \"uint16\" or \"uint32\", got {other:?}");
                 return Err(raise(py, "SettingsError", message));
             }
         };
@@ -73,18 +103,22 @@ impl TokenWriter {
         Ok(TokenWriter(Fed::new(writer, progress, "writer")))
     }
 
+    /// Resume with this shard, at the position where the previous one ended.
     fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64, within: u64) -> PyResult<()> {
         self.0.with(py, |writer| writer.start_at(shard, Position { part, offset, within }))
     }
 
+    /// Encode documents in memory; none is copied.
     fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
         self.0.add_documents(py, documents)
     }
 
+    /// Encode files. The format of each follows from its name, its compression from its first bytes.
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
         self.0.add_files(py, &paths, reading)
     }
 
+    /// Encode a stream, given as an iterator of chunks. Its format follows from `name`.
     fn add_stream(
         &self,
         py: Python<'_>,
@@ -95,14 +129,22 @@ impl TokenWriter {
         self.0.add_stream(py, chunks, name, reading)
     }
 
+    /// Return how many records and files were skipped, and why the first of them were.
     fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
         self.0.skipped(py)
     }
 
+    /// Remove the unfinished shard and unlock the folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
         self.0.abandon(py)
     }
 
+    /// Write the last shard.
+    ///
+    /// Raises
+    /// ------
+    /// CorpusError
+    ///     If there was no text.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         self.0.finish(py, |writer, progress| writer.finish(progress))
     }

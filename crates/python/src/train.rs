@@ -1,4 +1,4 @@
-//! Training: counts become a tokenizer.
+//! Training: from counts to a tokenizer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,17 +43,68 @@ fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
     }
 }
 
-/// What `train` returns.
+/// A trained tokenizer, and what is known about its training.
 #[pyclass(frozen, get_all, module = "merganser._core")]
 pub struct Training {
+    /// The tokenizer.
     model: Py<Model>,
+    /// How often each merged pair occurred, by the id of the new token.
     merge_counts: Py<PyDict>,
+    /// How many unique pre-tokens were dropped before training.
     dropped_pretokens: u64,
+    /// How often the dropped pre-tokens occurred in all.
     dropped_total: u64,
+    /// How many of the first merges are proven to be those of all pre-tokens; None if not checked.
     proven_merges: Option<usize>,
+    /// How many of the first merges were checked.
     checked_merges: Option<usize>,
 }
 
+/// Train a tokenizer on counts.
+///
+/// Parameters
+/// ----------
+/// counts
+///     Counts, or the path of a `.counts` file.
+/// merges
+///     The maximum number of merges.
+/// special_tokens
+///     Special tokens, whose ids follow the merges in this order. Those of `base` keep their ids.
+/// base
+///     A tokenizer to continue from.
+/// progress
+///     Called with "merge" or "certify", how much is done, and the total.
+/// tie_break
+///     Which of several equally frequent pairs comes first: "ids", "huggingface" or "bytes".
+/// min_frequency
+///     Pairs that occur less often are not merged.
+/// max_token_bytes
+///     The maximum length of a token, or None.
+/// min_pretoken_count
+///     Pre-tokens that occur less often are dropped before training.
+/// certify
+///     Whether to determine which merges that has not changed.
+/// threads
+///     The number of threads; 0 for one per core.
+/// memory
+///     How many bytes to use, or None for no limit; pre-tokens that do not fit are kept in `folder`.
+/// folder
+///     A folder for temporary files.
+/// log
+///     A file that merges are logged to, so that an interrupted training can be resumed; or None.
+/// afresh
+///     Whether to ignore what `log` holds.
+/// checkpoint_every
+///     How often to write to `log`, in seconds.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If `tie_break` is none of these.
+/// CountsError
+///     If the counts are corrupt, or too large for 64 bits.
+/// CheckpointError
+///     If `log` belongs to another training, or is in use.
 #[pyfunction]
 #[pyo3(signature = (counts, merges, special_tokens, *, base, progress, **settings))]
 pub fn train(

@@ -108,7 +108,7 @@ def test_the_order_of_pretokens_makes_no_other_work(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WriteError, match="choose another"):
+    with pytest.raises(WriteError, match="choose another work_dir"):
         merganser.train(COUNTS, 258, engine=Local(work_dir=tmp_path / "file" / "work", checkpoint_every=1e-6))
     with pytest.raises(SettingsError, match="checkpoint_every"):
         Local(checkpoint_every=0)

@@ -89,7 +89,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 @pytest.mark.parametrize("text", ["the text itself", "a line\nand another", "some text " * 1000, "why so?"])
 def test_a_text_that_was_given_as_a_corpus_is_recognized(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"if it is a document, pass it in a list: \[text\]$") as raised:
+    with pytest.raises(CorpusError, match=r"to pass a text instead, wrap it in a list: \[text\]$") as raised:
         merganser.train(text, 1000)
     assert len(str(raised.value)) < 300
     assert "\n" not in str(raised.value)

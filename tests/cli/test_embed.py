@@ -90,7 +90,7 @@ def test_without_a_network_python_itself_is_the_corpus(
     assert main(["embed", "--epochs", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["corpus"] == "python-stdlib"
-    assert "frankenstein cannot be had, so python-stdlib is taken in its place" in err
+    assert "using python-stdlib, because frankenstein is not available" in err
 
 
 @pytest.mark.parametrize(

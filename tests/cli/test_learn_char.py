@@ -82,7 +82,7 @@ def test_without_a_network_the_library_is_taken(
     assert main(["learn", "char", "--max-mb", "0.05", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["corpus"] == "python-stdlib"
-    assert "warning: frankenstein cannot be had, so python-stdlib is taken" in err
+    assert "warning: using python-stdlib, because frankenstein is not available" in err
 
 
 def test_the_novel_by_name_when_there_is_a_copy(capsys: pytest.CaptureFixture[str]) -> None:

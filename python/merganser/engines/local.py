@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from merganser import _core
-from merganser.corpus import STDIN, Corpus, Tables
+from merganser.corpus import STDIN, Corpus, TableDocuments
 from merganser.corpus.binary import judged, text_of
 from merganser.corpus.split_settings import SplitSettings
 from merganser.counts import CountsFile
@@ -219,7 +219,7 @@ class _Watch:
         self.callback = progress and self._report
         self._progress = progress
         self._before = 0
-        self._tables: Tables | None = None
+        self._tables: TableDocuments | None = None
         self._total = 0
 
     def expect(self, rest: Corpus, corpus: Corpus) -> None:
@@ -231,7 +231,7 @@ class _Watch:
             return
         if tables is None:
             self._total = rest.size
-        elif isinstance(tables, Tables) and tables.size:
+        elif isinstance(tables, TableDocuments) and tables.size:
             self._tables, self._before = tables, rest.size
             self._total = rest.size + tables.size
 
@@ -240,8 +240,8 @@ class _Watch:
         if stage == "combine":  # its unit is entries, and the core knows them all
             self._progress(stage, done, total)
             return
-        if self._tables and self._tables.position.reached is not None:
-            done = self._before + self._tables.position.reached
+        if self._tables and self._tables.progress.bytes_read is not None:
+            done = self._before + self._tables.progress.bytes_read
         self._progress(stage, done, self._total)
 
 

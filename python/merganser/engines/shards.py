@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from merganser import _core
-from merganser.corpus import Corpus, Tables
+from merganser.corpus import Corpus, TableDocuments
 from merganser.corpus.binary import text_of
 from merganser.corpus.read_options import ReadOptions
 from merganser.corpus.remote import RemoteFile
 from merganser.corpus.skipped import Skips
 from merganser.corpus.split_settings import SplitSettings
-from merganser.corpus.tables import Parquet
+from merganser.corpus.tables import ParquetFile
 from merganser.engines import memory
 from merganser.engines.storage import Storage, storage_at
 from merganser.errors import CorpusError, CountsError, InternalError, SettingsError
@@ -64,7 +64,7 @@ class Range:
 
 
 #: What a task can read by itself: some of a file, or a whole one at an address or of rows.
-Part = Range | RemoteFile | Parquet
+Part = Range | RemoteFile | ParquetFile
 
 #: One large part of the corpus, or several small ones.
 Shard = tuple[Part, ...]
@@ -98,8 +98,8 @@ def plan(corpus: Corpus, settings: SplitSettings, size: int) -> list[Shard]:
     """The shards of a corpus, in the order of its parts; without what only this process can read."""
     shards: list[Shard] = []
     small: list[Part] = []
-    tables = corpus.documents.tables if isinstance(corpus.documents, Tables) else ()
-    parquet = [table for table in tables if isinstance(table, Parquet)]
+    tables = corpus.documents.tables if isinstance(corpus.documents, TableDocuments) else ()
+    parquet = [table for table in tables if isinstance(table, ParquetFile)]
     parts: list[Part] = [*_ranges(corpus, settings, size), *corpus.streams, *parquet]
     for part in parts:
         if small and size_of((*small, part)) > size:
@@ -112,8 +112,8 @@ def plan(corpus: Corpus, settings: SplitSettings, size: int) -> list[Shard]:
 def rest(corpus: Corpus) -> Corpus | None:
     """What only this process can read, if there is anything: standard input, iterables, live data sets."""
     documents = corpus.documents
-    if isinstance(documents, Tables):
-        tables = tuple(table for table in documents.tables if not isinstance(table, Parquet))
+    if isinstance(documents, TableDocuments):
+        tables = tuple(table for table in documents.tables if not isinstance(table, ParquetFile))
         documents = replace(documents, tables=tables) if tables else None
     left = replace(corpus, files=(), streams=(), counts=(), documents=documents)
     return left if left.has_text else None
@@ -127,7 +127,7 @@ def size_of(shard: Shard) -> int:
 def _size(part: Part) -> int:
     if isinstance(part, Range):
         return part.end - part.start
-    file = part.file if isinstance(part, Parquet) else part
+    file = part.file if isinstance(part, ParquetFile) else part
     return (file.size or 0) if isinstance(file, RemoteFile) else file.stat().st_size
 
 
@@ -184,7 +184,7 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
 def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips) -> None:
     if isinstance(part, RemoteFile):
         return counter.add_stream(*text_of(part, reading, skips), reading._native())
-    if isinstance(part, Parquet):
+    if isinstance(part, ParquetFile):
         for buffer in part.buffers(skips):
             counter.add_documents(buffer)
         return None

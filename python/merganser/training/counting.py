@@ -139,7 +139,7 @@ def _found(
     found = resolve(corpus, buffer_size, ReadOptions(**reading))
     with ExitStack() as stack:
         copies = [
-            stack.enter_context(file.copied()) if isinstance(file, RemoteFile) else file
+            stack.enter_context(file.downloaded()) if isinstance(file, RemoteFile) else file
             for file in found.counts
         ]
         files = list(copies)

@@ -6,7 +6,7 @@ A batch of about 1 MB is held at a time.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from merganser.corpus import Corpus, Source, Tables, resolve
+from merganser.corpus import Corpus, Source, TableDocuments, resolve
 from merganser.corpus.read_options import ReadKeywords, ReadOptions
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.engines.arguments import check_names
@@ -86,14 +86,14 @@ def verify(
 def _reported(corpus: Corpus, run: "Run", progress: ProgressCallback) -> Reached:
     """Reports how far the corpus was verified, in bytes as they are stored; in bytes of text if unknown."""
     files, tables = corpus.size, corpus.documents
-    if files is None or (tables is not None and not (isinstance(tables, Tables) and tables.size)):
+    if files is None or (tables is not None and not (isinstance(tables, TableDocuments) and tables.size)):
         return lambda _: progress("verify", run.bytes, 0)
-    if not isinstance(tables, Tables):
+    if not isinstance(tables, TableDocuments):
         return lambda done: progress("verify", done or 0, files)
-    position, total = tables.position, files + tables.size
+    table_progress, total = tables.progress, files + tables.size
 
     def reached(done: int | None) -> None:
-        progress("verify", files + (position.reached or 0) if done is None else done, total)
+        progress("verify", files + (table_progress.bytes_read or 0) if done is None else done, total)
 
     return reached
 

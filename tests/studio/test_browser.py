@@ -14,7 +14,7 @@ import merganser
 import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
-from merganser.tokenizer.display import Shown
+from merganser.tokenizer.display import TokenDisplay
 from opened import address_of, pasted, problems
 from processes import wait_until
 
@@ -61,7 +61,7 @@ def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tok
         page.keyboard.type("the cat\n naïve 👍🏽")
         text = "the cat\n naïve 👍🏽"
         page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
-        shown = Shown.of(small, text)
+        shown = TokenDisplay.of(small, text)
         plain = [segment.visible.strip("⟨⟩") for segment in shown.segments]
         assert cells(page, "Tokens") == plain, "white space has glyphs, and characters are whole"
         assert cells(page, "Ids") == [str(id) for id in shown.ids]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from merganser.errors import ChatError
 from merganser.tokenizer import Tokenizer
-from merganser.tokenizer.display import colours_wanted
+from merganser.tokenizer.display import use_color
 from merganser.tokenizer.escaping import escape
 
 _GREEN, _RED, _GREY, _END = "\033[92m", "\033[91m", "\033[90m", "\033[0m"
@@ -69,4 +69,4 @@ class Shown:
         return self.html
 
     def __str__(self) -> str:
-        return self.ansi if colours_wanted() else self.plain
+        return self.ansi if use_color() else self.plain

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from merganser.charts.spec import Spec
 from merganser.reporting.tables import Table
-from merganser.tokenizer.display import Shown
+from merganser.tokenizer.display import TokenDisplay
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Cuts:
     """A text, and how each tokenizer cuts it."""
 
     title: str
-    by: Mapping[str, Shown]
+    by: Mapping[str, TokenDisplay]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from merganser.corpus.skipped import Skipped
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
-from merganser.engines.token_files import Start, TokenSettings
+from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
 from merganser.files import check_folder, make_folder, written_whole
 from merganser.tokens.reading import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
@@ -95,7 +95,7 @@ def encode_corpus(
 
     found, begun = 0, False
 
-    def begin() -> Start | None:
+    def begin() -> StartPosition | None:
         """Called when nobody else writes to the folder."""
         nonlocal found, begun
         if overwrite:
@@ -138,7 +138,7 @@ def _empty(folder: Path) -> None:
     (folder / FILE_NAME).unlink(missing_ok=True)
 
 
-def _begin(folder: Path, facts: dict[str, Any]) -> Start | None:
+def _begin(folder: Path, facts: dict[str, Any]) -> StartPosition | None:
     """Where to resume; None where all is done."""
     if not (folder / FILE_NAME).exists():
         if any(not file.name.startswith(".") for file in shard_files(folder)):
@@ -147,7 +147,7 @@ def _begin(folder: Path, facts: dict[str, Any]) -> Start | None:
                 "choose another out=, or start afresh with overwrite=True"
             )
         _write_facts(folder, {**facts, "complete": False})
-        return Start()
+        return StartPosition()
     there = read_facts(folder)
     for name, value in facts.items():
         if there.get(name) != value:
@@ -159,7 +159,7 @@ def _begin(folder: Path, facts: dict[str, Any]) -> Start | None:
         Tokens.open(folder)
         return None
     shards = finished_shards(folder)
-    return Start(len(shards), **shards[-1].next) if shards else Start()
+    return StartPosition(len(shards), **shards[-1].next) if shards else StartPosition()
 
 
 def _shown(there: object, here: object) -> str:

@@ -15,7 +15,7 @@ from merganser.corpus.read_options import ReadKeywords
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.counts import Counts, CountsFile
 from merganser.counts.counts import empty
-from merganser.engines.arguments import check_names, whole_number
+from merganser.engines.arguments import as_int, check_names
 from merganser.engines.local import Local, ProgressCallback
 from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
@@ -77,7 +77,7 @@ def train(
     [(b'a', b'a'), (b'a', b'b')]
     """
     check_names(train, reading)
-    vocab_size = whole_number(vocab_size, "vocab_size")
+    vocab_size = as_int(vocab_size, "vocab_size")
     _check_rules(tie_break, min_frequency, max_token_bytes, min_pretoken_count)
     engine = engine or Local()
     engine.check()

@@ -353,7 +353,7 @@ def test_the_peak_remains_after_memory_is_freed(where: str) -> None:
 
 
 def test_an_output_file_without_the_counts_suffix_is_rejected() -> None:
-    with pytest.raises(SettingsError, match=r"\.counts"):
+    with pytest.raises(SettingsError, match=r"out must end in \.counts, .*; write out='.*\.counts'"):
         merganser.count(["text"], out="counts.txt")
 
 

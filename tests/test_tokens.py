@@ -39,7 +39,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
-# ── readers that know nothing of merganser ──────────────────────────────────
+# ── readers that know nothing of merganser ────────────────────────────────────
 
 
 def read_bin(file: Path, width: int) -> list[int]:
@@ -135,7 +135,7 @@ def test_every_format_can_be_read_without_merganser(
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.integers(1, 50), st.integers(1, 3), st.booleans())
-def test_documents_on_disk_are_those_in_memory(
+def test_documents_on_disk_equal_those_in_memory(
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[str],
     shard_tokens: int,
@@ -160,7 +160,7 @@ def test_documents_on_disk_are_those_in_memory(
     assert b"".join(tokens.decode(SMALL, separator="\n")).decode() == "\n".join(filter(None, documents))
 
 
-def test_documents_of_files_end_at_separators_and_at_their_ends(tmp_path: Path) -> None:
+def test_documents_end_at_separators_and_at_the_end_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(f"{END}one{END}{END}two <s>{END}")
     (tmp_path / "b").write_text("")
     (tmp_path / "c").write_text("three")
@@ -180,7 +180,7 @@ def test_documents_of_files_end_at_separators_and_at_their_ends(tmp_path: Path) 
     assert list(only.documents())[1].tolist() == [*SMALL.encode("two "), 291]
 
 
-def test_bytes_that_are_not_text_come_back(tmp_path: Path) -> None:
+def test_invalid_utf8_round_trips(tmp_path: Path) -> None:
     data = b"caf\xe9 the \xff\xfe cat\xc3"
     (tmp_path / "odd").write_bytes(data)
     tokens = SMALL.encode_corpus(tmp_path / "odd", out=tmp_path / "x")
@@ -189,7 +189,7 @@ def test_bytes_that_are_not_text_come_back(tmp_path: Path) -> None:
     assert tokens.facts["invalid_bytes"] == 4
 
 
-# ── interruption ────────────────────────────────────────────────────────────
+# ── interruption ──────────────────────────────────────────────────────────────
 
 #: Encodes 4 MB, slowly because its pattern looks around, in shards of 0.3 MB of text. A signal that is given
 #: comes in the middle of it.
@@ -242,7 +242,7 @@ def whole(corpus: Path) -> dict[str, dict[str, bytes]]:
 
 @pytest.mark.parametrize("kind", ["files", "documents"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_interrupted_work_goes_on_and_gives_the_same_bytes(
+def test_an_interrupted_run_resumes_and_writes_identical_files(
     how: signal.Signals, kind: str, corpus: Path, whole: dict[str, dict[str, bytes]]
 ) -> None:
     out = corpus / f"{how.name}-{kind}"
@@ -267,7 +267,7 @@ def test_interrupted_work_goes_on_and_gives_the_same_bytes(
     assert contents(out) == whole[kind]
 
 
-def test_work_that_is_done_is_not_done_again(corpus: Path, whole: dict[str, dict[str, bytes]]) -> None:
+def test_a_finished_run_is_not_repeated(corpus: Path, whole: dict[str, dict[str, bytes]]) -> None:
     folder = corpus / "whole-files"
     before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
     assert encode(corpus, folder.name).stdout == "done\n"
@@ -318,7 +318,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     assert (tmp_path / "long").stat().st_size > 90 << 20
 
 
-# ── what is refused ─────────────────────────────────────────────────────────
+# ── what is refused ───────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         ({"source": ["a", 3]}, merganser.CorpusError, "must be str or bytes"),
     ],
 )
-def test_what_cannot_be_done_is_refused_and_leaves_nothing(
+def test_invalid_settings_are_rejected_and_leave_no_files(
     settings: dict[str, Any], error: type[Exception], message: str, tmp_path: Path
 ) -> None:
     source = settings.pop("source", ["the cat"])
@@ -348,25 +348,25 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
     assert not (tmp_path / "x" / "y").exists()
 
 
-def test_ids_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_ids_that_do_not_fit_the_dtype_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(merganser.SettingsError, match="do not fit in uint16"):
         LARGE.encode_corpus(["the cat"], out=tmp_path / "x", dtype="uint16")
     wide = SMALL.encode_corpus(["the cat"], out=tmp_path / "x", dtype="uint32")
     assert wide.ids(0).dtype == np.uint32
 
 
-def test_an_id_in_a_gap_is_no_token(tmp_path: Path) -> None:
+def test_an_unused_id_cannot_be_appended(tmp_path: Path) -> None:
     with pytest.raises(merganser.EncodeError, match="append is 1000, but this tokenizer has no token"):
         LARGE.encode_corpus(["the cat"], out=tmp_path / "x", append=1000)
 
 
-def test_counts_hold_no_text(tmp_path: Path) -> None:
+def test_counts_cannot_be_encoded(tmp_path: Path) -> None:
     merganser.count(["the cat"]).save(tmp_path / "a.counts")
     with pytest.raises(merganser.CorpusError, match="counts and no text"):
         SMALL.encode_corpus(tmp_path / "a.counts", out=tmp_path / "x")
 
 
-def test_a_folder_made_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_folder_from_a_different_run_is_rejected(tmp_path: Path) -> None:
     corpus, out = tmp_path / "corpus", tmp_path / "out"
     corpus.write_text("the cat")
     SMALL.encode_corpus(corpus, out=out)
@@ -398,14 +398,14 @@ def test_a_folder_made_of_something_else_is_refused(tmp_path: Path) -> None:
     assert (out / "mine.txt").exists()
 
 
-def test_shards_that_nothing_is_known_about_are_refused(tmp_path: Path) -> None:
+def test_shards_without_metadata_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "shard-00000.bin").write_bytes(b"mine")
     with pytest.raises(merganser.TokensError, match="nothing is known"):
         SMALL.encode_corpus(["the cat"], out=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["shard-00000.bin"]
 
 
-def test_a_corpus_that_became_shorter_is_refused(tmp_path: Path) -> None:
+def test_a_corpus_that_became_shorter_is_rejected(tmp_path: Path) -> None:
     def interrupted() -> Iterable[str]:
         yield from ["the cat sat"] * 10
         raise KeyboardInterrupt
@@ -420,7 +420,7 @@ def test_a_corpus_that_became_shorter_is_refused(tmp_path: Path) -> None:
         SMALL.encode_corpus(["the cat sat"] * 20, out=tmp_path, shard_tokens=5)
 
 
-def test_a_folder_that_cannot_be_made_is_a_write_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_a_write_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(merganser.WriteError, match="is a file, not a folder"):
         SMALL.encode_corpus(["the cat"], out=tmp_path / "file")
@@ -461,10 +461,10 @@ def test_two_writers_do_not_share_a_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# ── reading ─────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────
 
 
-def test_every_damage_to_a_folder_is_noticed(tmp_path: Path) -> None:
+def test_every_corruption_of_a_folder_is_detected(tmp_path: Path) -> None:
     SMALL.encode_corpus(["the cat", "sat"], out=tmp_path)
     whole = contents(tmp_path)
     damages: list[tuple[str, Callable[[bytes], bytes] | None, str]] = [

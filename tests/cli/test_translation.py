@@ -26,7 +26,7 @@ CASES = {
         "300",
         "--max-token-bytes",
         "0",
-    ): "--max-token-bytes must be at least 1, not",
+    ): "--max-token-bytes must be at least 1, got",
     (
         "train",
         "a.txt",
@@ -36,7 +36,7 @@ CASES = {
         "0",
     ): "--min-pretoken-count must be at least 1",
     ("train", "a.txt", "--vocab-size", "300", "--memory", "1MB"): "--memory must be at least 16MB",
-    ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory is a number of bytes",
+    ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory must be a number of bytes",
     (
         "train",
         "a.txt",
@@ -52,11 +52,11 @@ CASES = {
         "999",
         "--min-frequency",
         "2",
-    ): "that --min-frequency 2 would let merge",
+    ): "no pair is left to merge within --min-frequency 2",
     ("train", "a.jsonl", "--vocab-size", "300"): "with --text-key; .* --on-error skip$",
-    ("train", "bad.parquet", "--vocab-size", "300"): "name one as --text-key",
+    ("train", "bad.parquet", "--vocab-size", "300"): "set --text-key to one of its columns",
     ("count", "a.jsonl", "--out", "x.counts"): "with --text-key; .* --on-error skip$",
-    ("count", "a.txt", "--out", "x.counts", "--max-size", "much"): "--max-size is a number of bytes",
+    ("count", "a.txt", "--out", "x.counts", "--max-size", "much"): "--max-size must be a number of bytes",
     (
         "count",
         "a.txt",

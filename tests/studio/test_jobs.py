@@ -119,7 +119,7 @@ def test_who_comes_late_hears_what_was_missed(client: TestClient) -> None:
 
 def test_a_warning_is_passed_on_and_a_failure_told(client: TestClient) -> None:
     done = trained(client, vocab_size=5000)[-1]
-    assert done[0] == "done" and "more text would give more" in done[1]["warnings"][0]
+    assert done[0] == "done" and "train on more text for a larger vocabulary" in done[1]["warnings"][0]
     assert trained(client, pattern="(")[-1][0] == "failed"
 
 

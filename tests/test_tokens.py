@@ -1,4 +1,4 @@
-"""A corpus on disk holds what memory holds, in every format, however often the work was interrupted."""
+"""Token files: the same ids as in memory, in every format, even if the run was interrupted."""
 
 import json
 import os
@@ -25,21 +25,21 @@ END = "<|endoftext|>"
 FORMATS = ("bin", "npy", "llmc", "megatron")
 
 
-def made(more: int = 0) -> Tokenizer:
-    """A small tokenizer; `more` raises the ids of its special tokens."""
+def small_tokenizer(more: int = 0) -> Tokenizer:
+    """Return a small tokenizer; `more` raises the ids of its special tokens."""
     trained = merganser.train(["the cat sat on the mat, and that was that"] * 9, 276)
     ranks = trained.mergeable_ranks
     return Tokenizer(ranks, special_tokens={END: 290 + more, "<s>": 291 + more}, pattern="gpt4")
 
 
-SMALL, LARGE = made(), made(70_000)
+SMALL, LARGE = small_tokenizer(), small_tokenizer(70_000)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
-# ── readers that know nothing of merganser ────────────────────────────────────
+# ── readers that do not depend on merganser ──────────────────────────────────
 
 
 def read_bin(file: Path, width: int) -> list[int]:
@@ -70,7 +70,7 @@ def read_megatron(file: Path, width: int) -> list[int]:
 
 
 def megatron_documents(file: Path) -> list[list[int]]:
-    """As Megatron's IndexedDataset does it: sequences by pointer and length, documents by their sequences."""
+    """Read as Megatron's IndexedDataset: sequences by pointer and length, documents by their sequences."""
     index = file.with_suffix(".idx").read_bytes()
     assert index[:9] == b"MMIDIDX\x00\x00"
     version, code, sequences, bounds = struct.unpack_from("<QBQQ", index, 9)
@@ -119,7 +119,7 @@ def test_every_format_can_be_read_without_merganser(
     assert tokens.token_count == len(ids)
     assert tokens.document_count == 4
 
-    # Each shard ends with the document that brings it to ten tokens.
+    # Each shard ends with the document that reaches ten tokens.
     for shard in tokens.shards[:-1]:
         assert shard.tokens >= 10 > shard.bounds()[-2]
     for file, shard in zip(files, tokens.shards, strict=True):
@@ -191,8 +191,8 @@ def test_invalid_utf8_round_trips(tmp_path: Path) -> None:
 
 # ── interruption ──────────────────────────────────────────────────────────────
 
-#: Encodes 4 MB, slowly because its pattern looks around, in shards of 0.3 MB of text. A signal that is given
-#: comes in the middle of it.
+#: Encodes 4 MB in shards of 0.3 MB of text, slowly because the pattern has a lookbehind. A signal, if one is
+#: given, arrives in the middle.
 WORK = """
 import sys, merganser
 from interrupting import send, stopped
@@ -258,7 +258,7 @@ def test_an_interrupted_run_resumes_and_writes_identical_files(
         shards_before = shards
         left = Tokens.open(out)
         assert not left.complete
-        # Whatever is there with its own name is whole.
+        # Files with their final names are complete.
         for shard in left.shards:
             shard.check()
     assert shards_before
@@ -293,7 +293,7 @@ def test_an_exception_in_the_callback_keeps_finished_shards(tmp_path: Path) -> N
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
-    """One document of 96 MB, and then 300,000 of one line, in 64 MB beyond what the tokenizer takes."""
+    """Encode a document of 96 MB and 300,000 short ones in 64 MB, not counting the tokenizer."""
     line = "the cat sat on the mat and that was that; " * 8 + "\n"
     with (tmp_path / "long").open("w") as file:
         for _ in range(64):
@@ -318,7 +318,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     assert (tmp_path / "long").stat().st_size > 90 << 20
 
 
-# ── what is refused ───────────────────────────────────────────────────────────
+# ── errors ────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -328,11 +328,11 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         ({"dtype": "int8"}, merganser.SettingsError, "dtype is"),
         ({"shard_tokens": 0}, merganser.SettingsError, "at least 1"),
         ({"separator": ""}, merganser.SettingsError, "at least one character"),
-        ({"append": "<|no|>"}, merganser.EncodeError, "the special tokens are"),
+        ({"append": "<|no|>"}, merganser.EncodeError, "not a special token; the special tokens are"),
         ({"prepend": 292}, merganser.EncodeError, "no token with id"),
         ({"prepend": -1}, merganser.EncodeError, "no token with id"),
         ({"allowed_special": ["<|no|>"]}, merganser.EncodeError, "not a special token of this tokenizer"),
-        ({"allowed_special": END}, merganser.EncodeError, "in a collection"),
+        ({"allowed_special": END}, merganser.EncodeError, 'must be "all" or a collection, .* write '),
         ({"source": ["", END]}, merganser.CorpusError, "no text"),
         ({"source": "missing"}, merganser.CorpusError, "no file or folder"),
         ({"source": ["\ud83d"]}, merganser.CorpusError, "lone surrogate"),
@@ -362,7 +362,7 @@ def test_an_unused_id_cannot_be_appended(tmp_path: Path) -> None:
 
 def test_counts_cannot_be_encoded(tmp_path: Path) -> None:
     merganser.count(["the cat"]).save(tmp_path / "a.counts")
-    with pytest.raises(merganser.CorpusError, match="counts and no text"):
+    with pytest.raises(merganser.CorpusError, match="contains counts, not text; pass the text itself"):
         SMALL.encode_corpus(tmp_path / "a.counts", out=tmp_path / "x")
 
 
@@ -381,13 +381,15 @@ def test_a_folder_from_a_different_run_is_rejected(tmp_path: Path) -> None:
         (SMALL, corpus, {"allowed_special": "all"}, "allowed_special"),
         (SMALL, ["the cat"], {}, "corpus"),
     ):
-        with pytest.raises(merganser.TokensError, match=f"another {what}"):
+        with pytest.raises(
+            merganser.TokensError, match=rf"written with a different {what}.*choose another out="
+        ):
             tokenizer.encode_corpus(source, out=out, **settings)  # type: ignore[arg-type]
     corpus.write_text("the mat")
-    with pytest.raises(merganser.TokensError, match="a file has changed"):
+    with pytest.raises(merganser.TokensError, match="a file was modified or renamed"):
         SMALL.encode_corpus(corpus, out=out)
     assert contents(out) == before
-    # A setting that is no good must not cost what is there.
+    # An invalid setting must not delete existing files.
     with pytest.raises(merganser.SettingsError):
         SMALL.encode_corpus(corpus, out=out, overwrite=True, format="gguf")  # type: ignore[arg-type]
     assert contents(out) == before
@@ -400,7 +402,7 @@ def test_a_folder_from_a_different_run_is_rejected(tmp_path: Path) -> None:
 
 def test_shards_without_metadata_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "shard-00000.bin").write_bytes(b"mine")
-    with pytest.raises(merganser.TokensError, match="nothing is known"):
+    with pytest.raises(merganser.TokensError, match=r"no tokens\.json, .* start over with overwrite=True"):
         SMALL.encode_corpus(["the cat"], out=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["shard-00000.bin"]
 
@@ -451,11 +453,11 @@ def test_two_writers_do_not_share_a_folder(tmp_path: Path) -> None:
     try:
         script = "import merganser; merganser.train(['ab'], 257).encode_corpus(['ab'], out='.')"
         with processes.started([sys.executable, "-c", script], cwd=tmp_path) as waiting:
-            # It opens the folder to lock it.
+            # The folder is opened to be locked.
             processes.wait_until(lambda: tmp_path in processes.opened(waiting), waiting)
             waiting.send_signal(signal.SIGINT)
-            _, complaint = waiting.communicate()
-        assert "KeyboardInterrupt" in complaint
+            _, stderr = waiting.communicate()
+        assert "KeyboardInterrupt" in stderr
     finally:
         os.close(handle)
     assert list(tmp_path.iterdir()) == []
@@ -467,26 +469,27 @@ def test_two_writers_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_every_corruption_of_a_folder_is_detected(tmp_path: Path) -> None:
     SMALL.encode_corpus(["the cat", "sat"], out=tmp_path)
     whole = contents(tmp_path)
-    damages: list[tuple[str, Callable[[bytes], bytes] | None, str]] = [
-        ("tokens.json", None, "is this a folder of tokens"),
+    invalid = "a field is missing or invalid; encode the corpus again"
+    corruptions: list[tuple[str, Callable[[bytes], bytes] | None, str]] = [
+        ("tokens.json", None, "check that this is a folder of token files"),
         ("tokens.json", lambda data: data[:-5], "not JSON"),
-        ("tokens.json", lambda data: b"[]", "not an object"),
-        ("tokens.json", lambda data: b"{}", "not what merganser writes"),
+        ("tokens.json", lambda data: b"[]", "not a JSON object"),
+        ("tokens.json", lambda data: b"{}", "not written by merganser"),
         ("tokens.json", lambda data: data.replace(b'tokens": 1,', b'tokens": 2,'), "version 2"),
-        ("tokens.json", lambda data: data.replace(b'"complete": true', b'"complete": 1'), "lacks something"),
-        ("shard-00000.json", None, "lacks some of its 1 shards"),
-        ("shard-00000.json", lambda data: data.replace(b'"tokens": ', b'"tokens": -'), "lacks something"),
-        ("shard-00000.bin", None, "is missing"),
-        ("shard-00000.bin", lambda data: data[:-1], "does not have the size"),
+        ("tokens.json", lambda data: data.replace(b'"complete": true', b'"complete": 1'), invalid),
+        ("shard-00000.json", None, "has 0 of its 1 shards; encode the corpus again"),
+        ("shard-00000.json", lambda data: data.replace(b'"tokens": ', b'"tokens": -'), invalid),
+        ("shard-00000.bin", None, "is missing, .*; encode the corpus again"),
+        ("shard-00000.bin", lambda data: data[:-1], "its size is not that of"),
         ("shard-00000.bin", lambda data: bytes([data[0] ^ 1]) + data[1:], "checksum"),
-        ("shard-00000.docs.npy", None, "cannot be read"),
-        ("shard-00000.docs.npy", lambda data: data[:-9], "cannot be read"),
-        ("shard-00000.docs.npy", lambda data: data[:-8] + bytes(8), "does not go with"),
+        ("shard-00000.docs.npy", None, "cannot read"),
+        ("shard-00000.docs.npy", lambda data: data[:-9], "cannot read"),
+        ("shard-00000.docs.npy", lambda data: data[:-8] + bytes(8), "does not match"),
     ]
-    for name, damage, message in damages:
+    for name, corrupt, message in corruptions:
         file = tmp_path / name
-        if damage:
-            file.write_bytes(damage(whole[name]))
+        if corrupt:
+            file.write_bytes(corrupt(whole[name]))
         else:
             file.unlink()
         with pytest.raises(merganser.TokensError, match=message):
@@ -494,7 +497,7 @@ def test_every_corruption_of_a_folder_is_detected(tmp_path: Path) -> None:
             list(tokens.documents())
             list(tokens.decode(SMALL))
         file.write_bytes(whole[name])
-    with pytest.raises(merganser.TokensError, match="another tokenizer"):
+    with pytest.raises(merganser.TokensError, match="encoded with a different tokenizer; decode it with"):
         list(Tokens.open(tmp_path).decode(LARGE))
     with pytest.raises(merganser.TokensError, match="no file or folder"):
         Tokens.open(tmp_path / "missing")
@@ -516,18 +519,18 @@ def test_files_of_other_programs_can_be_opened(tmp_path: Path) -> None:
         tokens = Tokens.open(tmp_path / name)
         assert tokens.ids(0).tolist() == ids
         assert b"".join(tokens.decode(SMALL)) == b"the cat sat"
-    with pytest.raises(merganser.TokensError, match="not recorded"):
+    with pytest.raises(merganser.TokensError, match="does not record where its documents end"):
         list(Tokens.open(tmp_path / "a.npy").documents())
     assert [document.tolist() for document in Tokens.open(tmp_path / "c.bin").documents()] == [ids]
 
     (tmp_path / "d.bin").write_bytes(np.array(ids, np.uint16).tobytes())
-    with pytest.raises(merganser.TokensError, match="does not say how its ids are stored"):
+    with pytest.raises(merganser.TokensError, match=r"cannot determine how .*; read it with numpy\.fromfile"):
         Tokens.open(tmp_path / "d.bin")
     np.save(tmp_path / "e.npy", np.zeros((2, 2)))
-    with pytest.raises(merganser.TokensError, match="no list of ids"):
+    with pytest.raises(merganser.TokensError, match="must be a one-dimensional array of integers"):
         Tokens.open(tmp_path / "e.npy")
-    for damage in (b"", b"MMIDIDX\x00\x00", (tmp_path / "c.idx").read_bytes()[:-1]):
-        (tmp_path / "c.idx").write_bytes(damage)
+    for corrupt in (b"", b"MMIDIDX\x00\x00", (tmp_path / "c.idx").read_bytes()[:-1]):
+        (tmp_path / "c.idx").write_bytes(corrupt)
         with pytest.raises(merganser.TokensError, match=r"c\.idx"):
             Tokens.open(tmp_path / "c.bin")
 
@@ -554,4 +557,4 @@ def test_an_interrupt_right_after_the_facts_are_written_leaves_no_folder(
     (tmp_path / "out" / "tokens.json").write_text("{}")
     with pytest.raises(TokensError):
         SMALL.encode_corpus(["the cat"], out=tmp_path / "out")
-    assert (tmp_path / "out" / "tokens.json").exists(), "it is not ours"
+    assert (tmp_path / "out" / "tokens.json").exists(), "an existing file is kept"

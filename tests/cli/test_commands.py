@@ -142,7 +142,7 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
     assert again.stdout == f"nothing to do: {3 * size:,} tokens are in tokens already\n"
     other = run("encode", "merganser-out", "b.txt", "--out", "tokens")
     assert (other.returncode, other.stdout) == (1, "")
-    assert "choose another --out, or start afresh with --overwrite" in other.stderr
+    assert "choose another --out, or start over with --overwrite" in other.stderr
 
     both = f"{TEXT}<|endoftext|>{TEXT}<|endoftext|>{TEXT}"
     assert run("decode", "merganser-out", "tokens").stdout == both

@@ -213,10 +213,10 @@ BAD = {
     "short": ("bad.csv", b'a,text\n"1\n1",good\n2\n3,good\n', r"bad\.csv, line 4: the record ends before", 2),
     "quote": ("bad.csv", b'text\ngood\n"good\n', r"bad\.csv, line 3: a quote .* is never closed", 1),
     "array": ("bad.json", b'["good",\n"good"', r"bad\.json, line 2: the array is never closed", 2),
-    "empty": ("bad.gz", b"", r"bad\.gz is damaged behind byte 0 .* begin as gzip", 0),
-    "not gzip": ("bad.gz", b"good", r"bad\.gz is damaged", 0),
-    "truncated": ("bad.txt.gz", gzip.compress(b"good")[:-1], r"bad\.txt\.gz is damaged behind byte 4 ", 1),
-    "member": ("bad.txt.gz", gzip.compress(b"good") + b"\x1f\x8b\x08junk", "damaged behind byte 4 ", 1),
+    "empty": ("bad.gz", b"", r"bad\.gz is corrupt after byte 0 .* begin as gzip", 0),
+    "not gzip": ("bad.gz", b"good", r"bad\.gz is corrupt", 0),
+    "truncated": ("bad.txt.gz", gzip.compress(b"good")[:-1], r"bad\.txt\.gz is corrupt after byte 4 ", 1),
+    "member": ("bad.txt.gz", gzip.compress(b"good") + b"\x1f\x8b\x08junk", "corrupt after byte 4 ", 1),
 }
 
 
@@ -267,9 +267,9 @@ def test_the_warning_stays_short_when_thousands_of_records_are_skipped(tmp_path:
 def test_a_decompression_bomb_is_rejected_until_the_limit_is_raised(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(b"a" * 100_000_000, 9))
-    with pytest.raises(CorpusError, match=r"bomb\.gz grows to more than 1000 times .*--max-ratio"):
+    with pytest.raises(CorpusError, match=r"bomb\.gz decompresses to more than 1000 times .*--max-ratio"):
         merganser.count(bomb)
-    with pytest.raises(CorpusError, match=r"grows to more than 50000000 bytes; .*--max-size"):
+    with pytest.raises(CorpusError, match=r"decompresses to more than 50000000 bytes; .*--max-size"):
         merganser.count(bomb, max_ratio=5000, max_size="50MB")
     assert merganser.count(bomb, max_ratio=5000, pattern="whitespace").documents == 1
 

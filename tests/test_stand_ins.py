@@ -22,7 +22,7 @@ def test_texts_depend_only_on_their_names() -> None:
     names = [name for name in stand_in_texts.NAMES if name != "code.txt"]
     script = "import hashlib, stand_in_texts, sys\nfor name in sys.argv[1:]:\n"
     script += "    print(hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest())"
-    done = processes.run([sys.executable, "-c", script, *reversed(names)], check=True, cwd=TESTS)
+    done = processes.run([sys.executable, "-c", script, *reversed(names)], check=True, cwd=TESTS / "support")
     here = [hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest() for name in reversed(names)]
     assert done.stdout.split() == here
 

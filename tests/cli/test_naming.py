@@ -170,7 +170,7 @@ def test_a_pattern_may_hold_what_the_syntax_uses() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ranks.tiktoken@gpt5", r'ranks\.tiktoken@gpt5: no split pattern is called "gpt5"'),
+        ("ranks.tiktoken@gpt5", r'ranks\.tiktoken@gpt5: unknown split pattern "gpt5"'),
         ("x=ranks.tiktoken@(a", r'x=ranks\.tiktoken@\(a: the pattern "\(a" cannot be used'),
         ("ranks.tiktoken", r"write ranks\.tiktoken@PATTERN, where PATTERN is one of gpt2, gpt4"),
         ("mine.merganser@gpt4", r"mine\.merganser has its own pattern; leave out @gpt4"),

@@ -1,12 +1,12 @@
-//! How far long work has come, and the wish to stop it: a few atomics shared with whoever watches.
+//! Progress: how far long work has come, and the request to stop it: a few atomics shared with a watcher.
 //!
-//! The algorithms only add to numbers here; drawing bars is the business of the watcher.
+//! The algorithms only add to numbers here; drawing bars is up to the watcher.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::{Error, Result};
 
-/// What the work is busy with.
+/// The current stage of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {

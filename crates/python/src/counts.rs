@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use merganser_core::Progress;
-use merganser_core::corpus::{self, Cutters, ShardCut};
+use merganser_core::corpus::{self, Cutters, Place, ShardCut};
 use merganser_core::count::{self, Settings, Spill};
-use merganser_core::tokens::Place;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use merganser_core::Progress;
-use merganser_core::tokens::{Format, Place, Settings, Width, Writer};
+use merganser_core::corpus::Place;
+use merganser_core::tokens::{Format, Settings, Width, Writer};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
@@ -18,7 +19,7 @@ use crate::tokenizer::Tokenizer;
 /// The same for equal tokenizers, and for no others.
 #[pyfunction]
 pub fn fingerprint(py: Python<'_>, tokenizer: &Tokenizer) -> PyResult<String> {
-    run(py, || Ok(merganser_core::tokens::fingerprint(&tokenizer.0)))
+    run(py, || Ok(tokenizer.0.fingerprint()))
 }
 
 /// Encodes documents and writes them to a folder until `finish`.

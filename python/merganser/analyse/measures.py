@@ -194,8 +194,8 @@ def _checked(frequencies: ArrayLike) -> NDArray[np.int64]:
 
 def _example(text: str, vocab_size: int = 259) -> Usage:
     """For the examples above: `low` and ` low` are tokens, and the bytes."""
-    import merganser
     from merganser.analyse.sample import Sample
     from merganser.analyse.usage import use
+    from merganser.training import train
 
-    return use(merganser.train(["low low"] * 9, vocab_size), Sample.of([text]))
+    return use(train(["low low"] * 9, vocab_size), Sample.of([text]))

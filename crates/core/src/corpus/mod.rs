@@ -18,6 +18,7 @@ mod first_error;
 mod input;
 mod json;
 mod reading;
+mod record_ends;
 mod records;
 mod shards;
 #[cfg(test)]

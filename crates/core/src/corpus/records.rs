@@ -7,10 +7,11 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 
 use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
+use super::record_ends::{Record, RecordLayout, find_records};
 use super::{BLOCK, Block, Format, Place, Terms, csv, json};
 use crate::{Error, Result};
 
@@ -24,7 +25,7 @@ pub struct RecordBlocks<'a> {
     input: Input<'a>,
     terms: Terms<'a>,
     file: Arc<RecordFile>,
-    layout: Layout,
+    layout: RecordLayout,
     /// What was read but lies behind the last whole record.
     carry: Vec<u8>,
     /// Where `carry` begins, and on which line.
@@ -49,36 +50,12 @@ enum Kind {
     Csv { delimiter: u8, column: usize },
 }
 
-/// Where records may stand.
-#[derive(Clone, Copy, PartialEq)]
-enum Layout {
-    Lines,
-    /// Those of CSV, with this delimiter.
-    Quoted(u8),
-    /// One JSON value after the other.
-    Values,
-    /// The same in an array; whether one has been there, so that a comma must follow.
-    Array {
-        some: bool,
-    },
-    /// Behind the array.
-    Closed,
-}
-
 /// Records that are still to be decoded.
 pub struct Records {
     file: Arc<RecordFile>,
     /// The line on which the block begins.
     line: u64,
     list: Vec<Record>,
-}
-
-/// From `start` to `end`; what belongs to none lies before and behind it.
-struct Record {
-    begins: usize,
-    start: usize,
-    end: usize,
-    behind: usize,
 }
 
 /// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and
@@ -104,7 +81,7 @@ impl<'a> RecordBlocks<'a> {
             input,
             terms,
             file: Arc::new(file),
-            layout: Layout::Lines,
+            layout: RecordLayout::Lines,
             carry: Vec::new(),
             place: Place { offset: 0, within: 0, ..place },
             line: 1,
@@ -122,8 +99,8 @@ impl<'a> RecordBlocks<'a> {
         }
         if place.offset > blocks.place.offset {
             blocks.pass_over(place.offset - blocks.place.offset)?;
-            if blocks.layout == (Layout::Array { some: false }) {
-                blocks.layout = Layout::Array { some: true };
+            if blocks.layout == (RecordLayout::Array { some: false }) {
+                blocks.layout = RecordLayout::Array { some: true };
             }
         }
         blocks.place.within = place.within;
@@ -132,11 +109,11 @@ impl<'a> RecordBlocks<'a> {
     }
 
     fn read_bracket(&mut self) -> Result<()> {
-        self.layout = Layout::Values;
+        self.layout = RecordLayout::Values;
         loop {
             match self.carry.iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(at) if self.carry[at] == b'[' => {
-                    self.layout = Layout::Array { some: false };
+                    self.layout = RecordLayout::Array { some: false };
                     self.consume(at + 1);
                     return Ok(());
                 }
@@ -148,7 +125,7 @@ impl<'a> RecordBlocks<'a> {
     }
 
     fn read_header(&mut self, delimiter: u8) -> Result<()> {
-        self.layout = Layout::Quoted(delimiter);
+        self.layout = RecordLayout::Quoted(delimiter);
         let end = loop {
             match csv::record_end(&self.carry, 0, delimiter) {
                 Some(end) => break end,
@@ -214,7 +191,7 @@ impl<'a> RecordBlocks<'a> {
             list.clear();
             // What was cut short ends with a part of a record, which goes with the rest.
             let is_all = self.at_end && !self.input.cut_short();
-            let found = find(&block.text, is_all, &mut layout, &mut list);
+            let found = find_records(&block.text, is_all, &mut layout, &mut list);
             let behind = match found {
                 _ if self.input.cut_short() => block.text.len(),
                 Ok(0) if !self.at_end && block.text.len() < LONGEST => {
@@ -236,7 +213,7 @@ impl<'a> RecordBlocks<'a> {
         self.place = at(behind);
         self.last = list.last().map_or(self.last, |record| at(record.behind));
         // Not behind the bracket of an array: whoever goes on there would wait for it.
-        block.next = if self.layout == Layout::Closed { self.last } else { self.place };
+        block.next = if self.layout == RecordLayout::Closed { self.last } else { self.place };
         self.line += line_breaks(&block.text);
         block.records = Some(Records { file: Arc::clone(&self.file), line: before, list });
         Ok(any)
@@ -278,74 +255,6 @@ fn line_breaks(text: &[u8]) -> u64 {
 fn without_line_break(record: &[u8]) -> &[u8] {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     record.strip_suffix(b"\r").unwrap_or(record)
-}
-
-/// Lists the whole records of `text` and says where the last one ends, or where it cannot be read and why.
-fn find(
-    text: &[u8],
-    is_all: bool,
-    layout: &mut Layout,
-    list: &mut Vec<Record>,
-) -> std::result::Result<usize, (usize, &'static str)> {
-    let mut at = 0;
-    while at < text.len() {
-        let (start, end, behind) = match *layout {
-            Layout::Lines => match memchr(b'\n', &text[at..]) {
-                Some(len) => (at, at + len, at + len + 1),
-                None if is_all => (at, text.len(), text.len()),
-                None => break,
-            },
-            Layout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
-                Some(behind) => (at, behind, behind),
-                None if !is_all => break,
-                None if csv::is_closed(&text[at..], delimiter) => (at, text.len(), text.len()),
-                None => return Err((at, "a quote in this record is never closed")),
-            },
-            Layout::Values | Layout::Array { .. } | Layout::Closed => {
-                let mut start = at + blanks(&text[at..]);
-                if let Layout::Array { some } = *layout {
-                    match text.get(start) {
-                        Some(b']') => {
-                            *layout = Layout::Closed;
-                            at = start + 1;
-                            continue;
-                        }
-                        Some(b',') if some => start += 1 + blanks(&text[start + 1..]),
-                        Some(_) if some => return Err((start, "a comma is missing between two elements")),
-                        _ => {}
-                    }
-                }
-                if start == text.len() {
-                    break; // the blanks before a record are the beginning of it, wherever blocks are cut
-                }
-                if *layout == Layout::Closed {
-                    return Err((start, "something follows the end of the array"));
-                }
-                match json::value_end(text, start, is_all) {
-                    Some(end) if end > start => {
-                        if let Layout::Array { some } = layout {
-                            *some = true;
-                        }
-                        (start, end, end)
-                    }
-                    Some(_) => return Err((start, "there is no JSON value where one is expected")),
-                    None if is_all => return Err((start, "a string or a bracket is never closed")),
-                    None => break,
-                }
-            }
-        };
-        list.push(Record { begins: at, start, end, behind });
-        at = behind;
-    }
-    match layout {
-        Layout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
-        _ if is_all => Ok(text.len()),
-        _ => Ok(at),
-    }
-}
-
-fn blanks(text: &[u8]) -> usize {
-    text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(text.len())
 }
 
 impl Records {

@@ -382,9 +382,9 @@ fn damage_to_compressed_files_is_noticed_wherever_it_is() {
         let Error::Damaged { offset, .. } = error else { panic!("{how}: {error}") };
         assert!(offset >= text.len() as u64 / 2, "{how}: {offset}");
         assert!(
-            error
-                .to_string()
-                .starts_with(&format!("x.txt.{how} is damaged behind byte {offset} of its text: "))
+            error.to_string().starts_with(&format!(
+                "x.txt.{how} is corrupt after byte {offset} of the decompressed text: "
+            ))
         );
         // What came before is kept.
         let bytes: u64 = counted.0.iter().map(|(pretoken, count)| pretoken.len() as u64 * count).sum();

@@ -30,13 +30,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 pub use self::formats::{Format, Width};
 use self::shard::{Shard, Tally};
-pub use crate::corpus::Place;
 use crate::corpus::{
-    BLOCK, Block, Boundary, Cutters, Documents, Files, FirstError, Reading, Skipped, Skips, Stream, Terms,
+    BLOCK, Block, Boundary, Cutters, Documents, Files, FirstError, Place, Reading, Skipped, Skips, Stream,
+    Terms,
 };
 use crate::durable::lock;
 use crate::split::Splitter;
@@ -251,26 +249,6 @@ fn begin(progress: &Progress) {
     if progress.snapshot().0 != Stage::Encode {
         progress.begin(Stage::Encode, 0);
     }
-}
-
-/// A SHA-256 that equal tokenizers share, and no others: of the pattern, the number of special tokens, these
-/// and the other tokens in the order of their ids.
-pub fn fingerprint(tokenizer: &Tokenizer) -> String {
-    let mut sum = Sha256::new();
-    let mut add = |id: u32, bytes: &[u8]| {
-        sum.update(id.to_le_bytes());
-        sum.update((bytes.len() as u32).to_le_bytes());
-        sum.update(bytes);
-    };
-    add(0, tokenizer.splitter().pattern().as_bytes());
-    add(tokenizer.special_tokens().len() as u32, b"");
-    for (token, id) in tokenizer.special_tokens() {
-        add(*id, token.as_bytes());
-    }
-    for (token, id) in tokenizer.ranks() {
-        add(id, token);
-    }
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn refuse<T>(reason: String) -> Result<T> {

@@ -340,22 +340,6 @@ fn an_empty_corpus_and_a_failure_leave_nothing_behind() {
 }
 
 #[test]
-fn a_fingerprint_tells_tokenizers_apart() {
-    let same = fingerprint(&tokenizer("gpt2", 1000));
-    assert_eq!(same, fingerprint(&tokenizer("gpt2", 1000)));
-    assert_eq!(same.len(), 64);
-    assert_ne!(same, fingerprint(&tokenizer("gpt4", 1000)));
-    assert_ne!(same, fingerprint(&tokenizer("gpt2", 1001)));
-    let splitter = Splitter::new("gpt2").unwrap();
-    let bytes = |specials| {
-        let ranks = (0..=255u8).map(|byte| (vec![byte], byte as u32)).collect();
-        Tokenizer::from_ranks(ranks, splitter.clone(), specials).unwrap()
-    };
-    let plain = fingerprint(&bytes(Vec::new()));
-    assert_ne!(plain, fingerprint(&bytes(vec![("<s>".into(), 256)])));
-}
-
-#[test]
 fn a_folder_has_one_writer_at_a_time() {
     let folder = temporary_folder();
     let open = || {

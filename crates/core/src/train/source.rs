@@ -1,5 +1,6 @@
-//! Where training gets its pre-tokens: counts in memory, or a `.counts` file that is read from end to end
-//! each time.
+//! Source: the pre-tokens that training reads, from counts in memory or from a `.counts` file.
+//!
+//! Cost: a file is read from end to end on every pass, in batches, so it need not fit in memory.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -8,22 +9,22 @@ use crate::count::{Counts, Reader, Settings};
 use crate::{Progress, Result};
 
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
-const SHARE: usize = if cfg!(test) { 3 } else { 1 << 14 };
+const BATCH: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
-/// Pre-tokens and how often each was seen.
+/// Pre-tokens with their counts.
 pub enum Source<'a> {
     Memory(&'a Counts),
     File { path: &'a Path, settings: Settings },
 }
 
-/// Some pre-tokens and their counts.
+/// Some pre-tokens and their counts, in one buffer.
 #[derive(Default)]
-pub struct Share {
+pub struct PretokenBatch {
     bytes: Vec<u8>,
     pretokens: Vec<(usize, u64)>,
 }
 
-impl Share {
+impl PretokenBatch {
     fn push(&mut self, pretoken: &[u8], count: u64) {
         self.bytes.extend_from_slice(pretoken);
         self.pretokens.push((self.bytes.len(), count));
@@ -39,35 +40,35 @@ impl Share {
     }
 }
 
-/// Fills a share with the next pre-tokens; false at the end.
-pub type Shares<'a> = Box<dyn FnMut(&mut Share) -> Result<bool> + Send + 'a>;
+/// Fills a batch with the next pre-tokens; returns false at the end.
+pub type PretokenBatches<'a> = Box<dyn FnMut(&mut PretokenBatch) -> Result<bool> + Send + 'a>;
 
-/// How large it is.
+/// The size of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct SourceSize {
     pub pretokens: u64,
     pub bytes: u64,
 }
 
-/// Counts that are in memory, perhaps only for now.
-pub enum Held<'a> {
-    Lent(&'a Counts),
-    Own(Counts),
+/// Counts in memory: the caller's, or loaded from a file.
+pub enum LoadedCounts<'a> {
+    Borrowed(&'a Counts),
+    Owned(Counts),
 }
 
-impl Deref for Held<'_> {
+impl Deref for LoadedCounts<'_> {
     type Target = Counts;
 
     fn deref(&self) -> &Counts {
         match self {
-            Held::Lent(counts) => counts,
-            Held::Own(counts) => counts,
+            LoadedCounts::Borrowed(counts) => counts,
+            LoadedCounts::Owned(counts) => counts,
         }
     }
 }
 
 impl<'a> Source<'a> {
-    /// A `.counts` file.
+    /// Opens a `.counts` file.
     pub fn file(path: &'a Path) -> Result<Source<'a>> {
         Ok(Source::File { path, settings: Reader::open(path)?.settings()? })
     }
@@ -79,35 +80,35 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// From the first pre-token on, in shares.
-    pub fn shares(&self) -> Result<Shares<'_>> {
+    /// Returns the pre-tokens in batches, from the first one on.
+    pub fn batches(&self) -> Result<PretokenBatches<'_>> {
         match *self {
             Source::Memory(counts) => {
                 let mut next = 0;
-                Ok(Box::new(move |share| {
-                    share.bytes.clear();
-                    share.pretokens.clear();
-                    let end = counts.len().min(next + SHARE);
-                    (next..end).for_each(|i| share.push(counts.pretoken(i), counts.count(i)));
+                Ok(Box::new(move |batch| {
+                    batch.bytes.clear();
+                    batch.pretokens.clear();
+                    let end = counts.len().min(next + BATCH);
+                    (next..end).for_each(|i| batch.push(counts.pretoken(i), counts.count(i)));
                     next = end;
-                    Ok(!share.pretokens.is_empty())
+                    Ok(!batch.pretokens.is_empty())
                 }))
             }
             Source::File { path, .. } => {
                 let mut reader = Reader::open(path)?;
-                Ok(Box::new(move |share| {
-                    share.bytes.clear();
-                    share.pretokens.clear();
-                    while share.pretokens.len() < SHARE && reader.advance()? {
-                        share.push(reader.pretoken(), reader.count());
+                Ok(Box::new(move |batch| {
+                    batch.bytes.clear();
+                    batch.pretokens.clear();
+                    while batch.pretokens.len() < BATCH && reader.advance()? {
+                        batch.push(reader.pretoken(), reader.count());
                     }
-                    Ok(!share.pretokens.is_empty())
+                    Ok(!batch.pretokens.is_empty())
                 }))
             }
         }
     }
 
-    /// Calls `visit(pre-token, count)` for all of them, in any order.
+    /// Calls `visit(pre-token, count)` for every pre-token, in any order.
     pub fn for_each(
         &self,
         progress: &Progress,
@@ -115,22 +116,22 @@ impl<'a> Source<'a> {
     ) -> Result<()> {
         if let Source::Memory(counts) = *self {
             for (nth, (pretoken, count)) in counts.iter().enumerate() {
-                if nth.is_multiple_of(SHARE) {
+                if nth.is_multiple_of(BATCH) {
                     progress.check()?;
                 }
                 visit(pretoken, count)?;
             }
             return Ok(());
         }
-        let (mut shares, mut share) = (self.shares()?, Share::default());
-        while shares(&mut share)? {
+        let (mut batches, mut batch) = (self.batches()?, PretokenBatch::default());
+        while batches(&mut batch)? {
             progress.check()?;
-            share.iter().try_for_each(|(pretoken, count)| visit(pretoken, count))?;
+            batch.iter().try_for_each(|(pretoken, count)| visit(pretoken, count))?;
         }
         Ok(())
     }
 
-    /// The pre-tokens that are seen less often than `least`, and how often they are seen together.
+    /// Returns the number of pre-tokens with a count below `least`, and the sum of their counts.
     pub fn rarer_than(&self, least: u64, progress: &Progress) -> Result<(u64, u64)> {
         let (mut pretokens, mut total) = (0, 0);
         self.for_each(progress, |_, count| {
@@ -143,9 +144,9 @@ impl<'a> Source<'a> {
         Ok((pretokens, total))
     }
 
-    /// Without the pre-tokens that are seen less often than `least`.
-    pub fn size(&self, least: u64, progress: &Progress) -> Result<Size> {
-        let mut size = Size::default();
+    /// Returns the size, without the pre-tokens with a count below `least`.
+    pub fn size(&self, least: u64, progress: &Progress) -> Result<SourceSize> {
+        let mut size = SourceSize::default();
         self.for_each(progress, |pretoken, count| {
             if count >= least {
                 size.pretokens += 1;
@@ -156,10 +157,11 @@ impl<'a> Source<'a> {
         Ok(size)
     }
 
-    pub fn in_memory(&self, progress: &Progress) -> Result<Held<'_>> {
+    /// Returns the counts, loaded if they are in a file.
+    pub fn in_memory(&self, progress: &Progress) -> Result<LoadedCounts<'_>> {
         match *self {
-            Source::Memory(counts) => Ok(Held::Lent(counts)),
-            Source::File { path, .. } => Counts::load(path, progress).map(Held::Own),
+            Source::Memory(counts) => Ok(LoadedCounts::Borrowed(counts)),
+            Source::File { path, .. } => Counts::load(path, progress).map(LoadedCounts::Owned),
         }
     }
 }

@@ -14,7 +14,7 @@ else:
     import tomli as tomllib
 
 CASES: list[dict[str, Any]] = tomllib.loads(
-    (Path(__file__).parents[1] / "cases" / "chat.toml").read_text("utf-8")
+    (Path(__file__).parents[2] / "cases" / "chat.toml").read_text("utf-8")
 )["case"]
 GOOD = [case for case in CASES if "error" not in case]
 BAD = [case for case in CASES if "error" in case]

@@ -9,7 +9,7 @@ import processes
 import vocabs
 from corpora import corpus_text
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def blocks(page: str) -> list[tuple[str, str]]:

@@ -1,32 +1,32 @@
-//! Crossings: places inside a pre-token that no token can lie across.
+//! Crossings: the boundaries inside a pre-token that no token crosses.
 //!
-//! Chinese and Japanese have no spaces: a pre-token is a whole clause, and few come twice, so that
-//! remembering pre-tokens does not help. But the tokens across two such characters are few. Where none can
-//! cross the boundary between two characters, no merge ever will, and what stands on either side is encoded
-//! as if it were alone (the lemma of `docs/how-bpe-works.md`): a clause falls apart into runs of one or two
-//! characters, and those come again all the time.
+//! Chinese and Japanese have no spaces: a pre-token is a whole clause, and few clauses repeat, so caching
+//! pre-tokens does not help. But few tokens cross the boundary between two given characters. Where none can,
+//! no merge ever will, and each side is encoded as if it were alone (the lemma of `docs/how-bpe-works.md`): a
+//! clause divides into runs of one or two characters, and those repeat all the time.
 //!
-//! A boundary counts as crossed where some token could lie there by what it holds of the two characters.
-//! Tokens that hold both whole are a set of pairs; the few that begin or end inside one of them are known by
-//! three bytes around the boundary. Both sets are bit maps that may say yes too often, which costs time and
-//! changes nothing.
+//! A boundary counts as crossed if some token could cover it, judging by what the token contains of the two
+//! characters. Tokens that contain both whole are a set of pairs; the few that begin or end inside one of
+//! them are identified by three bytes around the boundary. Both sets are bit maps with false positives, which
+//! cost time and change nothing.
 //!
-//! Only boundaries between two characters of several bytes are looked at: across all others tokens abound.
-//! Cost: about a nanosecond a byte. A run must not be taken for a token that only ever is a whole pre-token;
-//! where the vocabulary has such tokens of that kind, nothing is cut.
+//! Only boundaries between two multi-byte characters are examined: most other boundaries are crossed. Cost:
+//! about a nanosecond per byte. A run must not be mistaken for a token that is used only for a whole
+//! pre-token; if the vocabulary has such tokens of that kind, no pre-token is divided.
 
 use crate::key::mix;
 
-/// Characters are at most this long.
+/// The longest character, in bytes.
 const CHAR: usize = 4;
 
+/// The boundaries that tokens of a vocabulary may cross.
 #[derive(Clone)]
 pub(crate) struct Crossings {
     /// Pairs of characters, by hash.
     pairs: Vec<u64>,
     /// The last byte of one character and the first two of the next, six bits of each.
     partial: Vec<u64>,
-    /// Whether boundaries may be looked at.
+    /// Whether pre-tokens may be divided at all.
     usable: bool,
 }
 
@@ -34,12 +34,12 @@ fn continues(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Whether `bytes[at]` begins a character of several bytes, right behind another.
+/// Whether `bytes[at]` begins a multi-byte character right after another one.
 fn is_boundary(bytes: &[u8], at: usize) -> bool {
     at > 0 && bytes[at] >= 0xC0 && continues(bytes[at - 1])
 }
 
-/// The length of a character that begins with this byte.
+/// Returns the length of a character that begins with this byte.
 #[inline(always)]
 fn length(lead: u8) -> usize {
     match lead {
@@ -50,7 +50,7 @@ fn length(lead: u8) -> usize {
     }
 }
 
-/// What `bytes` hold of the two characters around a boundary; whole ones only.
+/// The characters on both sides of a boundary, if `bytes` contains them whole.
 fn left_char(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let back = (1..=CHAR.min(at)).find(|back| !continues(bytes[at - back]))?;
     (bytes[at - back] >= 0xC0).then(|| &bytes[at - back..at])
@@ -65,7 +65,7 @@ fn number(char: &[u8]) -> u64 {
 }
 
 impl Crossings {
-    /// `whole` are the tokens that are only ever whole pre-tokens.
+    /// Builds the sets; `whole` are the tokens that are used only for whole pre-tokens.
     pub fn new<'a>(
         tokens: impl Iterator<Item = &'a [u8]> + Clone,
         mut whole: impl Iterator<Item = &'a [u8]>,
@@ -73,7 +73,7 @@ impl Crossings {
         let long = |byte: Option<&u8>| byte.is_some_and(|&byte| byte >= 0x80);
         let usable = !whole.any(|token| long(token.first()) || long(token.last()));
         let count = tokens.clone().filter(|token| (1..token.len()).any(|at| is_boundary(token, at))).count();
-        // One bit in 32 is set, or fewer.
+        // At most one bit in 32 is set.
         let bits = (count * 32).next_power_of_two().max(1 << 12);
         let mut crossings = Crossings { pairs: vec![0; bits / 64], partial: vec![0; 1 << 12], usable };
         for token in tokens {
@@ -102,7 +102,7 @@ impl Crossings {
         while self.usable && at < end {
             let boundary = at;
             let right = next_char(text, &mut at);
-            // Characters of one byte are left alone.
+            // Boundaries next to a single-byte character are not examined.
             if left.min(right) >= 0x80 && !self.may_cross(left, right) {
                 ends.push(boundary as u32);
             }
@@ -117,7 +117,7 @@ impl Crossings {
     }
 }
 
-/// The bytes of the character at `at`, as a number; `at` moves behind it.
+/// Returns the bytes of the character at `at` as a number, and advances `at` past it.
 #[inline(always)]
 fn next_char(text: &[u8], at: &mut usize) -> u64 {
     let bytes = &text[*at..];
@@ -134,15 +134,15 @@ fn pair(left: u64, right: u64) -> u64 {
     mix(left << 32 | right, 0x9E37_79B9_7F4A_7C15)
 }
 
-/// The last byte of one character and the first two of the next.
+/// Returns the last byte of one character and the first two of the next, six bits of each.
 #[inline(always)]
 fn around(left: u64, right: u64) -> u64 {
-    // From two, three or four bytes, the first two.
+    // The first two of two, three or four bytes.
     let right = right >> (right.ilog2() / 8 * 8 - 8);
     (left & 63) << 12 | (right >> 8 & 63) << 6 | right & 63
 }
 
-/// A set of numbers, by their lowest bits; as many as there are bits, which is a power of two.
+/// Adds a number to a set of bits, by its lowest bits; the number of bits is a power of two.
 fn set(bits: &mut [u64], number: u64) {
     let number = number as usize & (bits.len() * 64 - 1);
     bits[number / 64] |= 1 << (number % 64);
@@ -162,14 +162,14 @@ mod tests {
         let whole = whole.iter().map(|token| token.as_bytes());
         let crossings = Crossings::new(tokens.iter().copied(), whole);
         let mut ends = Vec::new();
-        // Not at the beginning or the end of its text.
+        // Neither at the start nor at the end of its text.
         crossings.cut(&format!("好{pretoken}吗"), 3, 3 + pretoken.len(), &mut ends);
         let starts = [3].into_iter().chain(ends.iter().copied());
         starts.zip(&ends).map(|(start, &end)| pretoken[start as usize - 3..end as usize - 3].into()).collect()
     }
 
     #[test]
-    fn runs_end_where_no_token_can_lie_across() {
+    fn runs_end_where_no_token_can_cross() {
         let [hello, what] = ["你好".as_bytes(), "好吗".as_bytes()];
         assert_eq!(runs(&[hello], &[], "你好吗你好"), ["你好", "吗", "你好"]);
         assert_eq!(runs(&[hello, what], &[], "你好吗你"), ["你好吗", "你"]);

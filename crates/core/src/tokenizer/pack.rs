@@ -1,13 +1,13 @@
-//! Pack: ranks as one string of bytes, to hand a tokenizer to another process.
+//! Pack: the ranks as one string of bytes, to hand a tokenizer to another process.
 //!
-//! For each token, lowest id first: the distance of its id from the one expected, its length, its bytes;
-//! numbers in seven bits per byte, lowest first, as LEB128 has them. A token of n bytes takes n + 2, so that
-//! the 200,000 of o200k take 1.8 MB and some milliseconds.
+//! For each token, lowest id first: the distance of its id from the expected one, its length, and its bytes;
+//! numbers in LEB128. A token of n bytes takes n + 2, so the 200,000 of o200k take 1.8 MB and some
+//! milliseconds.
 
 use crate::{Error, Result, Tokenizer};
 
 impl Tokenizer {
-    /// The ranks, packed.
+    /// Packs the ranks.
     pub fn packed_ranks(&self) -> Vec<u8> {
         let mut packed = Vec::new();
         let mut expected = 0;
@@ -21,9 +21,10 @@ impl Tokenizer {
     }
 }
 
-/// What [`Tokenizer::packed_ranks`] packed. Anything else is an error or other ranks, never a panic.
+/// Unpacks the result of [`Tokenizer::packed_ranks`]. Any other bytes give an error or other ranks, never a
+/// panic.
 pub fn unpack_ranks(mut packed: &[u8]) -> Result<Vec<(Vec<u8>, u32)>> {
-    let damaged = || Error::BadTokenizer { reason: "its packed ranks are damaged; pack it again".into() };
+    let damaged = || Error::BadTokenizer { reason: "its packed ranks are corrupt; pack it again".into() };
     let mut ranks = Vec::new();
     let mut expected = 0u32;
     while !packed.is_empty() {
@@ -64,7 +65,7 @@ mod tests {
     use crate::split::Splitter;
 
     #[test]
-    fn what_is_packed_comes_back_and_what_is_cut_is_refused() {
+    fn packed_ranks_round_trip_and_truncated_ones_are_rejected() {
         let mut ranks: Vec<(Vec<u8>, u32)> = (0..=255).map(|byte| (vec![byte], byte as u32)).collect();
         ranks.push((b"ab".to_vec(), 300));
         ranks.push((b"a".repeat(300), 70_000));

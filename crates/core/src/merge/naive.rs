@@ -1,12 +1,12 @@
-//! Naive: the three ways to encode a pre-token, so simple that they are unlikely to be wrong. The oracle of
-//! every other encoder.
+//! Naive: three ways to encode a pre-token, so simple that they are unlikely to be wrong. The oracle of every
+//! other encoder.
 //!
-//! Each walks the whole pre-token for every single merge: cost O(n²) look-ups for n bytes, with an allocation
-//! at each. It loses to everything, always; that is not what it is for.
+//! Each scans the whole pre-token for every single merge: O(n²) look-ups for n bytes, with an allocation at
+//! each.
 //!
-//! Where the ways come from: [`by_bytes`] is how tiktoken encodes, [`by_pairs`] is how Hugging Face
-//! tokenizers does, [`by_training_order`] is what a training does to its own pre-tokens. For a trained
-//! vocabulary the three agree; `docs/how-bpe-works.md` proves it.
+//! Where they come from: [`by_bytes`] is how tiktoken encodes, [`by_pairs`] is how Hugging Face tokenizers
+//! does, [`by_training_order`] is what training does to its own pre-tokens. For a trained vocabulary the
+//! three agree; `docs/how-bpe-works.md` proves it.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub fn encode_pretoken(pretoken: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u3
     }
 }
 
-/// Merges any two neighbours whose joined bytes are a token: lowest rank first, leftmost first.
+/// Merges any two neighbors whose joined bytes are a token: lowest rank first, leftmost first.
 ///
 /// With `ab` = 256 and `bc` = 257, `abc` becomes `ab c`: [256, 99].
 pub fn by_bytes(pretoken: &[u8], ranks: &HashMap<Vec<u8>, u32>) -> Vec<u32> {
@@ -62,7 +62,8 @@ pub fn by_pairs(pretoken: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32
     ids
 }
 
-/// Applies each merge once, in the order given, wherever it fits from left to right; never goes back.
+/// Applies each merge once, in the order given, wherever it fits from left to right; never returns to an
+/// earlier one.
 pub fn by_training_order(pretoken: &[u8], byte_ids: &[u32; 256], merges: &[(u32, u32, u32)]) -> Vec<u32> {
     let mut ids = ids_of_bytes(pretoken, byte_ids);
     for &(left, right, new) in merges {

@@ -16,7 +16,7 @@ from merganser.analyse.examples import DOMAINS, HARD, PARALLEL
 from merganser.corpus.named_datasets import python_stdlib
 from merganser.embed import groups
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 END = "\n<|endoftext|>\n"
 #: The longest prefix that a test reads is a million characters.
 _SIZE = 1_050_000

@@ -1,19 +1,20 @@
-//! Training beyond memory: the same merges, with most pre-tokens on disk.
+//! Out of core: the same merges as in memory, with most pre-tokens on disk.
 //!
 //! A pair is merged when no other is more frequent. Until then a pre-token whose best pair has a lower count
-//! cannot change, and need not be at hand. So pre-tokens lie on shelves by an upper bound of the count of
-//! their best pair (`shelves.rs`), and training works from the top shelf down:
+//! cannot change, and need not be loaded. So pre-tokens are sorted into buckets by an upper bound of the
+//! count of their best pair (`buckets.rs`), and training works from the top bucket down:
 //!
-//! - *In memory*: as many of the top shelves as fit are loaded. Every pair that is at least as frequent as the lowest
-//! of them asks for stands in loaded pre-tokens only, so the trainer in memory (`indexed.rs`) merges exactly
-//! down to that floor. Then the pre-tokens are put back, by what their best pair is now.
-//! - *In passing*: the first pairs are in so many pre-tokens that even one shelf does not fit. Then some merges at a
-//!   time are applied while the shelf is read and put back: those that are certain to come next, whatever the
-//!   pre-tokens look like after the first of them (see `certain`).
+//! - *In memory*: as many of the top buckets as fit are loaded. Every pair whose count reaches the lowest
+//!   count of these buckets occurs in loaded pre-tokens only, so the trainer in memory (`in_memory.rs`)
+//!   merges exactly down to that floor. Then the pre-tokens are written back to the bucket of what is now
+//!   their best pair.
+//! - *Streamed*: the first pairs are in so many pre-tokens that even one bucket does not fit. Then a batch of
+//!   merges is applied while the bucket is read and written back: those that are certain to come next,
+//!   whatever the pre-tokens look like after the first of them (see `certain`).
 //!
-//! The bounds come from one table of sums, into which every pair adds its weight: exact for the pairs of the
+//! The bounds come from one table of sums, to which every pair adds its weight: exact for the pairs of the
 //! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound
-//! that was right when a pre-token was put on a shelf stays right.
+//! that was valid when a pre-token was written to a bucket stays valid.
 //!
 //! Cost: memory as allowed; every pre-token is read and written a few times for each of its merges, about two
 //! to three times the work of training in memory.
@@ -24,9 +25,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::indexed::Trainer;
-use super::queue::Entry;
-use super::shelves::{Block, Placer, Shelves, UNSORTED, least_on, shelf_of};
+use super::buckets::{BucketWriter, Buckets, DiskBlock, UNSORTED, bucket_of, lowest_count};
+use super::in_memory::InMemoryTrainer;
+use super::queue::CountedPair;
 use super::symbols::Symbols;
 use super::vocabulary::Vocabulary;
 use super::{MergeLog, Merges, Rules};
@@ -34,36 +35,36 @@ use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// The sums of pairs of tokens below this are exact. (Small in tests, so that they take both roads.)
+/// The sums of pairs of tokens below this are exact. (Small in tests, so that they take both paths.)
 const FIRST: u32 = if cfg!(test) { 258 } else { 1024 };
 
-/// When nothing is sorted yet, about so many pairs are looked at.
+/// About how many pairs are considered while nothing is sorted yet.
 const GLANCE: usize = if cfg!(test) { 3 } else { 64 };
 
-/// What may be used.
-pub struct Room<'a> {
-    /// So many tokens and ends may be loaded at a time.
+/// How the allowed memory is used.
+pub struct MemoryPlan<'a> {
+    /// How many tokens and ends may be loaded at a time.
     pub slots: usize,
-    /// So many bits of hash choose a sum.
+    /// How many bits of the hash choose a shared sum.
     pub bits: u32,
-    /// Where the pre-tokens go.
+    /// The folder for the pre-tokens.
     pub folder: &'a Path,
 }
 
-/// What all of it takes for each slot that may be loaded; measured at 11 to 14.
+/// The bytes that training takes for each loaded slot; measured at 11 to 14.
 const BYTES_A_SLOT: u64 = 13;
 
-impl<'a> Room<'a> {
-    /// What there is room for in so many bytes.
-    pub fn within(memory: u64, folder: &'a Path) -> Room<'a> {
+impl<'a> MemoryPlan<'a> {
+    /// Divides `memory` bytes between sums and slots.
+    pub fn within(memory: u64, folder: &'a Path) -> MemoryPlan<'a> {
         let bits = (memory / 128).max(1).ilog2().clamp(12, 24);
         let sums = (FIRST as u64 * FIRST as u64 + (1 << bits)) * 8;
         let slots = (memory.saturating_sub(sums) / BYTES_A_SLOT).clamp(1 << 16, u32::MAX as u64 / 2);
-        Room { slots: slots as usize, bits, folder }
+        MemoryPlan { slots: slots as usize, bits, folder }
     }
 }
 
-/// All pairs' weights, added up.
+/// The sums of the weights of all pairs.
 struct Sums {
     exact: Vec<AtomicU64>,
     shared: Vec<AtomicU64>,
@@ -81,33 +82,33 @@ impl Sums {
         if left < FIRST && right < FIRST {
             &self.exact[(left * FIRST + right) as usize]
         } else {
-            &self.shared[super::pairs::bucket(left, right, self.shift)]
+            &self.shared[super::watched::cell_of(left, right, self.shift)]
         }
     }
 
-    /// For one thread to add to sums.
+    /// Returns an adder for one thread.
     fn adder(&self) -> Adder<'_> {
         Adder { waiting: [(&self.exact[0], 0); AHEAD], next: 0 }
     }
 
-    /// The `n`-th largest sum, or 0 where there are fewer.
+    /// Returns the `n`-th largest sum, or 0 if there are fewer.
     fn largest(&self, n: usize) -> u64 {
         let sums: Vec<u64> = self.exact.iter().chain(&self.shared).map(|sum| sum.load(Relaxed)).collect();
         super::index::largest(&sums, n)
     }
 
-    /// The pairs whose sums are exact, if they reach the floor.
-    fn exact_from(&self, floor: u64) -> Vec<Entry> {
+    /// Returns the pairs whose sums are exact and reach the floor.
+    fn exact_from(&self, floor: u64) -> Vec<CountedPair> {
         let entry = |(index, sum): (usize, &AtomicU64)| {
             let index = index as u32;
-            Entry { count: sum.load(Relaxed), left: index / FIRST, right: index % FIRST }
+            CountedPair { count: sum.load(Relaxed), left: index / FIRST, right: index % FIRST }
         };
         self.exact.iter().enumerate().map(entry).filter(|pair| pair.count >= floor).collect()
     }
 }
 
-/// Adds to sums some steps after it has asked for their cache lines: an atomic addition waits for memory, and
-/// what comes behind waits for it.
+/// Adds to each sum some steps after prefetching its cache line: an atomic addition waits for memory, and
+/// stalls the instructions after it.
 struct Adder<'a> {
     waiting: [(&'a AtomicU64, u64); AHEAD],
     next: usize,
@@ -137,42 +138,48 @@ impl Drop for Adder<'_> {
     }
 }
 
-pub struct Beyond<'a> {
+/// The state of a training out of core.
+pub struct OutOfCoreTrainer<'a> {
     rules: &'a Rules,
     vocabulary: Vocabulary,
     sums: Sums,
-    shelves: Shelves,
-    room: Room<'a>,
+    buckets: Buckets,
+    plan: MemoryPlan<'a>,
     team: &'a Team,
 }
 
-impl<'a> Beyond<'a> {
-    pub fn new(rules: &'a Rules, vocabulary: Vocabulary, room: Room<'a>, team: &'a Team) -> Result<Self> {
-        Ok(Beyond {
+impl<'a> OutOfCoreTrainer<'a> {
+    pub fn new(
+        rules: &'a Rules,
+        vocabulary: Vocabulary,
+        plan: MemoryPlan<'a>,
+        team: &'a Team,
+    ) -> Result<Self> {
+        Ok(OutOfCoreTrainer {
             rules,
             vocabulary,
-            sums: Sums::new(room.bits),
-            shelves: Shelves::new(room.folder)?,
-            room,
+            sums: Sums::new(plan.bits),
+            buckets: Buckets::new(plan.folder)?,
+            plan,
             team,
         })
     }
 
-    /// Takes the pre-tokens from `for_each`, as tokens of the vocabulary.
+    /// Stores the pre-tokens that `for_each` yields, as tokens of the vocabulary.
     pub fn fill(
         &mut self,
         for_each: impl FnOnce(&mut dyn FnMut(u64, &[u32]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
-        let (mut placer, mut adder) = (self.shelves.placer(), self.sums.adder());
+        let (mut writer, mut adder) = (self.buckets.writer(), self.sums.adder());
         for_each(&mut |weight, tokens| {
             self.for_each_sum(tokens, |_, _, sum| adder.add(sum, weight));
-            placer.put(UNSORTED, weight, tokens)
+            writer.put(UNSORTED, weight, tokens)
         })?;
-        placer.finish()
+        writer.finish()
     }
 
-    /// Goes on after `merges`, which the pre-tokens already show, until there are `rules.merges` or no pair
-    /// is left.
+    /// Continues after `merges`, which the pre-tokens already reflect, until there are `rules.merges` or no
+    /// pair is left.
     pub fn run(
         mut self,
         merges: &mut Merges,
@@ -182,34 +189,34 @@ impl<'a> Beyond<'a> {
         let least = self.rules.min_frequency.max(1);
         while merges.pairs.len() < self.rules.merges {
             progress.check()?;
-            let shelves = self.shelves.slots();
-            let total: usize = shelves.iter().map(|shelf| shelf.1).sum();
-            let Some(&(top, on_top)) = shelves.first() else { break };
-            if total <= self.room.slots {
+            let buckets = self.buckets.slots();
+            let total: usize = buckets.iter().map(|bucket| bucket.1).sum();
+            let Some(&(top, on_top)) = buckets.first() else { break };
+            if total <= self.plan.slots {
                 return self.trainer(0)?.run(merges, log, progress);
             }
-            if top != UNSORTED && least_on(top + 1) <= least {
+            if top != UNSORTED && lowest_count(top + 1) <= least {
                 break;
             }
-            if top == UNSORTED || on_top > self.room.slots {
-                self.merge_in_passing(top, merges, progress)?;
+            if top == UNSORTED || on_top > self.plan.slots {
+                self.merge_while_streaming(top, merges, progress)?;
                 if let Some(log) = &mut log {
                     log.write_if_due(merges)?;
                 }
                 continue;
             }
-            let mut held = 0;
-            let fitting = shelves.iter().take_while(|shelf| {
-                held += shelf.1;
-                held <= self.room.slots
+            let mut loaded = 0;
+            let fitting = buckets.iter().take_while(|bucket| {
+                loaded += bucket.1;
+                loaded <= self.plan.slots
             });
-            let lowest = fitting.last().map_or(top, |shelf| shelf.0);
+            let lowest = fitting.last().map_or(top, |bucket| bucket.0);
             self.merge_in_memory(lowest, merges, log.as_deref_mut(), progress)?;
         }
         Ok(())
     }
 
-    /// Loads the shelves from `lowest` up, merges as far down as they go, and puts them back.
+    /// Loads the buckets from `lowest` up, merges down to their floor, and writes them back.
     fn merge_in_memory(
         &mut self,
         lowest: u16,
@@ -217,7 +224,7 @@ impl<'a> Beyond<'a> {
         log: Option<&mut MergeLog>,
         progress: &Progress,
     ) -> Result<()> {
-        let floor = least_on(lowest).max(self.rules.min_frequency).max(1);
+        let floor = lowest_count(lowest).max(self.rules.min_frequency).max(1);
         let mut trainer = self.trainer(lowest)?;
         let done = trainer.phase(usize::MAX, floor, merges, log, progress);
         let symbols;
@@ -231,22 +238,22 @@ impl<'a> Beyond<'a> {
                 Ok(())
             })
         })?;
-        self.on_all(&ranges, progress, |placer, range| {
-            symbols.for_each_pretoken(range.clone(), |weight, tokens| match self.shelf(tokens, floor - 1) {
-                Some(shelf) => placer.put(shelf, weight, tokens),
+        self.on_all(&ranges, progress, |writer, range| {
+            symbols.for_each_pretoken(range.clone(), |weight, tokens| match self.bucket(tokens, floor - 1) {
+                Some(bucket) => writer.put(bucket, weight, tokens),
                 None => Ok(()),
             })
         })
     }
 
-    /// A trainer for the pre-tokens on the shelves from `lowest` up, which are taken from there.
-    fn trainer(&mut self, lowest: u16) -> Result<Trainer<'a>> {
-        let blocks = self.shelves.take(lowest);
+    /// Takes the pre-tokens out of the buckets from `lowest` up and returns a trainer for them.
+    fn trainer(&mut self, lowest: u16) -> Result<InMemoryTrainer<'a>> {
+        let blocks = self.buckets.take(lowest);
         let sizes: Vec<usize> = blocks.iter().map(|block| block.slots).collect();
         let failure = Mutex::new(None);
         let symbols = Symbols::build(&sizes, self.vocabulary.len(), self.team, |share, out| {
             let mut adder = self.sums.adder();
-            let loaded = self.shelves.read(&blocks[share], |weight, tokens| {
+            let loaded = self.buckets.read(&blocks[share], |weight, tokens| {
                 self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
                 out.push(tokens.iter().copied(), weight);
                 Ok(())
@@ -256,59 +263,60 @@ impl<'a> Beyond<'a> {
             }
         });
         failure.into_inner().unwrap().map_or(Ok(()), Err)?;
-        self.shelves.free(blocks);
-        Ok(Trainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
+        self.buckets.free(blocks);
+        Ok(InMemoryTrainer::new(symbols, std::mem::take(&mut self.vocabulary), self.rules, self.team))
     }
 
-    /// Makes the merges that are certain while the pre-tokens of the top shelf pass by.
-    fn merge_in_passing(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
+    /// Applies the merges that are certain while the pre-tokens of the top bucket are streamed.
+    fn merge_while_streaming(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
-        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { least_on(top) }.max(least);
-        let blocks = self.shelves.take(top);
+        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { lowest_count(top) }.max(least);
+        let blocks = self.buckets.take(top);
         let mut batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
-        batch.truncate(Passing::MOST.min(self.rules.merges - merges.pairs.len()));
-        let passing = Passing::new(&batch, self.vocabulary.len() as u32);
+        batch.truncate(MergeBatch::MOST.min(self.rules.merges - merges.pairs.len()));
+        let merge_batch = MergeBatch::new(&batch, self.vocabulary.len() as u32);
         for merge in &batch {
             self.vocabulary.add(merge.left, merge.right);
             merges.push(*merge, &self.vocabulary);
             progress.advance(1);
         }
         let most = batch.last().map_or(floor - 1, |last| last.count);
-        let place = |placer: &mut Placer, weight, tokens: &[u32]| {
-            self.shelf(tokens, most).map_or(Ok(()), |shelf| placer.put(shelf, weight, tokens))
+        let store = |writer: &mut BucketWriter, weight, tokens: &[u32]| {
+            self.bucket(tokens, most).map_or(Ok(()), |bucket| writer.put(bucket, weight, tokens))
         };
-        // A pre-token that stays as it is can be put back at once: the sums of its pairs are still to fall,
-        // if anything. A new pair's sum is known when all pre-tokens have passed.
-        self.on_all(&blocks, progress, |placer, block| {
+        // An unchanged pre-token can be written back at once: the sums of its pairs can only fall further.
+        // The sum of a new pair is known when all pre-tokens have been read.
+        self.on_all(&blocks, progress, |writer, block| {
             let (mut adder, mut merged) = (self.sums.adder(), Vec::new());
-            self.shelves.read(block, |weight, tokens| {
-                if !passing.apply(tokens, &mut merged) {
-                    return place(placer, weight, tokens);
+            self.buckets.read(block, |weight, tokens| {
+                if !merge_batch.apply(tokens, &mut merged) {
+                    return store(writer, weight, tokens);
                 }
-                // Added before it is taken away, so that no sum is ever too low for another thread.
+                // Added before the old ones are subtracted, so that no sum is ever too low for another
+                // thread.
                 self.for_each_sum(&merged, |_, _, sum| adder.add(sum, weight));
                 self.for_each_sum(tokens, |_, _, sum| adder.subtract(sum, weight));
-                placer.put(UNSORTED, weight, &merged)
+                writer.put(UNSORTED, weight, &merged)
             })
         })?;
-        self.shelves.free(blocks);
-        let changed = self.shelves.take(UNSORTED);
-        self.on_all(&changed, progress, |placer, block| {
-            self.shelves.read(block, |weight, tokens| place(placer, weight, tokens))
+        self.buckets.free(blocks);
+        let changed = self.buckets.take(UNSORTED);
+        self.on_all(&changed, progress, |writer, block| {
+            self.buckets.read(block, |weight, tokens| store(writer, weight, tokens))
         })?;
-        self.shelves.free(changed);
+        self.buckets.free(changed);
         Ok(())
     }
 
-    /// All pairs seen at least `floor` times, with their counts, the first to be merged first. All of them
-    /// stand in `blocks`.
-    fn pairs_from(&self, floor: u64, blocks: &[Block], progress: &Progress) -> Result<Vec<Entry>> {
+    /// Returns all pairs with a count of at least `floor`, in the order of merging. All of them occur in
+    /// `blocks`.
+    fn pairs_from(&self, floor: u64, blocks: &[DiskBlock], progress: &Progress) -> Result<Vec<CountedPair>> {
         let mut pairs = self.sums.exact_from(floor);
         if self.sums.shared.iter().any(|sum| sum.load(Relaxed) >= floor) {
             let all = Mutex::new(HashMap::<(u32, u32), u64>::new());
             self.on_all(blocks, progress, |_, block| {
                 let mut counts = HashMap::<(u32, u32), u64>::new();
-                self.shelves.read(block, |weight, tokens| {
+                self.buckets.read(block, |weight, tokens| {
                     self.for_each_sum(tokens, |left, right, sum| {
                         if left.max(right) >= FIRST && sum.load(Relaxed) >= floor {
                             *counts.entry((left, right)).or_default() += weight;
@@ -321,7 +329,7 @@ impl<'a> Beyond<'a> {
                 Ok(())
             })?;
             let counted = all.into_inner().unwrap().into_iter();
-            pairs.extend(counted.map(|((left, right), count)| Entry { count, left, right }));
+            pairs.extend(counted.map(|((left, right), count)| CountedPair { count, left, right }));
         }
         pairs.retain(|pair| pair.count >= floor);
         pairs.sort_unstable_by(|a, b| match a.goes_before(b, self.rules.tie_break, &self.vocabulary) {
@@ -331,14 +339,13 @@ impl<'a> Beyond<'a> {
         Ok(pairs)
     }
 
-    /// The first of these pairs, as many as are certain to be merged next in this order.
+    /// Returns the first of these pairs that are certain to be merged next, in this order.
     ///
-    /// To merge (a, b) lowers the counts of pairs (·, a) and (b, ·) and makes pairs (·, ab) and (ab, ·),
+    /// Merging (a, b) lowers the counts of pairs (·, a) and (b, ·) and creates pairs (·, ab) and (ab, ·),
     /// which are at most as frequent as those were. So pairs are certain until one comes that an earlier
-    /// merge touches; and those of the same count as that one are not, because a new pair could tie with
-    /// them.
-    fn certain(&self, pairs: Vec<Entry>) -> Vec<Entry> {
-        let mut batch: Vec<Entry> = Vec::new();
+    /// merge touches; pairs with the same count as that one are not, because a new pair could tie with them.
+    fn certain(&self, pairs: Vec<CountedPair>) -> Vec<CountedPair> {
+        let mut batch: Vec<CountedPair> = Vec::new();
         let mut closed = false;
         for pair in pairs {
             if batch.iter().any(|merge| merge.left == pair.right || merge.right == pair.left) {
@@ -348,8 +355,8 @@ impl<'a> Beyond<'a> {
             }
             if !closed {
                 batch.push(pair);
-                // `aa` grows from nothing but itself; and a pair that may not be merged has no sum, but one
-                // that grows from it may be.
+                // `aa` grows only out of itself; and a pair that may not be merged has no sum, but one that
+                // grows out of it may be merged.
                 closed = pair.left == pair.right || self.rules.touches_forbidden(pair, &self.vocabulary);
             }
         }
@@ -367,33 +374,33 @@ impl<'a> Beyond<'a> {
         }
     }
 
-    /// The shelf of a pre-token none of whose pairs is more frequent than `most`; none where nothing in it
+    /// Returns the bucket of a pre-token whose pairs have counts of at most `most`; `None` if nothing in it
     /// can be merged any more.
-    fn shelf(&self, tokens: &[u32], most: u64) -> Option<u16> {
+    fn bucket(&self, tokens: &[u32], most: u64) -> Option<u16> {
         let mut best = 0;
         self.for_each_sum(tokens, |_, _, sum| best = best.max(sum.load(Relaxed)));
-        (best > 0 && most > 0).then(|| shelf_of(best.min(most)))
+        (best > 0 && most > 0).then(|| bucket_of(best.min(most)))
     }
 
-    /// Calls `work` with every item, on all threads, until one fails; each thread has one placer.
+    /// Calls `work` with every item, on all threads, until one fails; each thread has its own writer.
     fn on_all<T: Sync>(
         &self,
         items: &[T],
         progress: &Progress,
-        work: impl Fn(&mut Placer, &T) -> Result<()> + Sync,
+        work: impl Fn(&mut BucketWriter, &T) -> Result<()> + Sync,
     ) -> Result<()> {
         let failure = Mutex::new(None);
         let next = AtomicUsize::new(0);
         self.team.run(&|_| {
-            let mut placer = self.shelves.placer();
+            let mut writer = self.buckets.writer();
             let mut go = || {
                 while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
                     progress.check()?;
-                    work(&mut placer, item)?;
+                    work(&mut writer, item)?;
                 }
                 Ok(())
             };
-            if let Err(error) = go().and_then(|()| placer.finish()) {
+            if let Err(error) = go().and_then(|()| writer.finish()) {
                 next.store(items.len(), Relaxed);
                 *failure.lock().unwrap() = Some(error);
             }
@@ -402,38 +409,39 @@ impl<'a> Beyond<'a> {
     }
 }
 
-/// Some merges that do not touch each other, to be applied to pre-tokens that pass by.
-struct Passing {
-    /// By token: the first merge of which it is the left part, or `NONE`.
+/// Some merges that do not touch each other, to be applied to streamed pre-tokens.
+struct MergeBatch {
+    /// By token: the first merge whose left part it is, or `NONE`.
     first: Vec<u8>,
-    merges: Vec<Step>,
+    merges: Vec<BatchedMerge>,
 }
 
-struct Step {
+/// One merge of a batch.
+struct BatchedMerge {
     right: u32,
     new: u32,
-    /// The next merge with the same left part.
+    /// The next merge with the same left part, or `NONE`.
     next: u8,
 }
 
 const NONE: u8 = u8::MAX;
 
-impl Passing {
-    /// As many merges as can be told apart.
+impl MergeBatch {
+    /// The largest batch, limited by the index type.
     const MOST: usize = NONE as usize;
 
-    /// `first_new` is the id of what the first of `batch` makes.
-    fn new(batch: &[Entry], first_new: u32) -> Passing {
-        let mut passing = Passing { first: vec![NONE; first_new as usize], merges: Vec::new() };
+    /// Prepares `batch`; `first_new` is the id of the token that the first merge creates.
+    fn new(batch: &[CountedPair], first_new: u32) -> MergeBatch {
+        let mut all = MergeBatch { first: vec![NONE; first_new as usize], merges: Vec::new() };
         for (new, merge) in (first_new..).zip(batch) {
-            let first = &mut passing.first[merge.left as usize];
-            let next = std::mem::replace(first, passing.merges.len() as u8);
-            passing.merges.push(Step { right: merge.right, new, next });
+            let first = &mut all.first[merge.left as usize];
+            let next = std::mem::replace(first, all.merges.len() as u8);
+            all.merges.push(BatchedMerge { right: merge.right, new, next });
         }
-        passing
+        all
     }
 
-    /// What the pair of these tokens becomes.
+    /// Returns the token that this pair becomes.
     #[inline(always)]
     fn find(&self, left: u32, right: u32) -> Option<u32> {
         let mut merge = self.first[left as usize];
@@ -447,7 +455,7 @@ impl Passing {
         None
     }
 
-    /// Whether something is merged; then `merged` is what the tokens become.
+    /// Writes the merged tokens to `merged`; returns false, and writes nothing, where nothing is merged.
     #[inline(always)]
     fn apply(&self, tokens: &[u32], merged: &mut Vec<u32>) -> bool {
         let Some(start) = tokens.windows(2).position(|pair| self.find(pair[0], pair[1]).is_some()) else {

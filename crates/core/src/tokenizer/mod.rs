@@ -1,12 +1,25 @@
-//! The tokenizer: ranked tokens, a split pattern and special tokens; never changes once made.
+//! Tokenizer: ranked tokens, a split pattern and special tokens, in a value that never changes.
 //!
-//! Ranks are what is stored; merges are derived from them, because imported vocabularies hold tokens that
-//! no merge reaches. An id is also the rank: of two possible merges the one with the lower new id goes
-//! first.
+//! Ranks are stored and merges are derived from them, because imported vocabularies contain tokens that no
+//! merge forms. An id is also the rank: of two possible merges the one with the lower new id goes first.
 //!
-//! Cost: making one takes about 0.1 s for the 200,000 tokens of o200k, nearly all of it the derivation of
-//! merges. Looking an id up is two reads of a dense table, which is why ids end at 2²¹. Everything is
-//! checked here, once, so that nothing that uses a tokenizer needs to doubt it.
+//! Cost: building one takes about 0.1 s for the 200,000 tokens of o200k, nearly all of it the derivation of
+//! merges. Looking up an id is two reads of a dense table, which is why ids end at 2²¹. Everything is checked
+//! here, once, so that nothing that uses a tokenizer needs to.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `finder` | the automaton that finds special tokens in text |
+//! | `fingerprint` | a hash that identifies a tokenizer |
+//! | `pack` | the ranks as one string of bytes |
+//! | `slots` | the table that decoding reads |
+
+mod finder;
+mod fingerprint;
+mod pack;
+mod slots;
+#[cfg(test)]
+mod tests;
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
@@ -14,28 +27,30 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::encode::cache::Cache;
-use crate::encode::crossings::Crossings;
-use crate::encode::decode::Slots;
-use crate::encode::derive::{Derived, derive};
-use crate::encode::pretokens::{ID_BITS, Pairs};
-use crate::encode::special::finder;
+pub(crate) use self::finder::finder;
+pub use self::pack::unpack_ranks;
+pub(crate) use self::slots::{DecodeSlot, SHORT};
+use crate::merge::cache::Cache;
+use crate::merge::crossings::Crossings;
+use crate::merge::derive::{Derived, derive};
+use crate::merge::pairs::{ID_BITS, Pairs};
 use crate::split::Splitter;
 use crate::{Error, Result};
 
-/// Ids are below this: room for eight times the largest vocabulary in use.
+/// The limit of ids: eight times the largest vocabulary in use.
 const ID_LIMIT: u32 = 1 << ID_BITS;
 
-/// All tokens together are no longer than this. Training on one run of a single character, which doubles a
-/// token with each merge, stays below it up to a run of half a gigabyte.
+/// The limit of the length of all tokens together, in bytes. Training on one run of a single character, which
+/// doubles a token with each merge, stays below it up to a run of half a gigabyte.
 const BYTES_LIMIT: usize = 1 << 30;
 
+/// A vocabulary and the rules to encode with it.
 #[derive(Clone)]
 pub struct Tokenizer {
     splitter: Splitter,
     /// The bytes of all tokens and special tokens, in the order of their ids.
     bytes: Vec<u8>,
-    /// Where the bytes of each id begin; those of the last end at the last entry. An id that is not in use
+    /// By id: where its bytes start. The last entry is the end of the last token. An id that is not in use
     /// has no bytes.
     starts: Vec<u32>,
     /// Bytes to id, without special tokens.
@@ -49,13 +64,13 @@ pub struct Tokenizer {
     crossings: Crossings,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
-    /// For decoding; made when first needed.
-    pub(crate) slots: OnceLock<Slots>,
+    /// The decode table; filled when first needed.
+    slots: OnceLock<Vec<DecodeSlot>>,
 }
 
 impl Tokenizer {
-    /// From tokens with their ids (an id is also the rank), as rank files store them. Ids may have gaps.
-    /// Merges are derived. All 256 single bytes must be there.
+    /// Builds a tokenizer from tokens with their ids (an id is also the rank), as rank files store them, and
+    /// derives the merges. Ids may have gaps. All 256 single bytes must be tokens.
     pub fn from_ranks(
         ranks: Vec<(Vec<u8>, u32)>,
         splitter: Splitter,
@@ -79,7 +94,7 @@ impl Tokenizer {
         for (token, id) in &ranks {
             let hash = hasher.hash_one(&token[..]);
             if let Some(&twin) = index.find(hash, |&other| span(&bytes, &starts, other) == token) {
-                return bad(format!("ids {twin} and {id} both stand for {}", show(token)));
+                return bad(format!("ids {twin} and {id} are both the token {}", show(token)));
             }
             let rehash = |&other: &u32| hasher.hash_one(span(&bytes, &starts, other));
             index.insert_unique(hash, *id, rehash);
@@ -124,12 +139,12 @@ impl Tokenizer {
         })
     }
 
-    /// From merges: merge `i` makes the token `first_id + i`.
+    /// Builds a tokenizer from merges: merge `i` forms the token `first_id + i`.
     ///
-    /// Without a base, ids 0 to 255 are the single bytes. With one, all that it has keeps its id, special
-    /// tokens included, and `specials` are added to its own. The same value as [`Tokenizer::from_ranks`] on
-    /// the same tokens; merges that could never be applied in that order are an error, for they would make
-    /// encoding by pairs and by bytes differ.
+    /// Without a base, ids 0 to 255 are the single bytes. With one, all of its tokens keep their ids, special
+    /// tokens included, and `specials` are added to its own. The result equals that of
+    /// [`Tokenizer::from_ranks`] on the same tokens; merges that could never be applied in that order are an
+    /// error, because encoding by pairs and by bytes would differ.
     pub fn from_merges(
         base: Option<&Tokenizer>,
         merges: &[(u32, u32)],
@@ -143,8 +158,9 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// [`Tokenizer::from_merges`] for what [`train`](crate::train::train) has just yielded. Training saw each
-    /// of its merges happen, so they are the ones that would be derived, and the work is saved.
+    /// Builds the same value as [`Tokenizer::from_merges`] from the result of [`train`](crate::train::train).
+    /// Training has seen each of its merges happen, so they are the ones that would be derived, and deriving
+    /// them is skipped.
     pub fn trained(
         base: Option<&Tokenizer>,
         merges: &[(u32, u32)],
@@ -178,21 +194,21 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// The tokenizer of `size` tokens, special ones included, from the same training: identical to having
-    /// trained with that size.
+    /// Returns the tokenizer of `size` tokens, special ones included, from the same training: identical to
+    /// having trained with that size.
     ///
-    /// The last tokens go and the special tokens after them move up. Where special tokens stand between
-    /// tokens, the tokenizer was continued from a base; what stands up to them is not this training's to
-    /// cut, and keeps its ids.
+    /// The last tokens are dropped and the special tokens after them move up. If special tokens occur between
+    /// tokens, the tokenizer was continued from a base; everything up to them belongs to the base and keeps
+    /// its ids.
     pub fn truncated(&self, size: usize) -> Result<Tokenizer> {
         let refuse = |reason: String| Err(Error::BadSetting { reason });
         let now = self.vocab_size();
         if self.next_id() as usize != now {
-            return refuse("only what one training made can be truncated, and these ids have gaps".into());
+            return refuse("the ids have gaps; only the result of a single training can be truncated".into());
         }
         if size > now {
             return refuse(format!(
-                "this tokenizer has {now} tokens and cannot be truncated to {size}; train again"
+                "vocab_size must be at most {now}, the size of this tokenizer, got {size}; train a larger one"
             ));
         }
         // A tokenizer has the 256 bytes, so there is a last token.
@@ -214,7 +230,7 @@ impl Tokenizer {
         let small = Tokenizer::from_ranks(ranks, self.splitter.clone(), specials)?;
         if !small.merges.iter().eq(self.merges.iter().filter(|&&(_, _, new)| new < end)) {
             return refuse(format!(
-                "the first {end} tokens need later ones; only what one training made can be truncated"
+                "the first {end} tokens need later ones; only the result of a single training can be truncated"
             ));
         }
         Ok(small)
@@ -224,7 +240,7 @@ impl Tokenizer {
         &self.splitter
     }
 
-    /// The bytes of a token that is not special.
+    /// Returns the bytes of a token that is not special.
     pub fn token_bytes(&self, id: u32) -> Option<&[u8]> {
         match self.specials.binary_search_by_key(&id, |&(_, id)| id) {
             Ok(_) => None,
@@ -232,48 +248,49 @@ impl Tokenizer {
         }
     }
 
-    /// The id of the token with these bytes; special tokens are not looked at.
+    /// Returns the id of the token with these bytes; special tokens are not considered.
     pub fn id_of(&self, bytes: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(bytes);
         self.index.find(hash, |&id| span(&self.bytes, &self.starts, id) == bytes).copied()
     }
 
-    /// Special tokens with their ids, lowest id first.
+    /// Returns the special tokens with their ids, lowest id first.
     pub fn special_tokens(&self) -> &[(String, u32)] {
         &self.specials
     }
 
-    /// The id of a special token.
+    /// Returns the id of a special token.
     pub fn special_id(&self, token: &str) -> Option<u32> {
         self.specials.iter().find(|(special, _)| special == token).map(|&(_, id)| id)
     }
 
-    /// The id of the token with these bytes, or of the special token with this name. No special token is
-    /// spelled like another token, so there is at most one.
+    /// Returns the id of the token with these bytes, or of the special token with this name. No special token
+    /// equals another token, so there is at most one.
     pub fn id_or_special(&self, bytes: &[u8]) -> Option<u32> {
         let special = || self.specials.iter().find(|(name, _)| name.as_bytes() == bytes).map(|&(_, id)| id);
         self.id_of(bytes).or_else(special)
     }
 
-    /// Tokens that are not special with their ids, lowest id first.
+    /// Returns the tokens that are not special with their ids, lowest id first.
     pub fn ranks(&self) -> impl Iterator<Item = (&[u8], u32)> {
         (0..self.next_id()).filter_map(|id| self.token_bytes(id).map(|bytes| (bytes, id)))
     }
 
-    /// (left, right, new), lowest new id first.
+    /// Returns the merges as (left, right, new), lowest new id first.
     pub fn merges(&self) -> &[(u32, u32, u32)] {
         &self.merges
     }
 
-    /// Ids of the tokens that no merge makes, lowest first: each is used only where it is the entire
-    /// pre-token. A trained tokenizer has none.
+    /// Returns the ids of the tokens that no merge forms, lowest first: each is used only where it is the
+    /// entire pre-token. A trained tokenizer has none.
     pub fn whole_pretoken_only(&self) -> &[u32] {
         &self.whole_pretoken_only
     }
 
-    /// Byte strings that a training which continues from this tokenizer must not make a token of.
+    /// Returns the byte strings that a training which continues from this tokenizer must not turn into
+    /// tokens.
     ///
-    /// A new token inside a whole-pre-token-only token could complete it and so change how old text is
+    /// A new token inside a whole-pre-token-only token could complete it and so change how existing text is
     /// encoded; see "Imported vocabularies" in `docs/how-bpe-works.md`. Empty for a trained tokenizer.
     pub fn forbidden_when_continued(&self) -> Vec<Vec<u8>> {
         let whole = self.whole_pretoken_only.iter().filter_map(|&id| self.token_bytes(id));
@@ -287,12 +304,12 @@ impl Tokenizer {
         inside
     }
 
-    /// The number of tokens, special ones included.
+    /// Returns the number of tokens, special ones included.
     pub fn vocab_size(&self) -> usize {
         self.index.len() + self.specials.len()
     }
 
-    /// One more than the highest id in use, specials included.
+    /// Returns one more than the highest id in use, special tokens included.
     pub fn next_id(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
@@ -301,13 +318,13 @@ impl Tokenizer {
         self.specials.binary_search_by_key(&id, |&(_, id)| id).is_ok()
     }
 
-    /// The bytes of a token, or of the text of a special token.
+    /// Returns the bytes of a token, or of the text of a special token.
     pub fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
         let bytes = (id < self.next_id()).then(|| span(&self.bytes, &self.starts, id))?;
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// How many bytes an id stands for, special or not; 0 if it is not in use.
+    /// Returns the length of a token in bytes, special or not; 0 if the id is not in use.
     #[inline(always)]
     pub(crate) fn length_of(&self, id: u32) -> usize {
         match self.starts.get(id as usize..) {
@@ -333,10 +350,11 @@ impl Tokenizer {
     }
 }
 
-/// Tokens with ids, and special tokens with theirs.
+/// Tokens with ids, and special tokens with ids.
 type Entries = (Vec<(Vec<u8>, u32)>, Vec<(String, u32)>);
 
-/// All tokens and special tokens of a base (the bytes where there is none) and of the merges that follow.
+/// Returns all tokens and special tokens of a base (the bytes if there is none) and of the merges that
+/// follow.
 fn join(
     base: Option<&Tokenizer>,
     merges: &[(u32, u32)],
@@ -354,8 +372,8 @@ fn join(
     if first_id < free {
         return bad(format!("merges start at id {first_id}, but ids below {free} are taken"));
     }
-    // First where the parts are and how long the whole gets, then the joining: each merge can double the
-    // length, so a short list can ask for more than any memory holds.
+    // First find the parts and the total length, then join: each merge can double the length, so a short list
+    // can ask for more than any memory holds.
     let old = ranks.len();
     let mut lengths: Vec<usize> = ranks.iter().map(|(token, _)| token.len()).collect();
     let mut size = 0;
@@ -382,7 +400,7 @@ fn join(
     Ok((ranks, all_specials))
 }
 
-/// An error unless the merges derived from the tokens are the ones that were given.
+/// Checks that the merges derived from the tokens are the ones that were given.
 fn check_witnessed(
     base: Option<&Tokenizer>,
     merges: &[(u32, u32)],
@@ -396,7 +414,7 @@ fn check_witnessed(
         Some((given, derived)) if derived.2 < given.2 => {
             let token = show(tokenizer.token_bytes(derived.2).unwrap_or_default());
             bad(format!(
-                "the new merges complete the token {token} (id {}), which the base has only as a whole pre-token; \
+                "the new merges produce the token {token} (id {}), which the base uses only for a whole pre-token; \
                  do not learn parts of such tokens",
                 derived.2
             ))
@@ -407,13 +425,13 @@ fn check_witnessed(
             let token = show(tokenizer.token_bytes(id).unwrap_or_default());
             bad(format!(
                 "no text merges {left} and {right} into {token} (id {id}): other merges come first, so no \
-                 training can have seen it"
+                 training can have learned it; check the order of the merges"
             ))
         }
     }
 }
 
-/// Merges are derived from the tokens, so equal tokens are equal tokenizers.
+/// Merges are derived from the tokens, so tokenizers with equal tokens are equal.
 impl PartialEq for Tokenizer {
     fn eq(&self, other: &Tokenizer) -> bool {
         self.splitter.pattern() == other.splitter.pattern()
@@ -429,7 +447,8 @@ impl std::fmt::Debug for Tokenizer {
     }
 }
 
-/// All bytes in the order of their ids, and where each id's begin. Takes both lists sorted by id.
+/// Lays out all bytes in the order of their ids and returns them with the start of each id. Both lists must
+/// be sorted by id.
 fn lay_out(ranks: &[(Vec<u8>, u32)], specials: &[(String, u32)]) -> Result<(Vec<u8>, Vec<u32>)> {
     let tokens = ranks.iter().map(|(token, id)| (&token[..], *id));
     let mut all: Vec<(&[u8], u32)> =
@@ -476,7 +495,7 @@ fn check_specials(specials: &[(String, u32)], id_of: impl Fn(&[u8]) -> Option<u3
 }
 
 fn check_size(bytes: usize) -> Result<()> {
-    if bytes > BYTES_LIMIT { bad("the tokens hold more than 1 GiB together".into()) } else { Ok(()) }
+    if bytes > BYTES_LIMIT { bad("the tokens together are longer than 1 GiB".into()) } else { Ok(()) }
 }
 
 fn span<'a>(bytes: &'a [u8], starts: &[u32], id: u32) -> &'a [u8] {

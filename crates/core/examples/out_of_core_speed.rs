@@ -1,7 +1,7 @@
-//! What training beyond memory costs: seconds and peak memory, in memory and within several limits.
+//! Cost of training out of core: seconds and peak memory, in memory and within several limits.
 //!
-//! `cargo run --release -p merganser-core --example beyond_speed -- PRETOKENS MERGES [MB…]`: PRETOKENS (in
-//! millions) made of random syllables, most of them seen once; each of MB is a limit.
+//! `cargo run --release -p merganser-core --example out_of_core_speed -- PRETOKENS MERGES [MB…]`: PRETOKENS
+//! (in millions) of random syllables, most of them with a count of one; each MB is a limit.
 
 use std::time::Instant;
 

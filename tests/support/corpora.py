@@ -13,7 +13,7 @@ from pathlib import Path
 
 import stand_in_texts
 
-CORPORA = Path(os.environ.get("MERGANSER_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
+CORPORA = Path(os.environ.get("MERGANSER_CORPORA", Path(__file__).parents[3] / "shared" / "corpora"))
 NAMES = stand_in_texts.NAMES
 
 

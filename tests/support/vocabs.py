@@ -15,7 +15,7 @@ import stand_in_vocabs
 import tiktoken
 from corpora import generated_folder
 
-VOCABS = Path(os.environ.get("MERGANSER_VOCABS", Path(__file__).parents[2] / "shared" / "vocabs"))
+VOCABS = Path(os.environ.get("MERGANSER_VOCABS", Path(__file__).parents[3] / "shared" / "vocabs"))
 
 #: Encoding: its file, its pattern, where its special tokens are.
 _FILES = {

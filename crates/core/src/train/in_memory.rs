@@ -1,29 +1,28 @@
-//! The fast trainer: exact merges in time that follows the work actually done.
+//! In memory: the fast trainer, whose time is proportional to the positions it actually merges.
 //!
 //! **Phases.** Most pairs are rare and never merged. A phase watches only the pairs whose count reaches a
 //! floor, and ends when the best of them falls below it; then the array is compacted, the floor lowered and
-//! the watched pairs found anew by a few sequential passes (`index`). Within a phase a new pair below the
+//! the watched pairs found anew in a few sequential passes (`index`). Within a phase a new pair below the
 //! floor is not recorded at all: no table entry, no heap entry, no positions. Nothing is approximate: every
-//! pair that is not watched is known to be below the floor, and the best watched pair is at or above it.
+//! unwatched pair is known to be below the floor, and the best watched pair is at or above it.
 //!
-//! **Cost** of a merge: its positions, plus one table look-up per different neighbour. Positions are sorted,
-//! so the array is read in one direction with prefetch; long lists are shared out to threads at pre-token
-//! ends.
+//! **Cost** of a merge: its positions, plus one table look-up per distinct neighbor. Positions are sorted, so
+//! the array is read in one direction with prefetch; long lists are divided among threads at pre-token ends.
 //!
-//! **Where it loses**: when nearly all pairs have the same small count, floors are crossed more often than
-//! needed; each crossing costs passes over what is left of the array.
+//! **When it loses**: when nearly all pairs have the same small count, floors are crossed more often than
+//! needed, and each crossing costs passes over what is left of the array.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::apply::{LEFT, Merge, NOWHERE, Notes, RIGHT};
+use super::apply::{LEFT, Merge, NOWHERE, NeighborChanges, RIGHT};
 use super::arena::Arena;
 use super::checkpoint::MergeLog;
-use super::index::Search;
-use super::pairs::Pairs;
-use super::queue::{Entry, Queue};
+use super::index::PairSearch;
+use super::queue::{CountedPair, MergeQueue};
 use super::symbols::Symbols;
 use super::vocabulary::Vocabulary;
+use super::watched::WatchedPairs;
 use super::{Merges, Rules};
 use crate::team::Team;
 use crate::{Progress, Result};
@@ -35,35 +34,36 @@ const SHARE: usize = if cfg!(test) { 2 } else { 2048 };
 /// half; a short first phase lets all others work on the smaller one.
 const FIRST_PHASE: usize = if cfg!(test) { 3 } else { 2000 };
 
-pub struct Trainer<'a> {
+/// The state of a training in memory.
+pub struct InMemoryTrainer<'a> {
     rules: &'a Rules,
     symbols: Symbols,
     vocabulary: Vocabulary,
-    pairs: Pairs,
+    pairs: WatchedPairs,
     floor: u64,
-    queue: Queue,
+    queue: MergeQueue,
     arena: Arena,
-    notes: Vec<Mutex<Notes>>,
+    notes: Vec<Mutex<NeighborChanges>>,
     team: &'a Team,
 }
 
-impl<'a> Trainer<'a> {
+impl<'a> InMemoryTrainer<'a> {
     pub fn new(symbols: Symbols, vocabulary: Vocabulary, rules: &'a Rules, team: &'a Team) -> Self {
-        Trainer {
+        InMemoryTrainer {
             rules,
             symbols,
             vocabulary,
-            pairs: Pairs::new(1),
+            pairs: WatchedPairs::new(1),
             floor: 0,
-            queue: Queue::default(),
+            queue: MergeQueue::default(),
             arena: Arena::default(),
             notes: (0..team.size()).map(|_| Mutex::default()).collect(),
             team,
         }
     }
 
-    /// Goes on after `merges`, which the pre-tokens already show, until there are `rules.merges` or no pair
-    /// is left.
+    /// Continues after `merges`, which the pre-tokens already reflect, until there are `rules.merges` or no
+    /// pair is left.
     pub fn run(
         mut self,
         merges: &mut Merges,
@@ -80,14 +80,14 @@ impl<'a> Trainer<'a> {
                 return Ok(());
             }
             self.symbols.compact(progress)?;
-            // About as many pairs are merged as were watched at first. Where all of those were forbidden,
+            // About as many pairs are merged as are watched initially. Where all of those were forbidden,
             // look further: a phase must not repeat itself.
             wanted = if merges.pairs.len() > before { remaining + remaining / 4 } else { wanted * 4 };
         }
     }
 
-    /// Watches about `wanted` pairs, none of them seen less than `least` times, and merges until the best of
-    /// all pairs is not one of them. To be called while every token has one slot.
+    /// Watches about `wanted` pairs, none with a count below `least`, and merges until the best of all pairs
+    /// is not one of them. Every token must have one slot.
     pub fn phase(
         &mut self,
         wanted: usize,
@@ -98,13 +98,13 @@ impl<'a> Trainer<'a> {
     ) -> Result<()> {
         let (longest, vocabulary) = (self.rules.max_token_bytes, &self.vocabulary);
         let eligible = |left, right| longest == usize::MAX || vocabulary.joint_len(left, right) <= longest;
-        let search = Search { symbols: &self.symbols, wanted, least, team: self.team, progress };
+        let search = PairSearch { symbols: &self.symbols, wanted, least, team: self.team, progress };
         (self.pairs, self.floor) = search.run(eligible, &mut self.arena)?;
         self.fill_queue();
         self.work_phase(merges, log, progress)
     }
 
-    /// The pre-tokens and the tokens as they are now.
+    /// Returns the pre-tokens and the vocabulary in their current state.
     pub fn into_parts(self) -> (Symbols, Vocabulary) {
         (self.symbols, self.vocabulary)
     }
@@ -112,14 +112,14 @@ impl<'a> Trainer<'a> {
     fn fill_queue(&mut self) {
         self.queue.clear();
         for pair in self.pairs.all() {
-            let entry = Entry { count: pair.count, left: pair.left, right: pair.right };
+            let entry = CountedPair { count: pair.count, left: pair.left, right: pair.right };
             if self.rules.allows(pair.left, pair.right, &self.vocabulary) {
                 self.queue.push(entry, self.rules.tie_break, &self.vocabulary);
             }
         }
     }
 
-    /// Merges until the best pair falls below the floor or enough merges are made.
+    /// Merges until the best pair falls below the floor or there are enough merges.
     fn work_phase(
         &mut self,
         merges: &mut Merges,
@@ -139,8 +139,8 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// The pair to merge next, while one is at or above the floor.
-    fn best(&mut self) -> Option<Entry> {
+    /// Returns the pair to merge next, while one is at or above the floor.
+    fn best(&mut self) -> Option<CountedPair> {
         loop {
             let top = self.queue.top()?;
             let count = self.pairs.get_mut(top.left, top.right).map_or(0, |pair| pair.count);
@@ -154,7 +154,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    fn merge(&mut self, best: Entry, progress: &Progress) {
+    /// Applies one merge everywhere and updates the state.
+    fn merge(&mut self, best: CountedPair, progress: &Progress) {
         let merge = Merge { left: best.left, right: best.right, new: self.vocabulary.len() as u32 };
         self.vocabulary.add(best.left, best.right);
         self.symbols.add_token(best.left, best.right);
@@ -173,13 +174,13 @@ impl<'a> Trainer<'a> {
             });
         }
         let members = shares.len();
-        // Its list is read; the lists of the pairs it made may take the room.
+        // Its list has been read; the lists of the new pairs may reuse the space.
         self.arena.free(positions);
         self.settle(merge, members);
     }
 
-    /// Cuts a list of positions in one share a thread, such that no pre-token is in two shares. Inside a
-    /// pre-token of many thousand tokens no cut is looked for.
+    /// Divides a list of positions into one share per thread, such that no pre-token is in two shares. Inside
+    /// a pre-token of many thousand tokens no boundary is searched for.
     fn shares<'l>(&self, positions: &'l [AtomicU32]) -> Vec<&'l [AtomicU32]> {
         let members = self.team.size().min(positions.len() / SHARE).max(1);
         let mut shares = Vec::with_capacity(members);
@@ -199,30 +200,30 @@ impl<'a> Trainer<'a> {
         shares
     }
 
-    /// Brings counts, lists and queue up to date with what the threads noted.
+    /// Updates counts, lists and queue with the changes that the threads recorded.
     fn settle(&mut self, merge: Merge, members: usize) {
         let Merge { left, right, new } = merge;
         let all_notes = std::mem::take(&mut self.notes);
         let mut notes: Vec<_> = all_notes[..members].iter().map(|n| n.lock().unwrap()).collect();
         let mut scatter = false;
 
-        // Where two merges touched: pairs (new, new), and as many pairs (new, left) that did not last.
+        // Where two merges touched: pairs (new, new), and equally many pairs (new, left) that did not last.
         let touching: u64 = notes.iter().map(|n| n.0[LEFT].changes[new as usize].weight).sum();
 
         for side in [LEFT, RIGHT] {
             for member in 0..members {
                 for i in 0..notes[member].0[side].touched.len() {
-                    let neighbour = notes[member].0[side].touched[i];
-                    let change = |m: usize| notes[m].0[side].changes[neighbour as usize];
+                    let neighbor = notes[member].0[side].touched[i];
+                    let change = |m: usize| notes[m].0[side].changes[neighbor as usize];
                     if (0..member).any(|m| change(m).count > 0) {
-                        continue; // summed up when the earlier member came by
+                        continue; // already added up with the earlier member's
                     }
                     let weight: u64 = (member..members).map(|m| change(m).weight).sum();
                     let (lost, gained, count) = if side == LEFT {
-                        ((neighbour, left), (neighbour, new), weight)
+                        ((neighbor, left), (neighbor, new), weight)
                     } else {
-                        let short_lived = if neighbour == left { touching } else { 0 };
-                        ((right, neighbour), (new, neighbour), weight - short_lived)
+                        let short_lived = if neighbor == left { touching } else { 0 };
+                        ((right, neighbor), (new, neighbor), weight - short_lived)
                     };
                     if lost.0 != new
                         && let Some(pair) = self.pairs.get_mut(lost.0, lost.1)
@@ -231,11 +232,11 @@ impl<'a> Trainer<'a> {
                         pair.count -= weight;
                     }
                     let positions: usize = (member..members).map(|m| change(m).count as usize).sum();
-                    let list = self.watch(Entry { count, left: gained.0, right: gained.1 }, positions);
+                    let list = self.watch(CountedPair { count, left: gained.0, right: gained.1 }, positions);
                     scatter |= list.is_some();
                     let mut cursor = list.unwrap_or(NOWHERE);
                     for notes in &mut notes[member..] {
-                        let change = &mut notes.0[side].changes[neighbour as usize];
+                        let change = &mut notes.0[side].changes[neighbor as usize];
                         change.cursor = cursor;
                         cursor += if list.is_some() { change.count as usize } else { 0 };
                     }
@@ -258,8 +259,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Takes a new pair in if it is frequent enough: where its list of so many positions begins.
-    fn watch(&mut self, pair: Entry, positions: usize) -> Option<usize> {
+    /// Adds a new pair if it is frequent enough and returns where its list of `positions` positions starts.
+    fn watch(&mut self, pair: CountedPair, positions: usize) -> Option<usize> {
         if pair.count < self.floor || !self.rules.allows(pair.left, pair.right, &self.vocabulary) {
             return None;
         }

@@ -1,16 +1,17 @@
-//! Pre-tokens: the bytes of one pre-token become ids, by merging listed pairs.
+//! Pairs: which token two neighbors form, and the merging of one pre-token.
 //!
-//! Cost, for a pre-token of n bytes: up to [`SHORT`] bytes arrays on the stack, O(n²) steps that vectors take
-//! eight at a time, some 30 ns a merge; beyond it a queue and a linked list, O(n log n) time and about 40 n
-//! bytes of memory, so that ten million equal bytes are no attack. Nearly all the time goes into asking what
-//! two tokens make, and the answer is mostly "nothing": so two bit maps and a filter answer first.
+//! Cost, for a pre-token of n bytes: up to [`SHORT`] bytes, arrays on the stack and O(n²) steps that vectors
+//! take eight at a time, some 30 ns per merge; above that, a queue and a linked list, O(n log n) time and
+//! about 40 n bytes of memory, so that ten million equal bytes are no attack. Nearly all the time goes into
+//! asking which token two neighbors form, and the answer is mostly "none": so two bit maps and a filter
+//! answer first.
 //!
 //! Where the ideas come from: scanning an array for the lowest rank is tiktoken's `byte_pair_merge`; the
-//! queue over a linked list is that of sentencepiece and Hugging Face tokenizers, with sorted runs in place
-//! of single entries. Both look pairs up by two ids instead of by joined bytes, which the lemma in
-//! `docs/how-bpe-works.md` allows: for each token only one pair can ever make it.
+//! queue over a linked list is that of SentencePiece and Hugging Face tokenizers, with sorted runs in place
+//! of single entries. Both look up pairs by two ids instead of by joined bytes, which the lemma in
+//! `docs/how-bpe-works.md` allows: for each token only one pair can ever form it.
 //!
-//! When it loses: on text that repeats. Looking a seen pre-token up is faster than merging it again.
+//! When it loses: on text that repeats. Looking up a cached pre-token is faster than merging it again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -25,24 +26,24 @@ const SHORT: usize = 255;
 /// No token: higher than every id, so that "lowest id first" needs no special case for it.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// An id has this many bits, so that two of them and what they make fit in one number.
+/// The bits of an id: two ids and the token they form fit in one 64-bit number.
 pub(crate) const ID_BITS: u32 = 21;
 
-/// Which token each pair of neighbours makes, and the ids that merging starts from.
+/// The token that each pair of neighbors forms, and the ids that merging starts from.
 #[derive(Clone)]
 pub(crate) struct Pairs {
     byte_ids: [u32; 256],
-    /// What two bytes make, by first × 256 + second.
+    /// The token that two bytes form, by first × 256 + second.
     byte_pairs: Vec<u32>,
     /// Left, right and new id in one number each, or 0; open addressing, at most half full.
     slots: Vec<u64>,
     shift: u32,
     used: usize,
-    /// A bit for each pair, by hash, one in sixteen set: most pairs that are asked for make nothing, and this
-    /// says so from the second-level cache.
+    /// A bit for each pair, by hash, one in sixteen set: most pairs that are looked up form no token, and
+    /// this filter says so from the second-level cache.
     filter: Vec<u64>,
     byte_of: HashMap<u32, u8>,
-    /// Which ids are the left and the right part of any pair: one in seven, as a rule.
+    /// The ids that are the left, and the right, part of any pair: usually one in seven.
     lefts: Bits,
     rights: Bits,
 }
@@ -60,14 +61,14 @@ impl Bits {
         self.0[id as usize / 64] |= 1 << (id % 64);
     }
 
-    /// 1 or 0 in the lowest bit, and anything above it.
+    /// Returns 1 or 0 in the lowest bit, and anything above it.
     #[inline(always)]
     fn bit(&self, id: u32) -> u64 {
         self.0[id as usize / 64] >> (id % 64)
     }
 }
 
-/// Bits of the filter for each slot.
+/// The bits of the filter for each slot.
 const FILTER: usize = 4;
 
 impl Pairs {
@@ -90,7 +91,7 @@ impl Pairs {
         &self.byte_ids
     }
 
-    /// Not more often than the capacity says.
+    /// Adds a pair; at most as many as the capacity allows.
     pub(crate) fn insert(&mut self, left: u32, right: u32, new: u32) {
         self.used += 1;
         assert!(self.used < self.slots.len(), "room was made for all pairs");
@@ -119,12 +120,13 @@ impl Pairs {
         ((bit / 64) as usize, (bit % 64) as u32)
     }
 
+    /// Returns the token that two neighbors form, or [`NONE`].
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
         let hash = hash(key);
         let (word, bit) = self.filter_bit(hash);
-        // Three looks and one branch: each alone would be guessed wrong every other time.
+        // Three look-ups and one branch: each alone would be mispredicted every other time.
         if self.lefts.bit(left) & self.rights.bit(right) & (self.filter[word] >> bit) & 1 == 0 {
             return NONE;
         }
@@ -133,7 +135,7 @@ impl Pairs {
         loop {
             let slot = self.slots[at & mask];
             if slot >> ID_BITS == key {
-                // An empty slot looks like the pair (0, 0), which makes something other than 0.
+                // An empty slot looks like the pair (0, 0), which forms a token other than 0.
                 return if slot == 0 { NONE } else { slot as u32 & ((1 << ID_BITS) - 1) };
             }
             if slot == 0 {
@@ -145,50 +147,55 @@ impl Pairs {
 
     /// Appends the ids of `pretoken`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
-        self.merge_told(pretoken, ids, |_, _, _| ());
+        self.merge_and_report(pretoken, ids, |_, _, _| ());
     }
 
-    /// The same, and tells of each merge, in the order in which they happen: the new token and its neighbours
-    /// on the left and on the right, [`NONE`] at the ends of the pre-token.
-    pub(crate) fn merge_told(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+    /// Does the work of [`Pairs::merge`] and calls `report(new, left neighbor, right neighbor)` for each
+    /// merge, in order; a neighbor is [`NONE`] at the ends of the pre-token.
+    pub(crate) fn merge_and_report(
+        &self,
+        pretoken: &[u8],
+        ids: &mut Vec<u32>,
+        report: impl FnMut(u32, u32, u32),
+    ) {
         if pretoken.len() > SHORT {
-            return self.merge_long(pretoken, ids, tell);
+            return self.merge_long(pretoken, ids, report);
         }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was detected.
-            return unsafe { self.merge_avx2(pretoken, ids, tell) };
+            return unsafe { self.merge_avx2(pretoken, ids, report) };
         }
-        self.merge_short(pretoken, ids, tell);
+        self.merge_short(pretoken, ids, report);
     }
 
     /// # Safety
     /// The processor must have this feature.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
-        self.merge_short(pretoken, ids, tell);
+    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
+        self.merge_short(pretoken, ids, report);
     }
 
     #[inline(always)]
-    fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, tell: impl FnMut(u32, u32, u32)) {
+    fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
         match pretoken.len() {
-            0..=16 => self.merge_array::<16>(pretoken, ids, tell),
-            17..=32 => self.merge_array::<32>(pretoken, ids, tell),
-            33..=64 => self.merge_array::<64>(pretoken, ids, tell),
-            _ => self.merge_array::<256>(pretoken, ids, tell),
+            0..=16 => self.merge_array::<16>(pretoken, ids, report),
+            17..=32 => self.merge_array::<32>(pretoken, ids, report),
+            33..=64 => self.merge_array::<64>(pretoken, ids, report),
+            _ => self.merge_array::<256>(pretoken, ids, report),
         }
     }
 
-    /// A token lives where it begins. What it and the next one would make stands there too, above the place
-    /// itself: so one minimum over the array, which vectors do in a few instructions, gives the lowest rank
-    /// and of those the leftmost.
+    /// Merges in arrays of N entries. A token is stored at the index where it begins, and with it the token
+    /// that it and the next one would form, above that index: so one minimum over the array, a few vector
+    /// instructions, gives the lowest rank and of those the leftmost.
     #[inline(always)]
     fn merge_array<const N: usize>(
         &self,
         pretoken: &[u8],
         ids: &mut Vec<u32>,
-        mut tell: impl FnMut(u32, u32, u32),
+        mut report: impl FnMut(u32, u32, u32),
     ) {
         let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
         let n = pretoken.len();
@@ -227,7 +234,7 @@ impl Pairs {
                 around.0 = tokens[before];
                 made[before] = entry(self.get(around.0, new), before);
             }
-            tell(new, around.0, around.1);
+            report(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {
@@ -236,24 +243,25 @@ impl Pairs {
         }
     }
 
-    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut tell: impl FnMut(u32, u32, u32)) {
+    /// Merges with a queue and a linked list.
+    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut report: impl FnMut(u32, u32, u32)) {
         let n = u32::try_from(pretoken.len()).expect("split refuses documents of 4 GiB");
         let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
-        // A token lives where it begins; `next` and `prev` lead to its neighbours' beginnings. `next` of the
-        // last is n, and `prev` of the first is NONE.
+        // A token is stored at the index where it begins; `next` and `prev` lead to its neighbors. `next` of
+        // the last is n, and `prev` of the first is NONE.
         let mut next: Vec<u32> = (1..=n).collect();
         let mut prev: Vec<u32> = (0..n).map(|i| i.wrapping_sub(1)).collect();
-        // What the token here and the next one would make; NONE also where no token begins.
+        // The token that the one here and the next one would form; NONE also where no token begins.
         let mut made: Vec<u32> = tokens.windows(2).map(|pair| self.get(pair[0], pair[1])).collect();
         made.push(NONE);
 
         // made[at] and at in one number: the smallest is the lowest rank, then the leftmost.
         let entry = |new: u32, at: u32| (new as u64) << 32 | at as u64;
         let candidates = made.iter().zip(0..n).filter(|&(&new, _)| new != NONE);
-        let mut queue = Queue::new(candidates.map(|(&new, at)| entry(new, at)).collect());
+        let mut queue = RunQueue::new(candidates.map(|(&new, at)| entry(new, at)).collect());
         while let Some(first) = queue.pop() {
             let (new, at) = ((first >> 32) as u32, first as u32 as usize);
-            // Tokens only grow, so a pair that has changed never comes back: a stale entry differs for ever.
+            // Tokens only grow, so a pair that has changed never returns: a stale entry stays different.
             if made[at] != new {
                 continue;
             }
@@ -280,7 +288,7 @@ impl Pairs {
                     queue.push(entry(made[at], at as u32));
                 }
             }
-            tell(new, around.0, around.1);
+            report(new, around.0, around.1);
         }
         let mut at = 0;
         while at < n {
@@ -290,25 +298,25 @@ impl Pairs {
     }
 }
 
-/// Gives numbers back smallest first, where most are pushed in rising order: a heap of sorted runs.
+/// A priority queue for numbers that are mostly pushed in rising order: a heap of sorted runs.
 ///
-/// What is pushed gathers in a batch until something larger than its least is due; then it is sorted and
+/// New numbers collect in a batch until one larger than its least is due; then the batch is sorted and
 /// becomes a run. In a pre-token that repeats, all merges of one rank push one long run, and popping walks
 /// along it; a plain heap of ten million entries misses the cache at each of its levels.
-struct Queue {
+struct RunQueue {
     /// All runs and, at the end, the batch.
     entries: Vec<u64>,
     batch: usize,
     least_of_batch: u64,
-    /// (first entry, where it is, where its run ends), without the current run.
+    /// (first entry, its index, the end of its run), without the current run.
     runs: BinaryHeap<Reverse<(u64, usize, usize)>>,
     current: Range<usize>,
 }
 
-impl Queue {
-    fn new(entries: Vec<u64>) -> Queue {
+impl RunQueue {
+    fn new(entries: Vec<u64>) -> RunQueue {
         let least = entries.iter().copied().min().unwrap_or(u64::MAX);
-        Queue { entries, batch: 0, least_of_batch: least, runs: BinaryHeap::new(), current: 0..0 }
+        RunQueue { entries, batch: 0, least_of_batch: least, runs: BinaryHeap::new(), current: 0..0 }
     }
 
     fn push(&mut self, entry: u64) {
@@ -324,7 +332,7 @@ impl Queue {
         self.current.next().map(|at| self.entries[at])
     }
 
-    /// Makes the run with the smallest entry the current one. None where all are used up.
+    /// Makes the run with the smallest entry the current one; `None` if all are used up.
     fn choose_run(&mut self) -> Option<()> {
         let batch = self.batch..self.entries.len();
         self.entries[batch.clone()].sort_unstable();

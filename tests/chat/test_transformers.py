@@ -135,7 +135,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_templates_that_cannot_be_exported_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="gpt2 has no chat templates"):
+    with pytest.raises(SettingsError, match="gpt2 does not support chat templates"):
         TOKENIZER.export(tmp_path / "x", format="gpt2", chat=NANOCHAT)
     with pytest.raises(ChatError, match="lacks the special tokens <u>"):
         TOKENIZER.export(tmp_path / "x", format="huggingface", chat=Template(user_start="<u>"))

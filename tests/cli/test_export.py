@@ -94,7 +94,7 @@ def test_refusals_and_missing_packages_are_one_line(
     merganser.train(["the cat"], 256).save("gpt4.merganser")
     monkeypatch.setitem(sys.modules, "torch", None)
     for source, form, out, message in (
-        ("gpt4.merganser", "gguf", "t.gguf", "no pattern that is the same as 'gpt4'"),
+        ("gpt4.merganser", "gguf", "t.gguf", "no equivalent of the pattern 'gpt4'"),
         ("t.merganser", "token-lengths", "t.pt", "pip install torch"),
         ("t.merganser", "tsv", "t.tsv", "not a .counts file"),
     ):

@@ -14,7 +14,7 @@ from gguf import GGUFReader, GGUFWriter
 from hypothesis import given
 from llama import Llama, needs_llama
 from merganser import ExportError, FormatError, SettingsError, Tokenizer
-from merganser.formats import gguf_facts, gpt2, native
+from merganser.formats import gguf_metadata, gpt2, native
 from strategies import texts
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -47,7 +47,7 @@ def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
     vocab = gpt2.vocabulary(tokenizer)
     assert read["tokenizer.ggml.tokens"] == list(vocab)
     assert read["tokenizer.ggml.token_type"] == [1] * (len(vocab) - 2) + [3, 3]
-    pairs = [f"{gpt2.printable(left)} {gpt2.printable(right)}" for left, right in tokenizer.merges]
+    pairs = [f"{gpt2.to_printable(left)} {gpt2.to_printable(right)}" for left, right in tokenizer.merges]
     assert read["tokenizer.ggml.merges"] == pairs
     assert read["tokenizer.ggml.bos_token_id"] == tokenizer.special_tokens["<s>"]
     assert read["tokenizer.ggml.eos_token_id"] == tokenizer.special_tokens["</s>"]
@@ -73,7 +73,7 @@ def test_what_another_writer_wrote_is_read(tmp_path: Path, pattern: str) -> None
     writer.add_tokenizer_pre(KNOWN[pattern])
     writer.add_token_list(list(vocab))
     writer.add_token_types([3 if token in tokenizer.special_tokens else 1 for token in vocab])
-    writer.add_token_merges([" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges])
+    writer.add_token_merges([" ".join(map(gpt2.to_printable, pair)) for pair in tokenizer.merges])
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
@@ -156,7 +156,7 @@ def test_where_llama_departs_from_the_pattern(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", [pattern for pattern in TRAINED if pattern not in KNOWN])
 def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: str) -> None:
-    with pytest.raises(ExportError, match="of ours it knows gpt2, llama3, qwen2"):
+    with pytest.raises(ExportError, match="only of gpt2, llama3, qwen2; train with one of these"):
         TRAINED[pattern].export(tmp_path / "new.gguf", format="gguf")
     assert not list(tmp_path.iterdir())
 
@@ -164,11 +164,17 @@ def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: 
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        (Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"), "b'abc' the first, are not made by any merge"),
+        (
+            Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"),
+            "the first of them b'abc', are not produced by any merge",
+        ),
         (Tokenizer(BYTES, pattern="gpt2", special_tokens={"Ġ": 256}), "another name"),
-        (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even as plain text"),
+        (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even in ordinary text"),
         (Tokenizer(BYTES, pattern="llama3", special_tokens={"Ġhello": 256}), "pre-token ' hello'"),
-        (Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}), "an id without a token"),
+        (
+            Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}),
+            "the name that GGUF gives an unused id",
+        ),
     ],
 )
 def test_what_llama_would_encode_otherwise_is_refused(
@@ -181,7 +187,7 @@ def test_what_llama_would_encode_otherwise_is_refused(
 
 # ── what cannot be read ───────────────────────────────────────────────────────
 
-TOKENS = [gpt2.printable(token) for token in BYTES]
+TOKENS = [gpt2.to_printable(token) for token in BYTES]
 
 
 def string(text: str) -> bytes:
@@ -218,40 +224,43 @@ def test_the_files_below_would_be_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"GGUF", "ends at byte 4"),
-        (written({})[:-1], "in the middle"),
+        (b"GGUF", "truncated at byte 4"),
+        (written({})[:-1], "truncated"),
         (written({}, version=2), "version 2"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "facts"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63), "in the middle"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "metadata entries"),
+        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63), "truncated"),
         (written({"x": (8, struct.pack("<Q", 1) + b"\xff")}), "not UTF-8"),
         (written({"x": (13, b"")}), "unknown type 13"),
         (written({"x": (9, struct.pack("<IQ", 8, 2**62))}), "a list of more than"),
-        (written({"x": (9, struct.pack("<IQ", 5, 2**21))}), "in the middle"),
-        (written({"x": (9, struct.pack("<IQ", 9, 1))}), "a list of values of the type 9"),
-        (written({"model": None}), "tokenizer.ggml.model is not there"),
-        (written({"tokens": (8, string("a"))}), "tokenizer.ggml.tokens is not there"),
+        (written({"x": (9, struct.pack("<IQ", 5, 2**21))}), "truncated"),
+        (written({"x": (9, struct.pack("<IQ", 9, 1))}), "has values of type 9"),
+        (written({"model": None}), "tokenizer.ggml.model is missing or has the wrong type"),
+        (written({"tokens": (8, string("a"))}), "tokenizer.ggml.tokens is missing or has the wrong type"),
         (written({"model": (8, string("llama"))}), "its model is 'llama'"),
-        (written({"pre": None}), "pattern 'None' is not known"),
-        (written({"pre": (8, string("gpt-4o"))}), "pattern 'gpt-4o' is not known"),
-        (written({"token_type": array(5, [1] * 256)}), "as many types as tokens"),
-        (written({"token_type": array(5, [1] * 256 + [4])}), "'ab' is of the type 4"),
+        (written({"pre": None}), "pattern 'None' has no known equivalent"),
+        (written({"pre": (8, string("gpt-4o"))}), "pattern 'gpt-4o' has no known equivalent"),
+        (written({"token_type": array(5, [1] * 256)}), "257 tokens but 256 token types"),
+        (written({"token_type": array(5, [1] * 256 + [4])}), "'ab' has type 4"),
         (written({"token_type": array(5, [5] + [1] * 256)}), "no usable tokenizer"),
         (written({"tokens": array(5, [1] * 257)}), "not strings"),
         (written({"tokens": array(8, [*TOKENS, "a"])}), "'a' twice"),
-        (written({"tokens": array(8, [*TOKENS, "中"])}), "not byte-level"),
+        (written({"tokens": array(8, [*TOKENS, "中"])}), "not a byte-level BPE tokenizer"),
         (
             written({"tokens": array(8, [*TOKENS, "s", "s"]), "token_type": array(5, [1] * 256 + [3, 3])}),
             "special token 's' twice",
         ),
         (written({"merges": array(5, [1])}), "not two tokens"),
         (written({"merges": array(8, ["ab"])}), "not two tokens"),
-        (written({"merges": array(8, ["a b", "b c"])}), "to what is no token"),
+        (written({"merges": array(8, ["a b", "b c"])}), "their concatenation is not a token"),
         (written({"merges": array(8, [])}), "does not list the merge"),
-        (written({"tokens": array(8, [*TOKENS, "abc"]), "merges": array(8, [])}), "no merge makes"),
-        (written({}).replace(b"ggml.pre", b"ggml.abc").replace(b"ggml.model", b"ggml.merge"), "model is not"),
+        (written({"tokens": array(8, [*TOKENS, "abc"]), "merges": array(8, [])}), "no merge produces it"),
+        (
+            written({}).replace(b"ggml.pre", b"ggml.abc").replace(b"ggml.model", b"ggml.merge"),
+            "model is missing",
+        ),
         (
             b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + (string("x") + struct.pack("<I?", 7, True)) * 2,
-            "says 'x' twice",
+            "the key 'x' twice",
         ),
     ],
 )
@@ -264,9 +273,9 @@ def test_files_are_not_believed(tmp_path: Path, data: bytes, message: str) -> No
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t").write_bytes(written({}))
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(tmp_path / "t", pattern="gpt2")
-    for module, limit in ((gguf_facts, "_MAX_FACTS"), (native, "MAX_TOKENS")):
+    for module, limit in ((gguf_metadata, "_MAX_ENTRIES"), (native, "MAX_TOKENS")):
         with monkeypatch.context() as patch:
             patch.setattr(module, limit, 2)
             with pytest.raises(FormatError, match="more than 2 "):

@@ -85,7 +85,7 @@ def test_real_gpt2_is_written_and_read(tmp_path: Path) -> None:
 
 
 def test_a_token_that_no_merge_reaches_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="b'abc' the first, are not made by any merge"):
+    with pytest.raises(ExportError, match="the first of them b'abc', are not produced by any merge"):
         Tokenizer(BYTES | {b"abc": 256}).export(tmp_path / "new", format="gpt2")
     assert not (tmp_path / "new").exists()
 
@@ -105,7 +105,7 @@ def test_a_merge_that_looks_like_the_first_line_is_refused(tmp_path: Path) -> No
 
 
 def test_no_such_format(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"'pickle'; there are .*gpt2"):
+    with pytest.raises(SettingsError, match=r"unknown export format 'pickle'; use one of .*gpt2"):
         GPT2.export(tmp_path, format="pickle")  # type: ignore[arg-type]
 
 
@@ -130,21 +130,21 @@ def test_they_do_not_say_the_pattern(folder: Path) -> None:
     [
         ({"ab": 256, "abc": 257}, "a b\nab c\nb", "line 3"),
         ({"ab": 256, "abc": 257}, "a b\nab  c", "line 2"),
-        ({"ab": 256}, "a b\nb c", "'bc', which has no id"),
+        ({"ab": 256}, "a b\nb c", "produces 'bc', which has no id"),
         ({"ab": 256}, "a b\n ", "'', which has no id"),
         ({"ab": 256, "abc": 257}, "a b\na bc", "not both tokens"),
-        ({"ab": 257, "bc": 256}, "a b\nb c", "comes later than its id 256"),
+        ({"ab": 257, "bc": 256}, "a b\nb c", "higher id than 256"),
         ({"ab": 256, "abc": 257, "bc": 258}, "a b\na bc\nb c", "does not list the merge of b'ab' and b'c'"),
-        ({"中": 256, "中a": 257}, "中 a", "not byte-level"),
-        ({"ab": "256"}, "a b", "an id each"),
-        ({"ab": True}, "a b", "an id each"),
-        ({"ab": -1}, "a b", "an id each"),
+        ({"中": 256, "中a": 257}, "中 a", "not a byte-level BPE tokenizer"),
+        ({"ab": "256"}, "a b", "map every token to an id"),
+        ({"ab": True}, "a b", "map every token to an id"),
+        ({"ab": -1}, "a b", "map every token to an id"),
         ({"ab": 97}, "a b", "both"),
         ({"ab": 1 << 31}, "a b", "too high"),
     ],
 )
 def test_files_are_not_believed(tmp_path: Path, vocab: dict[str, object], merges: str, message: str) -> None:
-    base = {gpt2.printable(token): id for token, id in BYTES.items()}
+    base = {gpt2.to_printable(token): id for token, id in BYTES.items()}
     (tmp_path / "vocab.json").write_text(json.dumps(base | vocab), "utf-8")
     (tmp_path / "merges.txt").write_text(merges, "utf-8")
     with pytest.raises(FormatError, match=rf"vocab\.json.*{message}"):
@@ -152,12 +152,20 @@ def test_files_are_not_believed(tmp_path: Path, vocab: dict[str, object], merges
 
 
 @pytest.mark.parametrize(
-    "data", [b"{", b'{"a": 1, "a": 2}', b"{\xff}", b'{"a":' * 100_000, b"{}", b'{"a": {}}']
+    ("data", "message"),
+    [
+        (b"{", "is corrupt: it is not JSON"),
+        (b'{"a": 1, "a": 2}', "is corrupt: it has the same token or key twice"),
+        (b"{\xff}", "is corrupt: it is not JSON"),
+        (b'{"a":' * 100_000, "is corrupt: it is not JSON"),
+        (b'{"a": {}}', "is corrupt: its vocabulary does not map every token to an id"),
+        (b"{}", "is not in a known tokenizer format"),
+    ],
 )
-def test_damaged_json_is_refused(folder: Path, tmp_path: Path, data: bytes) -> None:
+def test_a_corrupt_vocabulary_is_refused(folder: Path, tmp_path: Path, data: bytes, message: str) -> None:
     shutil.copy(folder / "merges.txt", tmp_path)
     (tmp_path / "vocab.json").write_bytes(data)
-    with pytest.raises(FormatError, match="damaged"):
+    with pytest.raises(FormatError, match=message):
         merganser.load(tmp_path, pattern="gpt2")
 
 

@@ -116,7 +116,10 @@ def test_without_a_pad_token_none_is_made_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"pad": "<|pad|>"}, r"'<\|pad\|>' cannot be the pad token.*not a special token.*<s>, </s>"),
+        (
+            {"pad": "<|pad|>"},
+            r"'<\|pad\|>' cannot be the pad token.*not a special token.*use one of its special tokens \(<s>, </s>\)",
+        ),
         ({"pad": "a"}, "'a' cannot be the pad token"),
         ({"padding": "<s>"}, "'padding' is not a role.*bos, eos, unk, sep, pad, cls, mask"),
     ],
@@ -124,7 +127,7 @@ def test_without_a_pad_token_none_is_made_up(tmp_path: Path) -> None:
 def test_roles_that_cannot_be_are_refused(tmp_path: Path, roles: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         TRAINED["gpt4"].export(tmp_path / "new", format="huggingface", roles=roles)
-    with pytest.raises(SettingsError, match="tiktoken has no roles to set"):
+    with pytest.raises(SettingsError, match="tiktoken does not support roles; omit roles="):
         TRAINED["gpt4"].export(tmp_path / "new", format="tiktoken", roles={"pad": "<s>"})
     assert not (tmp_path / "new").exists()
 
@@ -192,16 +195,19 @@ NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
         ({"model": {"type": "Unigram"}}, "Unigram"),
         ({"model": {"merges": 5}}, "merges"),
         ({"model": {"merges": ["a b c"]}}, "not two tokens"),
-        ({"model": {"merges": [["a", "\U0001f600"]]}}, "no byte"),
-        ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "no token"),
+        ({"model": {"merges": [["a", "\U0001f600"]]}}, "does not spell a byte"),
+        ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "concatenation is not a token"),
         ({"model": {"merges": []}}, "does not list the merge"),
-        ({"model": {"vocab": {"a": "0"}}}, "an id each"),
+        ({"model": {"vocab": {"a": "0"}}}, "map every token to an id"),
         ({"model": {"vocab": {"a": 0}, "merges": []}, "added_tokens": []}, "no usable tokenizer"),
-        ({"added_tokens": [{"id": 298, "content": "<s>", "lstrip": True}]}, "takes the space around it"),
-        ({"added_tokens": [{"id": 298, "content": "<s>"}] * 2}, "an id each"),
-        ({"added_tokens": [{"id": 400, "content": "<s>"}]}, "the id 400, and Hugging Face's library 298"),
-        ({"added_tokens": [{"id": 97, "content": "<s>"}]}, "the id 97, and Hugging Face's library 298"),
-        ({"added_tokens": [{"id": 5, "content": "a"}]}, "the id 5, and Hugging Face's library 97"),
+        ({"added_tokens": [{"id": 298, "content": "<s>", "lstrip": True}]}, "absorbs the space around it"),
+        ({"added_tokens": [{"id": 298, "content": "<s>"}] * 2}, "each have a name and an id"),
+        (
+            {"added_tokens": [{"id": 400, "content": "<s>"}]},
+            "the id 400, but Hugging Face's library uses 298",
+        ),
+        ({"added_tokens": [{"id": 97, "content": "<s>"}]}, "the id 97, but Hugging Face's library uses 298"),
+        ({"added_tokens": [{"id": 5, "content": "a"}]}, "the id 5, but Hugging Face's library uses 97"),
         (
             {
                 "added_tokens": [
@@ -211,7 +217,7 @@ NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
             },
             "'<s>' and '>x' overlap",
         ),
-        ({"added_tokens": [{"id": "4", "content": "x"}]}, "an id each"),
+        ({"added_tokens": [{"id": "4", "content": "x"}]}, "each have a name and an id"),
         ({"added_tokens": 7}, "not a list"),
     ],
 )
@@ -229,7 +235,7 @@ def test_a_live_tokenizer_that_cannot_be_represented_is_refused() -> None:
 
     with pytest.raises(TokenizerError, match="Unigram"):
         merganser.load(Theirs(models.Unigram()))
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(LIVE["gpt4"], pattern="gpt4")
 
 

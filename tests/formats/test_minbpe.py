@@ -126,15 +126,18 @@ MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
     ("tokenizer", "message"),
     [
         (Tokenizer(MOVED), r"b'\\x00' has the id 1"),
-        (Tokenizer(BYTES | {b"abc": 256}), "b'abc' the first, are not made by any merge"),
-        (Tokenizer(BYTES | {b"ab": 257}), "256 is left out"),
-        (Tokenizer(BYTES | {b"ab": 256, b"cd": 258}, special_tokens={"<s>": 257}), "257 is left out"),
-        (Tokenizer(BYTES, special_tokens={"<s >": 256}), "white space"),
-        (Tokenizer(BYTES, special_tokens={"<s\u2003>": 256}), "white space"),
-        (Tokenizer(BYTES, pattern=r"\w+|\W"), "may mean something else"),
-        (Tokenizer(BYTES, pattern=r"[a[bc]]|."), "may mean something else"),
-        (Tokenizer(BYTES, pattern="a|\n|b"), "may mean something else"),
-        (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may mean something else"),
+        (Tokenizer(BYTES | {b"abc": 256}), "the first of them b'abc', are not produced by any merge"),
+        (Tokenizer(BYTES | {b"ab": 257}), "256 is missing; export to tiktoken"),
+        (
+            Tokenizer(BYTES | {b"ab": 256, b"cd": 258}, special_tokens={"<s>": 257}),
+            "257 is missing; export to tiktoken",
+        ),
+        (Tokenizer(BYTES, special_tokens={"<s >": 256}), "contains whitespace; rename it"),
+        (Tokenizer(BYTES, special_tokens={"<s\u2003>": 256}), "contains whitespace; rename it"),
+        (Tokenizer(BYTES, pattern=r"\w+|\W"), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern=r"[a[bc]]|."), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern="a|\n|b"), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may interpret .* differently"),
     ],
 )
 def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer, message: str) -> None:
@@ -153,20 +156,20 @@ def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer
         ("minbpe v1", "line 3"),
         ("minbpe v1\n.\nx\n", "line 3"),
         ("minbpe v1\n.\n-1\n", "line 3"),
-        ("minbpe v1\n.\n9999999\n", "ends before"),
-        ("minbpe v1\n.\n1\n", "ends before its 1 special"),
+        ("minbpe v1\n.\n9999999\n", "fewer than 9999999 special tokens"),
+        ("minbpe v1\n.\n1\n", "fewer than 1 special tokens"),
         ("minbpe v1\n.\n1\n<s>\n", "line 4"),
         ("minbpe v1\n.\n2\n<s> 256\n<s> 257\n", "line 5"),
         ("minbpe v1\n.\n1\n<s> 97\n", "no usable tokenizer"),
         ("minbpe v1\n\n0\n", "BasicTokenizer"),
         ("minbpe v1\n(\n0\n", "no usable tokenizer"),
-        ("minbpe v1\n\\w+\n0\n", "may mean something else"),
+        ("minbpe v1\n\\w+\n0\n", "may interpret .* differently"),
         ("minbpe v1\n.\n0\n97\n", "line 4"),
         ("minbpe v1\n.\n0\n97 98\n257 98\n", "line 5"),
         ("minbpe v1\n\\p{L}+\n0\n97 98\n", "may drop text that its pattern"),
         ("minbpe v1\n.\n0\n256 98\n", "line 4"),
         ("minbpe v1\n.\n0\n-1 98\n", "line 4"),
-        ("minbpe v1\n.\n0\n97 98\n97 98\n", "two of its merges make b'ab'"),
+        ("minbpe v1\n.\n0\n97 98\n97 98\n", "two of its merges produce b'ab'"),
         ("minbpe v1\n.\n0\n97 98\n98 99\n97 257\n", "does not list the merge of b'ab' and b'c'"),
         ("minbpe v1\n.\n0\n97 97\n" + "".join(f"{n} {n}\n" for n in range(256, 300)), "MiB"),
     ],
@@ -183,7 +186,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken").write_bytes(b"minbpe v1\n\xff")
     with pytest.raises(FormatError, match="not UTF-8 at byte 10"):
         merganser.load(tmp_path / "broken")
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(tmp_path / "t.model", pattern="gpt4")
     monkeypatch.setattr(native, "MAX_TOKENS", 10)
     with pytest.raises(FormatError, match="more than 10 lines"):

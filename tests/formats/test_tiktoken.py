@@ -135,7 +135,7 @@ def test_other_sources_say_their_pattern_themselves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [5, None, b"path", {"a": 1}, EXPORTED])
 def test_what_is_neither_path_nor_encoding_is_refused(source: object) -> None:
-    with pytest.raises(TokenizerError, match=r"a path or a tiktoken\.Encoding"):
+    with pytest.raises(TokenizerError, match=r"a path, a tiktoken\.Encoding or"):
         merganser.load(source)  # type: ignore[arg-type]
 
 
@@ -182,7 +182,7 @@ def test_the_wrong_line_is_named_in_a_long_file(file: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"\n", b"hello", b"[]", b"merganser", b"GGU", b"\xff\xfe"])
 def test_what_has_no_known_format_is_refused(file: Path, data: bytes) -> None:
     file.write_bytes(data)
-    with pytest.raises(FormatError, match="neither a merganser tokenizer nor"):
+    with pytest.raises(FormatError, match="not in a known tokenizer format"):
         merganser.load(file, pattern="gpt4")
 
 
@@ -272,9 +272,9 @@ def test_a_damaged_plugin_is_noticed_there_and_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pattern": 5}, "does not say the pattern"),
-        ({"special_tokens": []}, "does not say the pattern"),
-        ({"tiktoken_plugin": 2}, "does not say the pattern"),
+        ({"pattern": 5}, "lacks the pattern or the special tokens"),
+        ({"special_tokens": []}, "lacks the pattern or the special tokens"),
+        ({"tiktoken_plugin": 2}, "lacks the pattern or the special tokens"),
         ({"pattern": "("}, "no usable tokenizer"),
         ({"special_tokens": {"<s>": -1}}, "an id is a whole number"),
         ({"special_tokens": {"<s>": 97}}, "no usable tokenizer"),

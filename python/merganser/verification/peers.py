@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from merganser._core import split
 from merganser.errors import EncodeError, MerganserError, TokenizerError
-from merganser.formats.gpt2 import unprintable
+from merganser.formats.gpt2 import from_printable
 from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
 
@@ -159,7 +159,7 @@ class _HuggingFace(_Read):
         if token in self.specials:
             return token.encode()
         try:
-            return unprintable(token)
+            return from_printable(token)
         except KeyError:  # not of the byte-level kind
             return token.encode()
 

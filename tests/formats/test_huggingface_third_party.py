@@ -102,7 +102,7 @@ def test_llama3() -> None:
     specials = {name: id - len(every) + size for name, id in vocabs.special_tokens("llama3").items()}
     tokenizer = Tokenizer(ranks, pattern="llama3", special_tokens=specials)
     merges = [
-        f"{gpt2.printable(token[:cut])} {gpt2.printable(token[cut:])}"
+        f"{gpt2.to_printable(token[:cut])} {gpt2.to_printable(token[cut:])}"
         for token in ranks
         for cut in range(1, len(token))
         if token[:cut] in ranks and token[cut:] in ranks
@@ -178,7 +178,7 @@ def test_ids_with_gaps_and_unused_ids() -> None:
     tokens = [added(6000, "<s>"), added(7000, "</s>")]
     ours = check(file(SMALL, added_tokens=tokens, model={"vocab": vocab}), TEXT)
     assert ours.special_tokens == {"<s>": 6000, "</s>": 7000}
-    assert ours.mergeable_ranks[gpt2.unprintable(last)] == 5000
+    assert ours.mergeable_ranks[gpt2.from_printable(last)] == 5000
 
 
 names = st.sampled_from(["<s>", "</s>", "<s", "s>", "<<", "<s>s", "x", "é"])
@@ -234,7 +234,9 @@ def test_a_subclass_that_is_defined_elsewhere() -> None:
 def test_a_slow_tokenizer_is_refused() -> None:
     from transformers import ByT5Tokenizer
 
-    with pytest.raises(TokenizerError, match="this ByT5Tokenizer cannot be represented: it is a slow one"):
+    with pytest.raises(
+        TokenizerError, match="this ByT5Tokenizer cannot be represented: it is a slow \\(pure"
+    ):
         merganser.load(ByT5Tokenizer())
 
 
@@ -252,7 +254,7 @@ def test_a_fast_one_of_another_kind_is_refused() -> None:
 def test_very_many_added_tokens_are_refused_in_time(tmp_path: Path) -> None:
     many = [added(298 + n, f"<{n}>", normalized=n % 2 == 0) for n in range(20_000)]
     (tmp_path / "tokenizer.json").write_text(json.dumps(file(SMALL, added_tokens=many)), "utf-8")
-    with pytest.raises(FormatError, match="very many of its added tokens"):
+    with pytest.raises(FormatError, match="too many of its added tokens"):
         merganser.load(tmp_path)
     one_kind = file(SMALL, added_tokens=[token | {"normalized": False} for token in many])
     assert len(huggingface.parse(json.dumps(one_kind).encode()).special_tokens) == 20_000

@@ -1,4 +1,4 @@
-"""minbpe: a reader of its files, written here from what they are, has our ids; they come back the same."""
+"""minbpe: a reference reader of its files produces our ids, and files round-trip."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from oracle import merge_pair
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
-#: What means the same to Python's `regex`.
+#: Patterns that mean the same to Python's `regex`.
 WRITTEN = [
     pattern
     for pattern in TRAINED
@@ -23,7 +23,7 @@ WRITTEN = [
 
 
 class Reference:
-    """As minbpe's RegexTokenizer, made with the pattern of the file: the slow and obvious way."""
+    """minbpe's RegexTokenizer with the pattern of the file, implemented in the obvious, slow way."""
 
     def __init__(self, model: Path) -> None:
         with model.open(encoding="utf-8") as lines:
@@ -48,7 +48,7 @@ class Reference:
         return ids
 
     def encode(self, text: str) -> list[int]:
-        """With all special tokens allowed."""
+        """Encode with all special tokens allowed."""
         cut = "(" + "|".join(regex.escape(special) for special in self.specials) + ")"
         parts = regex.split(cut, text)
         return [
@@ -68,14 +68,14 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reference]
 
 @pytest.mark.parametrize("pattern", WRITTEN)
 @given(text=texts)
-def test_ids_are_the_same_there(references: dict[str, Reference], pattern: str, text: str) -> None:
+def test_the_peer_produces_the_same_ids(references: dict[str, Reference], pattern: str, text: str) -> None:
     ours, theirs = TRAINED[pattern], references[pattern]
     assert theirs.encode_ordinary(text) == ours.encode_ordinary(text)
     both = f"{text}<s>{text}</s><s"
     assert theirs.encode(both) == ours.encode(both, allowed_special="all")
 
 
-def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
+def test_the_peer_produces_the_same_ids_for_real_text(tmp_path: Path) -> None:
     text = corpus_text("multilingual.txt", 20_000)
     tokenizer = merganser.train([text], 600)
     tokenizer.export(tmp_path / "m.model", format="minbpe")
@@ -83,7 +83,7 @@ def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", WRITTEN)
-def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+def test_a_written_file_is_read_and_rewritten_identically(tmp_path: Path, pattern: str) -> None:
     first = TRAINED[pattern].export(tmp_path / "first", format="minbpe")
     assert [file.name for file in first] == ["tokenizer.model", "tokenizer.vocab"]
     for source in (tmp_path / "first", first[0]):
@@ -94,7 +94,7 @@ def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: 
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_the_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
+def test_the_vocab_file_is_human_readable(tmp_path: Path) -> None:
     tokenizer = merganser.train(["the\n\nthe\n\nthe"], 260, special_tokens=["<s>"])
     vocab = tokenizer.export(tmp_path / "t.model", format="minbpe")[1].read_text("utf-8").splitlines()
     assert vocab[97] == "[a] 97"
@@ -108,7 +108,7 @@ def test_the_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
     ]
 
 
-def test_the_default_pattern_of_minbpe_is_read(tmp_path: Path) -> None:
+def test_the_default_pattern_of_minbpe_is_loaded(tmp_path: Path) -> None:
     default = CUSTOM_PATTERNS[1].replace("{1,4}", "{1,3}")
     (tmp_path / "m.model").write_text(f"minbpe v1\n{default}\n1\n<|e|> 100257\n97 98\n256 99\n", "utf-8")
     loaded = merganser.load(tmp_path)
@@ -117,7 +117,7 @@ def test_the_default_pattern_of_minbpe_is_read(tmp_path: Path) -> None:
     assert loaded.merges == [(b"a", b"b"), (b"ab", b"c")]
 
 
-# ── what cannot be written ────────────────────────────────────────────────────
+# ── refused exports ───────────────────────────────────────────────────────────
 
 MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
 
@@ -140,13 +140,15 @@ MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
         (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may interpret .* differently"),
     ],
 )
-def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer, message: str) -> None:
+def test_a_tokenizer_that_minbpe_cannot_hold_is_refused(
+    tmp_path: Path, tokenizer: Tokenizer, message: str
+) -> None:
     with pytest.raises(ExportError, match=message):
         tokenizer.export(tmp_path / "new", format="minbpe")
     assert not (tmp_path / "new").exists()
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────
+# ── refused files ─────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -174,14 +176,14 @@ def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer
         ("minbpe v1\n.\n0\n97 97\n" + "".join(f"{n} {n}\n" for n in range(256, 300)), "MiB"),
     ],
 )
-def test_files_are_not_believed(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "named.anyhow"
     file.write_text(text, "utf-8")
     with pytest.raises(FormatError, match=rf"named\.anyhow.*{message}"):
         merganser.load(file)
 
 
-def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_limits_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     TRAINED["gpt4"].export(tmp_path / "t.model", format="minbpe")
     (tmp_path / "broken").write_bytes(b"minbpe v1\n\xff")
     with pytest.raises(FormatError, match="not UTF-8 at byte 10"):

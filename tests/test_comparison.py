@@ -67,11 +67,11 @@ def test_a_document_is_never_taken_for_a_name(document: str, recwarn: pytest.War
 
 
 def test_nothing_to_compare_is_an_error() -> None:
-    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus"):
+    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus; pass both"):
         compare({}, {"texts": [TEXT]})
-    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus"):
+    with pytest.raises(merganser.SettingsError, match="at least one tokenizer and one corpus; pass both"):
         compare(TOKENIZERS, {})
-    with pytest.raises(merganser.CorpusError, match="void holds no text"):
+    with pytest.raises(merganser.CorpusError, match="void contains no text; check the path"):
         compare(TOKENIZERS, {"void": [""]})
 
 

@@ -121,7 +121,7 @@ def test_a_chat_template_is_declared_in_a_file(capsys: pytest.CaptureFixture[str
         ("{", "chat.json is not JSON"),
         ('{"begin": "<s>"}', "no other names than bos, user_start"),
         ('["<s>"]', "must be an object"),
-        ('{"bos": 1}', "bos of a template is a special token, not 1"),
+        ('{"bos": 1}', "bos of a template must be a non-empty string, the name of a special token, got 1"),
         ('{"bos": "<s>"}', "the tokenizer lacks the special tokens <|user_start|>"),
     ],
 )

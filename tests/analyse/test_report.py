@@ -141,9 +141,9 @@ def test_what_cannot_be_reported(tmp_path: Path) -> None:
         reporting.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
     with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
         reporting.report(tmp_path / "out")
-    with pytest.raises(CorpusError, match="too short to hold a part"):
+    with pytest.raises(CorpusError, match="too short for a held-out split"):
         reporting.report(tmp_path / "out", corpus=["x"])
-    with pytest.raises(SettingsError, match="'zebra' is no token"):
+    with pytest.raises(SettingsError, match="'zebra' is not a token of this vocabulary"):
         reporting.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
     assert not (tmp_path / "out").exists(), "and nothing is written"
     (tmp_path / "file").write_text("")

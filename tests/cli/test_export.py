@@ -94,7 +94,7 @@ def test_refusals_and_missing_packages_are_one_line(
     merganser.train(["the cat"], 256).save("gpt4.merganser")
     monkeypatch.setitem(sys.modules, "torch", None)
     for source, form, out, message in (
-        ("gpt4.merganser", "gguf", "t.gguf", "no pattern that is the same as 'gpt4'"),
+        ("gpt4.merganser", "gguf", "t.gguf", "no equivalent of the pattern 'gpt4'"),
         ("t.merganser", "token-lengths", "t.pt", "pip install torch"),
         ("t.merganser", "tsv", "t.tsv", "not a .counts file"),
     ):
@@ -121,7 +121,7 @@ def test_a_chat_template_is_declared_in_a_file(capsys: pytest.CaptureFixture[str
         ("{", "chat.json is not JSON"),
         ('{"begin": "<s>"}', "no other names than bos, user_start"),
         ('["<s>"]', "must be an object"),
-        ('{"bos": 1}', "bos of a template is a special token, not 1"),
+        ('{"bos": 1}', "bos of a template must be a non-empty string, the name of a special token, got 1"),
         ('{"bos": "<s>"}', "the tokenizer lacks the special tokens <|user_start|>"),
     ],
 )

@@ -72,7 +72,7 @@ def command(
     Example: merganser report 'texts/*.txt' --vocab-size 32000 --out report
     """
     from merganser import Local
-    from merganser.analyse.sentences import read
+    from merganser.analyse.sentences import read_sentences
     from merganser.embed.folder import is_embeddings
     from merganser.reporting.tokenizers.report import VOCAB_SIZE, report
 
@@ -84,7 +84,7 @@ def command(
     corpus = [Address(name) for name in names if name not in found]
     if not corpus and vocab_size is not None:
         raise click.UsageError("--vocab-size goes with a corpus to train on")
-    texts = {} if sentences is None else read(sentences)
+    texts = {} if sentences is None else read_sentences(sentences)
     with progress.drawn() as draw:
         page = report(
             out,

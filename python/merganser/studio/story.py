@@ -18,7 +18,7 @@ from starlette.routing import Route
 from merganser import _core
 from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
-from merganser.verification.parting import merges_by
+from merganser.verification.differences import merges_from_ranks
 
 #: How much text is told of, in bytes; a longer pre-token is told of whole, up to the second number.
 WINDOW, LONGEST_PRETOKEN = 240, 4000
@@ -127,7 +127,7 @@ def _moves(known: Known, pretoken: bytes, start: int, specials: bool) -> list[tu
     special = known.tokenizer.special_tokens.get(pretoken.decode()) if specials else None
     if special is not None:
         return [(start, start + len(pretoken), special)]
-    merges, _ = merges_by(pretoken, known.ranks)
+    merges, _ = merges_from_ranks(pretoken, known.ranks)
     return [
         (start + at, start + at + sum(map(len, merge)), known.ranks[b"".join(merge)]) for at, merge in merges
     ]

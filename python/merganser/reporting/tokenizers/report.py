@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from merganser.analyse.examples import DOMAINS, PARALLEL, SENTENCES
-from merganser.analyse.held_out import parted
+from merganser.analyse.held_out import hold_out
 from merganser.analyse.sample import Sample
 from merganser.corpus import Source
 from merganser.engines.local import Local, ProgressCallback
@@ -69,7 +69,7 @@ def report(
     if corpus is not None:
         training = corpus
         if held_out is None:
-            parts = parted(corpus)
+            parts = hold_out(corpus)
             training, held_out = parts.training, parts.held_out
             about.append(f"Held out, and never trained on: {parts.rule}.")
         counts = count(training, pattern=pattern, engine=engine, progress=progress)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from merganser.analyse.measures import (
+from merganser.analyse.metrics import (
     ALPHA,
     bytes_per_token,
     measures,

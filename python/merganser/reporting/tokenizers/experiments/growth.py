@@ -1,6 +1,6 @@
 """Growth: what more merges do, on text that was not trained on. All sizes are cut out of one training."""
 
-from merganser.analyse.measures import (
+from merganser.analyse.metrics import (
     ALPHA,
     bytes_per_token,
     renyi_efficiency,

@@ -1,7 +1,4 @@
-"""Run: two peers go through a corpus side by side, up to the first difference.
-
-A batch of about 1 MB is held at a time.
-"""
+"""Compare two tokenizers on a corpus, up to the first difference, in batches of about 1 MB."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +10,8 @@ from merganser.engines.arguments import check_names
 from merganser.engines.local import ProgressCallback
 from merganser.errors import CorpusError
 from merganser.tokens.documents import Reached, hand_over
-from merganser.verification.parting import Difference, part
-from merganser.verification.peers import Peer, asked, peer
+from merganser.verification.differences import Difference, explain
+from merganser.verification.peers import Peer, as_peer, encode_with
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,9 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found; true if there is no difference.
+    """The result of `verify`; true if there is no difference.
 
-    documents, tokens, bytes: what was found to be the same. Tokens are those of the first tokenizer.
+    Attributes
+    ----------
+    documents, tokens, bytes
+        The numbers of documents, tokens and bytes that agree.
+    difference
+        The first difference, or None.
     """
 
     documents: int
@@ -34,6 +36,7 @@ class Verification:
 
     @property
     def same(self) -> bool:
+        """Whether all documents have the same ids."""
         return self.difference is None
 
     def __bool__(self) -> bool:
@@ -50,16 +53,44 @@ def verify(
     buffer_size: int = 8192,
     **reading: "Unpack[ReadKeywords]",
 ) -> Verification:
-    """Compares the ids that two tokenizers give to the documents of a corpus, up to the first difference.
+    """Compare the ids that two tokenizers produce for a corpus, up to the first difference.
 
-    a, b: whatever `merganser.load` opens: tokenizers, paths, live objects of tiktoken, tokenizers and
-        transformers. A live object is asked through its own `encode`.
-    on: see `merganser.corpus` for what a corpus can be.
-    separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
+    Special tokens in the text are ordinary text, unless one of the two is a Hugging Face tokenizer: then its
+    special tokens are special to both. No tokens are added around a document. Bytes that are not UTF-8 are
+    read as U+FFFD.
 
-    Special tokens in the text are text, unless one of the two is Hugging Face's: then its special tokens are
-    special to both. Nothing is put before or behind a document. Bytes that are not UTF-8 are read as U+FFFD.
+    Parameters
+    ----------
+    a, b
+        Anything that `merganser.load` accepts: tokenizers, paths, live objects of tiktoken, tokenizers and
+        transformers. A live object encodes with its own `encode`.
+    on
+        The corpus; see `merganser.corpus` for what it can be.
+    separator
+        The text between the documents of a file; "<|endoftext|>" by default, None for none.
+    progress
+        Called with the stage ("verify"), the amount done and the total.
+    buffer_size
+        The number of documents of an iterable that are buffered.
+    **reading
+        How files are read; see `merganser.ReadOptions`.
 
+    Returns
+    -------
+    Verification
+        How much text agrees, and the first difference.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus cannot be read or contains no text.
+    EncodeError
+        If one of the tokenizers fails on a document.
+    TokenizerError
+        If `a` or `b` is not a tokenizer.
+
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     >>> merganser.verify(tokenizer, tokenizer.to_tiktoken(), on=["lowest low", "slow"]).same
@@ -70,21 +101,21 @@ def verify(
     """
     check_names(verify, reading)
     corpus = resolve(on, buffer_size, ReadOptions(**reading))
-    run = Run(peer(a), peer(b))
+    run = PairComparison(as_peer(a), as_peer(b))
     between = SplitSettings().replaced_by(None, None, separator).separator
     try:
         hand_over(corpus, between, run.compare, progress and _reported(corpus, run, progress))
-    except Parted:
+    except DifferenceFound:
         pass
     else:
         if not run.documents:
-            raise CorpusError("there is no text to verify on; check the path, the glob and the separator")
+            raise CorpusError("the corpus contains no text; check the path, the glob and the separator")
     corpus.skips.skipped.warn()
     return Verification(run.documents, run.tokens, run.bytes, run.difference)
 
 
-def _reported(corpus: Corpus, run: "Run", progress: ProgressCallback) -> Reached:
-    """Reports how far the corpus was verified, in bytes as they are stored; in bytes of text if unknown."""
+def _reported(corpus: Corpus, run: "PairComparison", progress: ProgressCallback) -> Reached:
+    """Return a callback that reports progress in stored bytes, or in bytes of text if the size is unknown."""
     files, tables = corpus.size, corpus.documents
     if files is None or (tables is not None and not (isinstance(tables, TableDocuments) and tables.size)):
         return lambda _: progress("verify", run.bytes, 0)
@@ -98,12 +129,12 @@ def _reported(corpus: Corpus, run: "Run", progress: ProgressCallback) -> Reached
     return reached
 
 
-class Parted(Exception):
-    """The first difference was found."""
+class DifferenceFound(Exception):
+    """Raised at the first difference."""
 
 
-class Run:
-    """Two peers, and how far they were found to be the same; `Parted` is raised where they are not."""
+class PairComparison:
+    """Two peers and the amount of text on which they agree; raises `DifferenceFound` where they differ."""
 
     def __init__(self, a: Peer, b: Peer) -> None:
         self._sides = (a, b)
@@ -112,11 +143,11 @@ class Run:
         self.difference: Difference | None = None
 
     def compare(self, texts: list[str]) -> None:
-        a, b = (asked(side, texts, self._allowed, self.documents) for side in self._sides)
+        a, b = (encode_with(side, texts, self._allowed, self.documents) for side in self._sides)
         for text, of_a, of_b in zip(texts, a, b, strict=True):
             if of_a != of_b:
-                self.difference = part(text, self.documents, self._sides, (of_a, of_b))
-                raise Parted
+                self.difference = explain(text, self.documents, self._sides, (of_a, of_b))
+                raise DifferenceFound
             self.documents += 1
             self.tokens += len(of_a)
             self.bytes += len(text.encode())

@@ -377,7 +377,7 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
 
 def test_functions_and_commands_have_every_read_option() -> None:
     names = tuple(field.name for field in fields(ReadOptions))
-    assert names == tuple(ReadKeywords.__annotations__) == options.FILE_OPTIONS
+    assert names == tuple(ReadKeywords.__annotations__) == options.READ_OPTIONS
 
 
 def test_skipped_can_be_added_and_compared() -> None:

@@ -112,7 +112,7 @@ def test_a_rank_file_needs_a_pattern(file: Path) -> None:
     file.write_bytes(lines(BYTES))
     with pytest.raises(SettingsError, match=r"pattern=.* gpt2, gpt4, o200k"):
         merganser.load(file)
-    with pytest.raises(PatternError, match="unknown split pattern .* The presets are"):
+    with pytest.raises(PatternError, match=r"unknown split pattern .* The presets are"):
         merganser.load(file, pattern="gpt5")
     with pytest.raises(PatternError):
         merganser.load(file, pattern="(")

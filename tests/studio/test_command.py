@@ -16,7 +16,7 @@ import processes
 import pytest
 from generated import drawn
 from merganser.cli import main
-from merganser.cli.studio import _listening
+from merganser.cli.studio import _listen
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> Non
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert main(["studio", "--no-browser", "--port", str(taken.getsockname()[1])]) == 1
-    assert "cannot be had" in capsys.readouterr().err
+    assert "choose another --port, or leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn"])
@@ -117,13 +117,13 @@ def test_the_demo_says_how_to_open_it(capsys: pytest.CaptureFixture[str], folder
     from merganser.cli import demo
     from rich.console import Console
 
-    demo._invite(Console(file=sys.stdout, width=200), "merganser", folder / "out")
+    demo._suggest_studio(Console(file=sys.stdout, width=200), "merganser", folder / "out")
     assert f"merganser studio {folder / 'out'}" in capsys.readouterr().out
 
 
 def test_a_connection_is_accepted_as_soon_as_the_address_is_known() -> None:
     """The kernel queues it, also while the server is still being set up."""
-    with _listening(0) as listening, socket.create_connection(listening.getsockname(), timeout=10):
+    with _listen(0) as listening, socket.create_connection(listening.getsockname(), timeout=10):
         pass
 
 
@@ -138,7 +138,7 @@ def test_answers_are_sent_at_once() -> None:
             seen.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with _listening(0) as listening:
+        with _listen(0) as listening:
             async with await asyncio.start_server(connected, sock=listening):
                 _, writer = await asyncio.open_connection(*listening.getsockname())
                 without_delay = await seen

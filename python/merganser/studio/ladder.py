@@ -20,7 +20,7 @@ from starlette.routing import Route
 from merganser.errors import SettingsError
 from merganser.learn import ladder
 from merganser.learn.ladder import running
-from merganser.learn.ladder.settings import Settings
+from merganser.learn.ladder.settings import LadderSettings
 from merganser.studio.desk import desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body
@@ -90,11 +90,11 @@ def sample() -> str:
     return "".join(map(_source, ladder.STEPS))
 
 
-def climb(job: Job, text: str, settings: Settings) -> dict[str, Any]:
+def climb(job: Job, text: str, settings: LadderSettings) -> dict[str, Any]:
     """The work of a job: runs the core, then each step."""
-    told: list[running.Run] = []
+    told: list[running.StepRun] = []
 
-    def report(run: running.Run) -> None:
+    def report(run: running.StepRun) -> None:
         told.append(run)
         job.tell("run", run.as_dict())
         job.check()
@@ -105,7 +105,7 @@ def climb(job: Job, text: str, settings: Settings) -> dict[str, Any]:
     return {"differ": _names(run for run in told if run.differs_at is not None)}
 
 
-def _names(runs: Iterable[running.Run]) -> list[str]:
+def _names(runs: Iterable[running.StepRun]) -> list[str]:
     return [run.name for run in runs]
 
 
@@ -123,7 +123,7 @@ async def run(request: Request) -> Response:
         raise SettingsError(f"the ladder takes 1 to {LARGEST_TEXT:,} bytes of text here")
     if not 1 <= merges <= MOST_MERGES:
         raise SettingsError(f"the ladder learns 1 to {MOST_MERGES:,} merges here, not {merges:,}")
-    job = desk(request).jobs.start(lambda job: climb(job, text, Settings(vocab_size=256 + merges)))
+    job = desk(request).jobs.start(lambda job: climb(job, text, LadderSettings(vocab_size=256 + merges)))
     return JSONResponse({"job": job.id}, 202)
 
 

@@ -1,7 +1,7 @@
-"""Desk: what all views share: the tokenizers, the folders, and the limits of what is done at once.
+"""State: what the views share: tokenizers, folders, the thread pool and the job queue.
 
-A tokenizer costs its arrays once: the bytes of every id and the order of the merges, some milliseconds for
-100,000 tokens.
+Lookup tables of a tokenizer (the bytes of every id, the merge order) are built once, in a few milliseconds
+for 100,000 tokens.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from merganser.tokenizer import Tokenizer
 
 T = TypeVar("T")
 
-#: Work at once, and work that may wait for its turn.
-AT_ONCE, WAITING = 4, 64
+#: Calls that run at once, and calls that may wait for a thread.
+MAX_RUNNING, MAX_WAITING = 4, 64
 
 
-class Known:
-    """A tokenizer, with what the views look up again and again."""
+class TokenizerEntry:
+    """A tokenizer with the lookup tables that the views need."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -43,29 +43,29 @@ class Known:
 
     @cached_property
     def tokens(self) -> dict[int, bytes]:
-        """The bytes of every token by its id, lowest first."""
+        """Token bytes by id, in ascending order of id."""
         return {id: token for token, id in self.tokenizer.vocab.items()}
 
     @cached_property
     def lengths(self) -> NDArray[np.uint32]:
-        """The length in bytes of every id; 0 where there is none."""
+        """Token length in bytes by id; 0 for ids that are not used."""
         lengths = np.zeros(self.tokenizer.next_id, np.uint32)
         lengths[list(self.tokens)] = [len(token) for token in self.tokens.values()]
         return lengths
 
     @cached_property
     def merges(self) -> dict[int, tuple[int, int]]:
-        """The two tokens that a token is made of, where a merge makes it."""
-        return {made: pair for pair, made in self.tokenizer.merges_as_ids.items()}
+        """The pair of ids that each merge joins, by the id of the result."""
+        return {id: pair for pair, id in self.tokenizer.merges_as_ids.items()}
 
     @cached_property
     def rank(self) -> dict[int, int]:
-        """Which merge makes a token, from 1 on; single bytes and special tokens have none."""
-        made = sorted(id for token, id in self.ranks.items() if len(token) > 1)
-        return {id: nth for nth, id in enumerate(made, 1)}
+        """The 1-based number of the merge that creates each id; single bytes and special tokens have none."""
+        merged = sorted(id for token, id in self.ranks.items() if len(token) > 1)
+        return {id: nth for nth, id in enumerate(merged, 1)}
 
     def facts(self, id: int) -> dict[str, Any]:
-        """What is known of one token."""
+        """Describe one token."""
         return {
             "id": id,
             "bytes": self.tokens[id].hex(),
@@ -76,58 +76,61 @@ class Known:
         }
 
 
-class Work:
-    """Runs functions in threads, some at once; a few more wait, and what is too much is refused."""
+class BoundedPool:
+    """Runs functions in threads, with a limit on running calls and on waiting calls."""
 
-    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
-        self._turn = asyncio.Semaphore(at_once)
-        self._room = at_once + waiting
+    def __init__(self, running: int = MAX_RUNNING, waiting: int = MAX_WAITING) -> None:
+        self._slots = asyncio.Semaphore(running)
+        self._room = running + waiting
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call `function` in a thread; reject the call (503) if too many are waiting."""
         if self._room == 0:
-            raise HTTPException(503, "too much at once; try again", headers={"Retry-After": "1"})
+            raise HTTPException(503, "too many requests at once; try again", headers={"Retry-After": "1"})
         self._room -= 1
         try:
-            async with self._turn:
+            async with self._slots:
                 return await run_in_threadpool(function, *arguments)
         finally:
             self._room += 1
 
 
-class Desk:
-    """One for each studio; `desk(request)` finds it."""
+class StudioState:
+    """The state of one studio; `state_of(request)` returns it."""
 
     def __init__(self, tokenizers: Mapping[str, Tokenizer], folders: Folders) -> None:
-        self.known: dict[str, Known] = {}
+        self.entries: dict[str, TokenizerEntry] = {}
         self.folders = folders
-        self.work = Work()
+        self.pool = BoundedPool()
         self.jobs = Jobs()
-        #: Long texts that are being edited; see playground.py.
-        self.shelf: OrderedDict[str, Any] = OrderedDict()
-        #: Set by whoever loads embeddings: the name of a tokenizer and an id, to (id, similarity) pairs.
-        self.neighbours: Callable[[str, int], list[tuple[int, float]]] | None = None
-        #: Embeddings by name, and what the view of that name makes of them, by the names of their tokenizers.
+        #: Long texts that are being edited, by page; see playground.py.
+        self.recent_texts: OrderedDict[str, Any] = OrderedDict()
+        #: Returns (id, similarity) pairs for a tokenizer name and an id; None without embeddings.
+        self.neighbors: Callable[[str, int], list[tuple[int, float]]] | None = None
+        #: Embeddings by name, and the maps that embeddings.py builds from them, by tokenizer name.
         self.embeddings: Mapping[str, Embeddings] = {}
         self.maps: dict[str, Any] = {}
         for name, tokenizer in tokenizers.items():
             self.add(name, tokenizer)
 
     def add(self, name: str, tokenizer: Tokenizer) -> str:
-        """Makes a tokenizer known under this name, or this name and a number if there is one already."""
-        free = name
+        """Add a tokenizer and return its name, with a number appended if the name is taken."""
+        unique = name
         nth = 2
-        while free in self.known:
-            free, nth = f"{name} ({nth})", nth + 1
-        self.known[free] = Known(tokenizer)
-        return free
+        while unique in self.entries:
+            unique, nth = f"{name} ({nth})", nth + 1
+        self.entries[unique] = TokenizerEntry(tokenizer)
+        return unique
 
-    def find(self, name: str) -> Known:
+    def find(self, name: str) -> TokenizerEntry:
         try:
-            return self.known[name]
+            return self.entries[name]
         except KeyError:
-            raise HTTPException(404, f"there is no tokenizer {name!r} here") from None
+            raise HTTPException(
+                404, f"unknown tokenizer {name!r}; reload the page and choose another"
+            ) from None
 
 
-def desk(request: Request) -> Desk:
-    found: Desk = request.app.state.desk
-    return found
+def state_of(request: Request) -> StudioState:
+    state: StudioState = request.app.state.studio
+    return state

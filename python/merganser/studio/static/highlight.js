@@ -1,38 +1,38 @@
-// Python for people: a line of code as coloured words. Knows as much of the language as the ladder's files need.
+// Syntax highlighting for Python, as far as the files of the ladder need it.
 import { make } from "./dom.js";
 
-const WORDS = new Set(("and as assert break class continue def del elif else except False finally for from global if import in is "
+const KEYWORDS = new Set(("and as assert break class continue def del elif else except False finally for from global if import in is "
   + "lambda None nonlocal not or pass raise return True try while with yield").split(" "));
-const PART = /(#.*$)|([rbf]{0,2}"""|[rbf]{0,2}"(?:[^"\\]|\\.)*"|[rbf]{0,2}'(?:[^'\\]|\\.)*')|([A-Za-z_]\w*)|(\d[\d_.]*)/g;
+const TOKEN = /(#.*$)|([rbf]{0,2}"""|[rbf]{0,2}"(?:[^"\\]|\\.)*"|[rbf]{0,2}'(?:[^'\\]|\\.)*')|([A-Za-z_]\w*)|(\d[\d_.]*)/g;
 
-/** Lines as lists of nodes; strings of three quotes may go on over several of them. */
-export function coloured(lines) {
-  let within = false;
+/** Returns a list of nodes for each line; triple-quoted strings may span lines. */
+export function highlight(lines) {
+  let inString = false;
   return lines.map((line) => {
     const nodes = [];
-    let place = 0;
+    let offset = 0;
     const add = (kind, text) => nodes.push(kind ? make("span", { class: kind }, text) : text);
     const close = (from) => {
       const end = line.indexOf('"""', from);
-      within = end < 0;
-      return within ? line.length : end + 3;
+      inString = end < 0;
+      return inString ? line.length : end + 3;
     };
-    if (within) {
-      place = close(0);
-      add("code-text", line.slice(0, place));
+    if (inString) {
+      offset = close(0);
+      add("code-string", line.slice(0, offset));
     }
-    PART.lastIndex = place;
-    for (let found; !within && (found = PART.exec(line));) {
-      add("", line.slice(place, found.index));
-      place = PART.lastIndex;
-      const [whole, remark, text, word] = found;
-      if (text && text.endsWith('"""')) {
+    TOKEN.lastIndex = offset;
+    for (let found; !inString && (found = TOKEN.exec(line));) {
+      add("", line.slice(offset, found.index));
+      offset = TOKEN.lastIndex;
+      const [whole, comment, string, word] = found;
+      if (string && string.endsWith('"""')) {
         const start = found.index;
-        place = PART.lastIndex = close(place);
-        add("code-text", line.slice(start, place));
-      } else add(remark ? "code-remark" : text ? "code-text" : word ? (WORDS.has(word) ? "code-word" : "") : "code-number", whole);
+        offset = TOKEN.lastIndex = close(offset);
+        add("code-string", line.slice(start, offset));
+      } else add(comment ? "code-comment" : string ? "code-string" : word ? (KEYWORDS.has(word) ? "code-keyword" : "") : "code-number", whole);
     }
-    if (place < line.length) add("", line.slice(place));
+    if (offset < line.length) add("", line.slice(offset));
     return nodes;
   });
 }

@@ -97,6 +97,6 @@ def test_demo_says_what_it_does_and_does_it_once(version: str, clone: Path) -> N
     assert done.stdout.splitlines() == [
         "Creating the virtual environment .venv…",
         "Installing maturin, which builds the package…",
-        "Building the Rust core (about a minute) and installing what merganser needs…",
+        "Building the Rust core (about a minute) and installing the dependencies…",
     ]
     assert make(clone, "demo").stdout == ""

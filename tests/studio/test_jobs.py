@@ -124,32 +124,34 @@ def test_warnings_and_failures_are_reported(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "status"),
+    ("settings", "status", "message"),
     [
-        ({"vocab_size": 255}, 400),
-        ({"vocab_size": 1 << 30}, 400),
-        ({"vocab_size": "many"}, 400),
-        ({"text": ""}, 400),
-        ({"text": "\ud800"}, 400),
-        ({"special_tokens": [1]}, 400),
-        ({"path": "/etc/passwd"}, 403),
-        ({"path": "../secret.txt"}, 403),
-        ({"path": "https://example.org/text.txt"}, 403),
-        ({"path": "nothing.txt"}, 404),
-        ({"path": "a" * 300}, 404),
-        ({"path": "\ud800"}, 400),
-        ({"name": "\ud800"}, 400),
-        ({"pattern": "\ud800"}, 400),
+        ({"vocab_size": 255}, 400, "vocab_size must be 256 to 131,072 here, got 255"),
+        ({"vocab_size": 1 << 30}, 400, "vocab_size must be 256 to 131,072 here, got 1,073,741,824"),
+        ({"vocab_size": "many"}, 400, "'vocab_size' must be of type int"),
+        ({"text": ""}, 400, "the text is empty; paste some text or choose a file"),
+        ({"text": "\ud800"}, 400, "'text' has a lone surrogate at index 0; remove it"),
+        ({"special_tokens": [1]}, 400, "special_tokens must be strings"),
+        ({"path": "/etc/passwd"}, 403, "may read; restart it with --folder"),
+        ({"path": "../secret.txt"}, 403, "may read; restart it with --folder"),
+        ({"path": "https://example.org/text.txt"}, 403, "may read; restart it with --folder"),
+        ({"path": "nothing.txt"}, 404, "nothing.txt does not exist in the folders"),
+        ({"path": "a" * 300}, 404, "does not exist in the folders"),
+        ({"path": "\ud800"}, 400, "'path' has a lone surrogate"),
+        ({"name": "\ud800"}, 400, "'name' has a lone surrogate"),
+        ({"pattern": "\ud800"}, 400, "'pattern' has a lone surrogate"),
     ],
 )
-def test_invalid_settings_are_refused(client: TestClient, settings: dict[str, Any], status: int) -> None:
+def test_invalid_settings_are_refused(
+    client: TestClient, settings: dict[str, Any], status: int, message: str
+) -> None:
     answer = client.post(
         "/token/api/train/start",
         content=json.dumps({"vocab_size": 280, "text": TEXT} | settings),
         headers={"Content-Type": "application/json"},
     )
     assert answer.status_code == status, answer.text
-    assert answer.json()["error"]
+    assert message in answer.json()["error"]
 
 
 def test_only_files_inside_the_folders_are_suggested(client: TestClient, folder: Path) -> None:

@@ -101,6 +101,7 @@ def test_nothing_is_revealed_without_the_token(address: str, path: str) -> None:
     path = path.format(token=parts.path.strip("/"))
     answer = httpx.get(f"http://{parts.netloc}{path}", trust_env=False)
     assert answer.status_code == 403
+    assert "open the address that `merganser studio` printed" in answer.json()["error"]
     assert parts.path.strip("/") not in answer.text
 
 
@@ -182,6 +183,7 @@ def test_only_json_can_be_posted(address: str) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
         answer = httpx.post(where, content=b"{}", headers={"Content-Type": kind}, trust_env=False)
         assert answer.status_code == 415
+        assert "set Content-Type to application/json" in answer.json()["error"]
     for body in (b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"tokenizer": 1}', b'{"tokenizer": "small"}'):
         assert httpx.post(where, content=body, headers=JSON, trust_env=False).status_code == 400
     half = json.dumps({"tokenizer": "small", "text": "\ud800"}).encode()
@@ -195,7 +197,9 @@ def test_only_json_can_be_posted(address: str) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "BREW"])
 def test_other_methods_are_refused(address: str, method: str) -> None:
-    assert httpx.request(method, f"{address}api/about", trust_env=False).status_code == 405
+    answer = httpx.request(method, f"{address}api/about", trust_env=False)
+    assert answer.status_code == 405
+    assert "use GET, HEAD or POST" in answer.json()["error"]
 
 
 def test_every_response_has_the_security_headers(address: str) -> None:

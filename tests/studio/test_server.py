@@ -1,4 +1,4 @@
-"""The API of the views: its results equal those of the tokenizer, whatever the text."""
+"""The API of the views: its results equal the tokenizer's, whatever the text."""
 
 import json
 import random
@@ -36,7 +36,7 @@ def ask(small: merganser.Tokenizer) -> Ask:
 def asking(app: Starlette) -> Ask:
     client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
 
-    def asked(path: str, status: int = 200, **body: Any) -> Any:
+    def ask(path: str, status: int = 200, **body: Any) -> Any:
         answer = client.post(path, json=body) if body else client.get(path)
         assert answer.status_code == status, answer.text
         if answer.headers["content-type"].startswith("application/json"):
@@ -49,7 +49,7 @@ def asking(app: Starlette) -> Ask:
         header["arrays"] = np.split(numbers, list(accumulate(header["lengths"]))[:-1])
         return header
 
-    return asked
+    return ask
 
 
 def utf16(text: str) -> int:
@@ -171,9 +171,10 @@ def test_facts_of_a_token(ask: Ask, small: merganser.Tokenizer) -> None:
     }
     special = ask(f"merges/token?tokenizer=small&id={small.special_tokens['<|bos|>']}")
     assert (special["kind"], special["rank"], special["count"]) == ("special", None, None)
-    ask("merges/token?tokenizer=small&id=99999", 404)
-    ask("merges/token?tokenizer=small&id=x", 400)
-    ask("merges/token?tokenizer=nobody&id=1", 404)
+    assert ask("merges/token?tokenizer=small&id=99999", 404)["error"] == "unknown token id 99999"
+    assert ask("merges/token?tokenizer=small&id=x", 400)["error"] == "id must be an integer"
+    unknown = ask("merges/token?tokenizer=missing&id=1", 404)["error"]
+    assert unknown == "unknown tokenizer 'missing'; reload the page and choose another"
 
 
 def test_compare_marks_tokens_that_differ(ask: Ask, small: merganser.Tokenizer) -> None:

@@ -25,7 +25,7 @@ def compared(
 ) -> tuple[list[dict[str, Any]], list[Numbers]]:
     """Return figures and four arrays for each tokenizer.
 
-    The arrays are those of `located`, and one that is 1 where a token differs.
+    The arrays are the three that `located` returns, and one that is 1 where a token differs.
     """
     data = text.encode()
     encodings = [encoded(entry, text, data, specials) for entry in entries]

@@ -2,7 +2,7 @@
 
 The steps of a text are the merges of its pre-tokens, interleaved in training order: of two pre-tokens, the
 one whose next merge was learned earlier comes first. Only the pre-tokens around one offset are shown, because
-nobody follows a thousand steps. A tree takes microseconds, 400 bytes of text about a millisecond.
+a thousand steps are too many to follow. A tree takes microseconds, 400 bytes of text about a millisecond.
 """
 
 import heapq

@@ -109,7 +109,7 @@ def train_job(job: Job, state: StudioState, source: Source, settings: dict[str, 
             "counted",
             {"documents": counts.documents, "pretokens": counts.total, "different": len(counts)},
         )
-        # The log is written to a work folder of its own, which is kept until the log has been read.
+        # The log needs a work folder, which is kept until the log has been read.
         Path(folder, "work").mkdir()
         engine = Local(work_dir=Path(folder, "work"), checkpoint_every=0.05, keep_work=True)
         tokenizer = train(counts, settings["vocab_size"], engine=engine, progress=progress)
@@ -154,7 +154,7 @@ async def start(request: Request) -> Response:
         "vocab_size": vocab_size,
         "pattern": body.text("pattern", "gpt4"),
         "special_tokens": specials,
-        "name": body.text("name", "").strip()[:60] or "trained here",
+        "name": body.text("name", "").strip()[:60] or "my tokenizer",
     }
     source: Source
     if body.fields.get("path"):

@@ -7,7 +7,7 @@ const MOST = 2 * PART; // it may grow to this size before it is reduced to PART 
 const LONG_PASTE = 4000; // the browser's own paste takes minutes for a megabyte
 
 export class Editor {
-  /** `onedit` is called after an edit by the user, not after `set`; `properties` are those of the field. */
+  /** `onedit` is called after an edit by the user, not after `set`; `properties` apply to the field. */
   constructor(properties, onedit) {
     this.field = make("textarea", { spellcheck: "false", autocomplete: "off", autocapitalize: "off", ...properties });
     this.row = make("div", { class: "row part" });

@@ -102,12 +102,12 @@ function settingsForm(state, options) {
   const size = make("input", { type: "number", min: "256", max: String(options.largest), step: "1", value: "320" });
   const pattern = choice(options.patterns.map((name) => [name, name]), "gpt4", () => {});
   const specials = make("input", { type: "text", placeholder: "<|endoftext|>", spellcheck: "false" });
-  const name = make("input", { type: "text", maxlength: "60", value: "trained here" });
+  const name = make("input", { type: "text", maxlength: "60", value: "my tokenizer" });
   const folders = state.about.folders;
   const fromText = make("div", { class: "source" }, make("label", { for: editor.field.id, class: "unseen" }, "Training text"), editor.element);
   const fromPath = make("div", { class: "source" }, make("label", { for: path.id }, "File or folder"), path, list,
     make("p", { class: "quiet" }, folders.length
-      ? `In ${folders.join(", ")}.`
+      ? `The studio may read ${folders.join(", ")}.`
       : "The studio may not read any folder. Restart it with --folder FOLDER to train on files."));
   const group = uniqueId("from");
   const kinds = [["text", "Text"], ["path", "Files"]].map(([value, label]) => {

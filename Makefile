@@ -1,10 +1,12 @@
-# Everything is installed in .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
-# .venv/core marks the built package with the extras plot and studio, .venv/dev the development tools.
+# Everything is installed into .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
+# Stamp files record what is installed: .venv/core is the package with charts and studio, .venv/dev adds all other
+# extras and the dependency groups `test` and `lint`.
 
 PYTHON ?= python3
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.toml)
 
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,16 +20,15 @@ test: .venv/dev browser
 	cargo test --quiet
 	$(BIN)/python -W error -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# Browser tests use Debian's Chromium. Only CI installs it; without it these tests are skipped, with a hint how
-# to install it.
+# Browser tests use Debian's Chromium. Only CI installs it; without it, they are skipped and say how to install it.
 browser:
 	@if [ -n "$$CI" ] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get update && timeout 900 apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
-			|| echo "Chromium could not be installed; browser tests are skipped"; \
+			|| echo "Chromium could not be installed; the browser tests will be skipped"; \
 	fi
 
-# Property tests with many more examples, then comparisons with other libraries on every shared corpus.
+# Property tests with many more examples; then all shared corpora, 32,000 tokens, compared with the peers.
 test-long: .venv/dev
 	$(BIN)/python -W error -m pytest --hypothesis-profile=thorough --timeout 7200
 	$(BIN)/python -W error -m pytest tests/long
@@ -39,6 +40,7 @@ lint: .venv/dev
 	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	cd python && ../$(BIN)/stubtest merganser._core --mypy-config-file ../pyproject.toml
 	$(BIN)/python tools/check_phrases.py
+	$(BIN)/oxlint --deny-warnings python
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
@@ -47,14 +49,14 @@ format: .venv/dev
 	$(BIN)/ruff check --fix python tests benchmarks tools
 	cargo fmt --all
 
-# Uses a separate environment with the compared libraries: see benchmarks/README.md.
+# Runs in benchmarks/.venv, with the peers; see benchmarks/README.md.
 bench:
 	$(PYTHON) benchmarks/run.py
 
 clean:
 	rm -rf .venv target python/merganser/_core*.so merganser-out merganser-demo
 
-# Checked first, because a missing or old cargo would fail in the middle of the build with a compiler error.
+# Checked first, because an old or missing cargo would otherwise fail in the middle of the build with a compiler error.
 toolchain:
 	@if ! command -v cargo >/dev/null; then \
 		echo "cargo was not found; merganser needs Rust $(RUST_VERSION) or newer: install it from https://rustup.rs" >&2; \
@@ -80,5 +82,7 @@ toolchain:
 
 .venv/dev: .venv/core
 	@echo "Installing development tools (a few minutes)…"
-	@$(BIN)/maturin develop --release --quiet --extras dev
+	@$(BIN)/maturin develop --release --quiet --extras $(EXTRAS)
+	@$(BIN)/python -m pip install 'pip>=25.1'  # older versions do not know --group
+	@$(BIN)/python -m pip install --group test --group lint
 	@touch $@

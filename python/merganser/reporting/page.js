@@ -76,8 +76,8 @@ function section(parent, nth, part) {
   make("summary", details, "Figures and files");
   table(details, part.table);
   const files = make("p", details, undefined, "quiet");
-  part.files.forEach((file, nth) => {
-    if (nth) files.append(" · ");
+  part.files.forEach((file, place) => {
+    if (place) files.append(" · ");
     link(files, file, encodeURI(file));
   });
 }

@@ -418,7 +418,7 @@ def test_a_corpus_that_became_shorter_is_rejected(tmp_path: Path) -> None:
         SMALL.encode_corpus(["the cat sat"], out=tmp_path, shard_tokens=5)
     last = max(tmp_path.glob("shard-*.json"))
     last.write_text(last.read_text().replace('"offset": 0', '"offset": 99'))
-    with pytest.raises(merganser.TokensError, match="ends before the offset .* pass the same corpus"):
+    with pytest.raises(merganser.TokensError, match=r"ends before the offset .* pass the same corpus"):
         SMALL.encode_corpus(["the cat sat"] * 20, out=tmp_path, shard_tokens=5)
 
 

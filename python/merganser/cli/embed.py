@@ -164,9 +164,9 @@ def command(
     """
     from merganser.cli import resumable
     from merganser.corpus import default
-    from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
+    from merganser.embed import PRESETS, EmbedSettings, checkpoint, evaluate, folder
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
-    from merganser.embed.training import Work, train_on
+    from merganser.embed.training import CheckpointSettings, train_on
     from merganser.engines import memory
     from merganser.files import check_folder
     from merganser.formats.native import FILE_NAME
@@ -176,7 +176,7 @@ def command(
     for name, value in PRESETS.get(preset or "", {}).items():
         if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
             given[name] = value
-    settings = Settings(**given, threads=threads)
+    settings = EmbedSettings(**given, threads=threads)
     options.keep_unless_forced(out / folder.FACTS, force)
     if not (out / checkpoint.FILE_NAME).exists() and not (tokenizer and tokenizer.path == out):
         options.keep_unless_forced(out / FILE_NAME, force)
@@ -202,7 +202,7 @@ def command(
                 settings,
                 backend=backend,
                 device=device,
-                work=Work(out, resume, checkpoint_every, keep=True),
+                checkpoints=CheckpointSettings(out, resume, checkpoint_every, keep=True),
                 on_interval=tell,
                 progress=draw,
             )

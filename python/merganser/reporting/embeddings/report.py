@@ -17,8 +17,8 @@ from merganser.embed.evaluation import INSTALLED, Agreement, evaluate, installed
 from merganser.embed.folder import load_text
 from merganser.embed.groups import Lists
 from merganser.embed.projection import project
-from merganser.embed.settings import Settings
-from merganser.embed.spread import unit
+from merganser.embed.settings import EmbedSettings
+from merganser.embed.similarities import normalized
 from merganser.embed.text import Text
 from merganser.engines.local import ProgressCallback
 from merganser.errors import EmbeddingsError
@@ -95,9 +95,9 @@ def _about(embeddings: Embeddings) -> list[str]:
     return lines
 
 
-def _settings(embeddings: Embeddings) -> Settings:
+def _settings(embeddings: Embeddings) -> EmbedSettings:
     known = embeddings.training.get("settings") or {}
-    return Settings(**known)
+    return EmbedSettings(**known)
 
 
 def _similarities(embeddings: Embeddings) -> Section | None:
@@ -226,7 +226,7 @@ def _planes(embeddings: Embeddings, lists: Lists) -> list[Section | None]:
     ]
 
 
-def _dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: Lists) -> Section | None:
+def _dimensions(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
     try:
         rows = study.dimensions(text, settings, embeddings.tokenizer, lists.groups)
     except EmbeddingsError:  # too little text to hold some out
@@ -270,7 +270,7 @@ def _progress(embeddings: Embeddings) -> Section | None:
     return Section("progress", "How training went", about, table, pictures.progress(rows))
 
 
-def _objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: Lists) -> Section | None:
+def _objectives(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
     try:
         rows = study.objectives(text, settings, embeddings.tokenizer, lists.groups)
     except (EmbeddingsError, ValueError):  # too little text to hold some out, or too few frequent tokens
@@ -339,7 +339,7 @@ def _mean(embeddings: Embeddings, ids: "NDArray[np.uint32]") -> "NDArray[np.floa
 
 def _far_apart(vectors: "NDArray[np.float32]", n: int) -> list[int]:
     """Rows that are unlike each other: the first, then always the one that is farthest from those before."""
-    rows = unit(vectors)
+    rows = normalized(vectors)
     chosen = [0]
     while len(chosen) < min(n, len(rows)):
         chosen.append(int(np.argmin((rows @ rows[chosen].T).max(axis=1))))
@@ -349,7 +349,7 @@ def _far_apart(vectors: "NDArray[np.float32]", n: int) -> list[int]:
 def _judged(embeddings: Embeddings, lists: Lists) -> Section | None:
     rows: list[tuple[str, str, float | None, str]] = []
     kinds = [("these vectors", embeddings)]
-    if len(embeddings) <= baselines.LARGEST:
+    if len(embeddings) <= baselines.MAX_TOKENS:
         kinds.append(("one-hot vectors", baselines.one_hot(embeddings)))
     for name, kind in kinds:
         try:

@@ -11,7 +11,7 @@ from merganser.corpus.read_options import ReadOptions
 
 
 @given(st.lists(st.text("ab<|endoftext>", max_size=20) | st.just("x<|endoftext|>y"), min_size=1))
-def test_documents_are_those_that_the_core_finds(given: list[str]) -> None:
+def test_documents_equal_those_that_the_core_finds(given: list[str]) -> None:
     found: list[str] = []
     documents.hand_over(resolve(given, 8192), "<|endoftext|>", found.extend)
     assert len(found) == merganser.count(given).documents

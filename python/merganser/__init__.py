@@ -1,5 +1,7 @@
-"""merganser turns a corpus into a byte-level BPE tokenizer, exactly and fast.
+"""Train and use byte-level BPE tokenizers, exactly and fast.
 
+Examples
+--------
 >>> import merganser
 >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
 >>> tokenizer.merges

@@ -1,7 +1,8 @@
 """Pages in a real browser, that know what they asked for and complained of; and studios as they are in
 earnest, in a thread.
 
-Needs Playwright and axe (in `[dev]`) and Chromium: `apt-get install chromium`, or CHROMIUM=/path/to/it.
+Needs Playwright and axe (in the dependency group `test`) and Chromium: `apt-get install chromium`, or
+CHROMIUM=/path/to/it.
 """
 
 import os
@@ -62,9 +63,9 @@ def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> I
             processes.wait_until(lambda: server.started or not thread.is_alive())
             assert server.started
             address = f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
-            yield Studio(address, app.state.desk.jobs)
+            yield Studio(address, app.state.studio.jobs)
         finally:
-            app.state.desk.jobs.close()
+            app.state.studio.jobs.close()
             server.should_exit = True
             processes.joined(thread)
 

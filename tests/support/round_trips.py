@@ -14,13 +14,13 @@ from tokenizers import Tokenizer as Theirs
 FORMATS_READ = [format for format in FORMATS if format != "token-lengths"]
 #: What a format does not say.
 UNSAID = {"gpt2": ("pattern",)}
-_BYTES = "ids of the bytes are the bytes themselves"
+_BYTES = "requires every byte to be its own id"
 #: Encoding: the formats that cannot hold it, and why. All others hold it.
 REFUSED = {
     "gpt2": {"minbpe": _BYTES},
-    "cl100k_base": {"minbpe": _BYTES, "gguf": "no pattern that is the same as 'gpt4'"},
-    "o200k_base": {"minbpe": _BYTES, "gguf": "no pattern that is the same as 'o200k'"},
-    "llama3": {"minbpe": _BYTES, "gpt2": f"{WHOLE_ONLY} tokens.* are not made by any merge"},
+    "cl100k_base": {"minbpe": _BYTES, "gguf": "no equivalent of the pattern 'gpt4'"},
+    "o200k_base": {"minbpe": _BYTES, "gguf": "no equivalent of the pattern 'o200k'"},
+    "llama3": {"minbpe": _BYTES, "gpt2": f"{WHOLE_ONLY} tokens.* are not produced by any merge"},
     "qwen3": {"minbpe": _BYTES},
 }
 

@@ -1,10 +1,10 @@
-"""Comparison: how many tokens several tokenizers make of the same corpora.
+"""Compare the number of tokens that several tokenizers need for the same corpora.
 
-A corpus is counted once for each pattern, and every unique pre-token is encoded once for each tokenizer: the
-numbers are those of encoding it all, because the tokens of a pre-token depend on nothing else. So it costs
-what `count` costs, also in memory. It loses to encoding if nearly every pre-token is unique.
+A corpus is counted once per pattern, and every unique pre-token is encoded once per tokenizer. The result
+equals that of encoding the whole text, because the tokens of a pre-token depend on nothing else, at the cost
+in time and memory of `count`. It is slower than encoding only if nearly every pre-token is unique.
 
-Special tokens in the text are ordinary text here, and separators of documents are no part of it.
+Special tokens in the text are ordinary text, and document separators are not part of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,26 +24,38 @@ from merganser.training import counted
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: The name of the row that adds up all corpora.
+#: The corpus name of the rows for all corpora together.
 ALL = "all"
-#: How many documents are pulled from an iterable at a time.
+#: The number of documents of an iterable that are buffered.
 _BUFFER = 8192
 
 
 @dataclass(frozen=True)
 class Row:
-    """One tokenizer on one corpus."""
+    """One tokenizer on one corpus.
+
+    Attributes
+    ----------
+    corpus, tokenizer
+        The names of the corpus and the tokenizer.
+    vocab_size
+        The size of the tokenizer's vocabulary.
+    bytes, tokens
+        The size of the corpus in bytes and tokens.
+    relative
+        The number of tokens relative to the first tokenizer: -0.1 means 10% fewer.
+    """
 
     corpus: str
     tokenizer: str
     vocab_size: int
     bytes: int
     tokens: int
-    #: Tokens as against those of the first tokenizer: -0.1 is a tenth less.
     relative: float
 
     @property
     def bytes_per_token(self) -> float:
+        """The compression: bytes of text per token."""
         return self.bytes / self.tokens
 
 
@@ -55,13 +67,36 @@ def compare(
     progress: ProgressCallback | None = None,
     **reading: "Unpack[ReadKeywords]",
 ) -> list[Row]:
-    """A row for each tokenizer on each corpus, and on all of them together where there are several.
+    """Compare tokenizers on corpora.
 
-    tokenizers, on: by the names that they have in the rows. The first tokenizer is what the others are
-        measured by.
-    progress: called with the stage ("compare" for the corpora, "count" and "pretokens" within one), what is
-        done and the total.
+    Parameters
+    ----------
+    tokenizers
+        The tokenizers by name; the first is the reference for the others.
+    on
+        The corpora by name; see `merganser.corpus` for what each can be.
+    engine
+        Where to count; all local threads by default.
+    progress
+        Called with the stage ("compare" for the corpora, "count" and "pretokens" within one), the amount done
+        and the total.
+    **reading
+        How files are read; see `merganser.ReadOptions`.
 
+    Returns
+    -------
+    list[Row]
+        A row for each tokenizer on each corpus and, if there are several corpora, on all of them together.
+
+    Raises
+    ------
+    CorpusError
+        If a corpus cannot be read or contains no text.
+    SettingsError
+        If there is nothing to compare, or a corpus can be read only once and the patterns differ.
+
+    Examples
+    --------
     >>> import merganser
     >>> texts = ["low lower lowest"] * 9
     >>> trained = {str(size): merganser.train(texts, size) for size in (256, 260)}
@@ -70,7 +105,7 @@ def compare(
     """
     check_names(compare, reading)
     if not tokenizers or not on:
-        raise SettingsError("name at least one tokenizer and one corpus to compare them on")
+        raise SettingsError("compare needs at least one tokenizer and one corpus; pass both")
     engine = engine or Local()
     patterns = {tokenizer.pattern: tokenizer.pattern_name for tokenizer in tokenizers.values()}
     if len(patterns) > 1:
@@ -88,9 +123,7 @@ def compare(
                 made |= _totals(alike, counts, engine.threads, progress)
         totals[corpus] = [made[name] for name in tokenizers]
         if not totals[corpus][0][0]:
-            raise CorpusError(
-                f"{corpus} holds no text to compare on; check the path, the glob and the separator"
-            )
+            raise CorpusError(f"{corpus} contains no text; check the path, the glob and the separator")
     if len(on) > 1:
         columns = zip(*totals.values(), strict=True)
         totals[_unused(ALL, on)] = [
@@ -123,8 +156,8 @@ def _totals(
 def _refuse_what_is_read_once(name: str, source: Source) -> None:
     if is_read_once(source):
         raise SettingsError(
-            f"{name} can be read only once, and these tokenizers split text in different ways; "
-            "pass a file, or a list of documents"
+            f"{name} can be read only once, but these tokenizers have different patterns; "
+            "pass a file or a list of documents"
         )
 
 

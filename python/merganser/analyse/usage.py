@@ -1,8 +1,8 @@
-"""Usage: how often a text makes a tokenizer yield each of its tokens.
+"""How often each token of a tokenizer occurs in a text.
 
-Every unique pre-token is encoded once and counts as often as it occurs: the numbers are those of encoding it
-all, because the tokens of a pre-token depend on nothing else. It loses to encoding if nearly every pre-token
-is unique.
+Every unique pre-token is encoded once and weighted by its count. The result equals that of encoding the whole
+text, because the tokens of a pre-token depend on nothing else. It is slower than encoding only if nearly
+every pre-token is unique.
 """
 
 from dataclasses import dataclass
@@ -17,29 +17,51 @@ from merganser.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class Usage:
-    """How often each token occurred. Special tokens are left out: text does not yield them."""
+    """The frequency of each ordinary token in a text; special tokens, which text never yields, are left out.
+
+    Attributes
+    ----------
+    tokenizer, sample
+        The tokenizer and the text.
+    ids
+        The ids of all ordinary tokens in ascending order.
+    frequencies
+        The exact number of occurrences of each of `ids`.
+    """
 
     tokenizer: Tokenizer
     sample: Sample
-    #: All tokens that are not special, lowest first.
     ids: NDArray[np.int64]
-    #: How often each of them occurred, in the same order. Never rounded.
     frequencies: NDArray[np.int64]
 
     @property
     def tokens(self) -> int:
-        """How many tokens the text became."""
+        """The number of tokens in the text."""
         return int(self.frequencies.sum())
 
     def top(self, n: int) -> list[tuple[int, int]]:
-        """The `n` most frequent ids, each with its frequency; of equals, the lower id first."""
-        places = np.argsort(-self.frequencies, kind="stable")[:n]
-        return [(int(self.ids[place]), int(self.frequencies[place])) for place in places]
+        """Return the `n` most frequent ids with their frequencies; ties are ordered by id."""
+        rows = np.argsort(-self.frequencies, kind="stable")[:n]
+        return [(int(self.ids[row]), int(self.frequencies[row])) for row in rows]
 
 
 def use(tokenizer: Tokenizer, sample: Sample) -> Usage:
-    """Encodes a sample, and counts the tokens.
+    """Encode a sample and count its tokens.
 
+    Parameters
+    ----------
+    tokenizer
+        The tokenizer to encode with.
+    sample
+        The text.
+
+    Returns
+    -------
+    Usage
+        The frequency of each token.
+
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     >>> usage = use(tokenizer, Sample.of(["low low low"]))
@@ -56,5 +78,5 @@ def use(tokenizer: Tokenizer, sample: Sample) -> Usage:
 
 
 def use_sizes(tokenizer: Tokenizer, sizes: list[int], sample: Sample) -> list[Usage]:
-    """The same for the tokenizers of these vocabulary sizes from the same training."""
+    """Return the usage of the tokenizer truncated to each of these vocabulary sizes."""
     return [use(tokenizer.truncated(size), sample) for size in sizes]

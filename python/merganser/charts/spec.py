@@ -1,4 +1,4 @@
-"""A Vega-Lite specification, and its width."""
+"""The type of Vega-Lite specifications, and their width."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ WIDTH = 640
 
 
 def sized(spec: Spec, width: int | str) -> Spec:
-    """The chart, so wide; "container" is as wide as its place on the page."""
+    """Set the width of a chart in pixels, or "container" for the width of its element on the page."""
     return {**spec, "width": width, "autosize": {"type": "fit-x", "contains": "padding"}}

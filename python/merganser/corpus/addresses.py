@@ -1,4 +1,4 @@
-"""Addresses: names with a protocol, such as `s3://bucket/a.txt`, told from paths and made fit to be shown."""
+"""Distinguish URLs such as `s3://bucket/a.txt` from local paths, and remove secrets from them for display."""
 
 import os
 import re
@@ -6,13 +6,13 @@ from pathlib import Path
 
 WEB = ("http", "https")
 
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::[a-zA-Z0-9+.:/-]+)?://")
-#: What `Path` makes of an address: one slash is lost.
-_FOLDED = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::[a-zA-Z0-9+.:/-]+)?://")
+#: A URL that went through `Path`, which collapses `//` into `/`.
+_COLLAPSED = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
 
 
 class Address(os.PathLike[str]):
-    """A path or an address as it was written; `Path` would fold the slashes of `s3://`."""
+    """A path or URL as the user wrote it; `Path` would collapse the slashes of `s3://`."""
 
     def __init__(self, name: str | os.PathLike[str]) -> None:
         self._name = os.fspath(name)
@@ -24,30 +24,30 @@ class Address(os.PathLike[str]):
         return self._name
 
 
-def address(name: str) -> str | None:
-    """The address that a name is, also one that `Path` has folded; None if it is a path on this machine.
+def as_url(name: str) -> str | None:
+    """Return `name` if it is a URL, with slashes that `Path` collapsed restored; None for a local path.
 
-    >>> address("s3://bucket/a.txt"), address("s3:/bucket/a.txt"), address("texts/a.txt")
+    >>> as_url("s3://bucket/a.txt"), as_url("s3:/bucket/a.txt"), as_url("texts/a.txt")
     ('s3://bucket/a.txt', 's3://bucket/a.txt', None)
     """
-    if _ADDRESS.match(name):
+    if _URL.match(name):
         return name
-    if _FOLDED.match(name) and not Path(name).exists():
-        return _FOLDED.sub(r"\1://", name).replace("file://", "file:///")
+    if _COLLAPSED.match(name) and not Path(name).exists():
+        return _COLLAPSED.sub(r"\1://", name).replace("file://", "file:///")
     return None
 
 
-def shown(address: str) -> str:
-    """The address without what is secret or no part of the name.
+def redacted(url: str) -> str:
+    """Return a URL without credentials, query and fragment.
 
-    >>> shown("https://me:secret@host/a.txt?signature=1")
+    >>> redacted("https://me:secret@host/a.txt?signature=1")
     'https://host/a.txt'
     """
-    address = re.sub(r"\b((?:https?|s?ftp|ssh|smb)://)[^/@]*@", r"\1", address)
-    return re.sub(r"\b(https?://[^?#]*)[?#].*", r"\1", address)
+    url = re.sub(r"\b((?:https?|s?ftp|ssh|smb)://)[^/@]*@", r"\1", url)
+    return re.sub(r"\b(https?://[^?#]*)[?#].*", r"\1", url)
 
 
 def reason(error: BaseException | None) -> str:
-    """What went wrong, in one line and without secrets; some errors have no message of their own."""
+    """Return the first line of an error's message without secrets, or its type if it has no message."""
     message = str(error).partition("\n")[0] or type(error).__name__
-    return re.sub(r"https?://[^\s'\"]+", lambda address: shown(address[0]), message)
+    return re.sub(r"https?://[^\s'\"]+", lambda url: redacted(url[0]), message)

@@ -1,10 +1,11 @@
-"""Binary: files that hold no text, found before the work starts.
+"""Detect binary files before the work starts.
 
-A file is judged by its first 64 KB, after decompression (`crates/core/src/corpus/binary.rs`): one with a NUL
-byte, in UTF-16 or UTF-32, or with more than 30% invalid UTF-8 is binary. One that was named is refused; those
-that a folder or a glob has found are skipped with a warning, unless `ReadOptions.allow_binary` is set.
+A file is binary if its first 64 KB, after decompression, contain a NUL byte, are UTF-16 or UTF-32, or are
+more than 30% invalid UTF-8 (`crates/core/src/corpus/binary.rs`). A binary file is rejected when named
+explicitly, and skipped with a warning when a folder or glob includes it, unless `ReadOptions.allow_binary` is
+set.
 
-Streams (addresses and standard input) are judged when their first block has arrived.
+Streams (URLs and standard input) are checked when their first block arrives.
 """
 
 import warnings
@@ -17,15 +18,15 @@ from merganser.corpus.remote import RemoteFile
 from merganser.corpus.skipped import Skips
 from merganser.errors import CorpusError, MerganserWarning
 
-#: How much is judged.
+#: The number of bytes that are checked.
 _BEGINNING = 1 << 16
-#: How many of the skipped files a warning names.
+#: The number of skipped files that a warning names.
 _NAMED = 3
 _ALLOW = "pass allow_binary=True (--allow-binary) to read it anyway"
 
 
-def refuse(file: Path, reading: ReadOptions) -> bool:
-    """Refuse a file that was named where it is binary; with `on_error="skip"`, warn and say that it is."""
+def is_skipped_binary(file: Path, reading: ReadOptions) -> bool:
+    """Raise if a file is binary; with `on_error="skip"`, warn and return True instead."""
     reason = None if reading.allow_binary else _core.judge_file(file, reading._native())
     if reason is None:
         return False
@@ -36,7 +37,7 @@ def refuse(file: Path, reading: ReadOptions) -> bool:
 
 
 def without_binary(files: list[Path], found: str, reading: ReadOptions) -> list[Path]:
-    """The files that hold text; `found` says where they were found, "below texts", for the warning."""
+    """Return the text files; `found` says where they were found ("below texts") in the warning."""
     if reading.allow_binary:
         return files
     native = reading._native()
@@ -53,21 +54,24 @@ def without_binary(files: list[Path], found: str, reading: ReadOptions) -> list[
     listed = ", ".join(binary[:_NAMED]) + (", …" if len(binary) > _NAMED else "")
     if not kept:
         what = "the only file" if len(files) == 1 else f"all {len(files):,} files"
-        raise CorpusError(f"{what} {found}: binary, not text ({listed}); {_ALLOW.replace(' it ', ' them ')}")
-    many = f"{len(binary):,} binary file{'s' if len(binary) > 1 else ''}"
-    warnings.warn(f"skipped {many} {found}: {listed}", MerganserWarning, stacklevel=2)
+        verb, them = ("is", "it") if len(files) == 1 else ("are", "them")
+        raise CorpusError(
+            f"{what} {found} {verb} binary, not text ({listed}); {_ALLOW.replace(' it ', f' {them} ')}"
+        )
+    number = f"{len(binary):,} binary file{'s' if len(binary) > 1 else ''}"
+    warnings.warn(f"skipped {number} {found}: {listed}", MerganserWarning, stacklevel=2)
     return kept
 
 
 def text_of(stream: RemoteFile, reading: ReadOptions, skips: Skips) -> tuple[Iterator[bytes], str]:
-    """The chunks and the name of a remote file that holds text; see `judged`."""
-    return judged(stream.chunks(), stream.name, reading, skips, may_skip=stream.found)
+    """Return the chunks and the name of a remote file, checked as in `judged`."""
+    return judged(stream.chunks(), stream.name, reading, skips, may_skip=stream.from_listing)
 
 
 def judged(
     chunks: Iterator[bytes], name: str, reading: ReadOptions, skips: Skips, *, may_skip: bool
 ) -> tuple[Iterator[bytes], str]:
-    """A stream that holds text, and its name; or an empty one in place of one that is skipped."""
+    """Return a text stream and its name, or an empty stream if a binary one is skipped."""
     if reading.allow_binary:
         return chunks, name
     beginning = b""
@@ -75,7 +79,7 @@ def judged(
     try:
         while len(beginning) < _BEGINNING and (chunk := next(chunks, b"")):
             beginning += chunk
-    except Exception as error:  # for whoever reads the stream to deal with
+    except Exception as error:  # raised again when the stream is read
         failure = error
     reason = _core.judge_beginning(beginning, Path(name), reading._native())
     if reason is None:
@@ -100,4 +104,4 @@ def _message(name: str, reason: str) -> str:
         return f"{name} is {reason}, not UTF-8; convert it first: iconv -f {reason} -t UTF-8"
     if reason.startswith("NUL"):
         return f"{name} is a binary file ({reason}), not text; {_ALLOW}"
-    return f"{name} is not UTF-8 text ({reason}); convert it first, with iconv for instance, or {_ALLOW}"
+    return f"{name} is not UTF-8 text ({reason}); convert it first, for example with iconv, or {_ALLOW}"

@@ -1,22 +1,19 @@
-"""Reading: how the files of a corpus are read, and what had to be skipped.
+"""How the files of a corpus are read.
 
-What a file holds follows from its name, and how it is compressed from its first bytes:
+The file name determines the format, and the first bytes determine the compression:
 
-| name                               | documents                                                             |
+| file name                          | documents                                                             |
 |------------------------------------|-----------------------------------------------------------------------|
-| `.jsonl`, `.ndjson`                | one JSON value a line: an object with the text at `text_key`, or a    |
-|                                    | string                                                                |
-| `.json`                            | the same in one array, or one value after the other                   |
-| `.csv`, `.tsv`                     | a header line and records; the text is in the column `text_key`       |
-| everything else                    | text                                                                  |
-| each also `.gz .zst .xz .bz2`      | decompressed as it is read                                            |
+| `.jsonl`, `.ndjson`                | one JSON value per line: a string, or an object with the text at      |
+|                                    | `text_key`                                                            |
+| `.json`                            | the same values in one array, or one after another                    |
+| `.csv`, `.tsv`                     | a header line and records with the text in the column `text_key`      |
+| any other                          | plain text                                                            |
+| any of these with                  | decompressed while reading                                            |
+| `.gz`, `.zst`, `.xz` or `.bz2`     |                                                                       |
 
-A file is judged by its first 64 KB, after decompression: one with a NUL byte, in UTF-16 or UTF-32, or with
-more than 30% invalid UTF-8 is binary. It is refused if it was named, and skipped with a warning if a folder
-or a glob has found it. Fewer invalid bytes are read, counted and reported.
-
-A `text_key` with dots leads through objects: `a.b` is the key `b` of the object at the key `a`, or the key
-`a.b`.
+A `text_key` with dots descends into nested objects: `a.b` is the key `b` of the object at the key `a`, or the
+key `a.b` itself.
 """
 
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ OnError = Literal["stop", "skip"]
 
 
 class ReadKeywords(TypedDict, total=False):
-    """The settings of `ReadOptions`, as `count`, `train` and `encode_corpus` take them by name."""
+    """The fields of `ReadOptions`, as keyword arguments of `count`, `train` and `encode_corpus`."""
 
     text_key: str
     on_error: OnError
@@ -42,20 +39,44 @@ class ReadKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files are read.
+    """Options for reading the files of a corpus.
 
-    text_key: the key of JSON objects, or the column, that holds the text.
-    on_error: "stop" at what cannot be read, or "skip" it: the record, the file, or the rest of a damaged
-        file. What was skipped is counted, and a `MerganserWarning` says what it was.
-    max_ratio: how many times its size a compressed file may grow to, once it has grown to 64 MB.
-    max_size: how large a compressed file may become: bytes, or a string like "500GB".
-    max_window: how much memory decompressing one file may take, likewise; `zstd --long=31` needs "2GiB".
-    allow_binary: read files that are not text, instead of refusing or skipping them.
+    `count`, `train` and `encode_corpus` accept each of these as a keyword argument.
 
-    `count`, `train` and `encode_corpus` take these by name: `count("x.jsonl.gz", text_key="body")`.
+    Parameters
+    ----------
+    text_key : str
+        The JSON key or table column that holds the text. Dots descend into nested objects.
+    on_error : {"stop", "skip"}
+        Whether unreadable input raises an error or is skipped: the record, the file, or the rest of a corrupt
+        file. Skipped input is counted and reported in a `MerganserWarning`.
+    max_ratio : int
+        The largest allowed ratio of decompressed to compressed size. Applies past 64 MB of text.
+    max_size : int or str
+        The largest allowed size of a decompressed file, in bytes or as a string such as "500GB".
+    max_window : int or str
+        The most memory that decompressing one file may take. `zstd --long=31` needs "2GiB".
+    allow_binary : bool
+        Read binary files instead of rejecting or skipping them.
 
+    Raises
+    ------
+    SettingsError
+        If a value is out of range.
+
+    Examples
+    --------
     >>> ReadOptions(text_key="body", max_size="2GB").on_error
     'stop'
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import merganser
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "a.jsonl")
+    ...     _ = file.write_text('{"body": "some text"}')
+    ...     merganser.count(file, text_key="body").total
+    2
     """
 
     text_key: str = "text"
@@ -67,7 +88,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if not isinstance(self.allow_binary, bool):
-            raise SettingsError(f"allow_binary must be True or False, not {self.allow_binary!r}")
+            raise SettingsError(f"allow_binary must be True or False, got {self.allow_binary!r}")
         self._native()
 
     def _native(self) -> _core.Reading:
@@ -81,5 +102,5 @@ class ReadOptions:
             )
         except (TypeError, OverflowError) as error:
             raise SettingsError(
-                f"text_key is a string, the limits are whole numbers below 2^64: {error}"
+                f"text_key must be a string, and the limits must be integers below 2**64: {error}"
             ) from None

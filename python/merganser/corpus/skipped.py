@@ -1,4 +1,4 @@
-"""Records and files that could not be read and were skipped."""
+"""Unreadable records and files that were skipped."""
 
 import re
 import warnings
@@ -9,12 +9,34 @@ from merganser.errors import MerganserWarning
 
 @dataclass(frozen=True)
 class Skipped:
-    """What could not be read and was left out, because `on_error="skip"` asked for that."""
+    """Unreadable input that was skipped because of `on_error="skip"`.
+
+    False in a boolean context if nothing was skipped.
+
+    Attributes
+    ----------
+    records : int
+        The number of records skipped.
+    files : int
+        The number of files skipped, in whole or from the point where they are corrupt.
+    first : tuple of str
+        The messages of the first ten failures.
+
+    Examples
+    --------
+    >>> import tempfile, warnings
+    >>> from pathlib import Path
+    >>> import merganser
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     file = Path(folder, "a.jsonl")
+    ...     _ = file.write_text('{"text": "good"}\\nnot JSON\\n')
+    ...     merganser.count(file, on_error="skip").skipped.records
+    1
+    """
 
     records: int = 0
-    #: Files, or the rest of damaged ones.
     files: int = 0
-    #: What was wrong with the first of them.
     first: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -25,10 +47,11 @@ class Skipped:
         return Skipped(self.records + other.records, self.files + other.files, first)
 
     def as_dict(self) -> dict[str, object]:
+        """Return the attributes as a dict that `json` can write."""
         return {"records": self.records, "files": self.files, "first": list(self.first)}
 
     def warn(self) -> None:
-        """A warning that says what was skipped, where something was."""
+        """Issue a `MerganserWarning` that summarizes what was skipped, if anything was."""
         if not self:
             return
         amounts = [
@@ -36,7 +59,7 @@ class Skipped:
             for number, noun in ((self.records, "record"), (self.files, "file"))
             if number
         ]
-        # The advice on how to skip is for those who did not.
+        # Drop the advice to pass on_error="skip", which was followed.
         shown = [re.sub(r"; [^;]*on_error=.*", "", message) for message in self.first[:3]]
         more = "" if len(shown) == self.records + self.files else "; …"
         message = f"skipped {' and '.join(amounts)} that could not be read: {'; '.join(shown)}{more}"
@@ -44,7 +67,7 @@ class Skipped:
 
 
 class Skips:
-    """Gathers what is skipped while a corpus is read."""
+    """Accumulates what is skipped while a corpus is read."""
 
     def __init__(self) -> None:
         self.skipped = Skipped()

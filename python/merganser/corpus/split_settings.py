@@ -1,7 +1,6 @@
-"""What decides which pre-tokens a corpus has: the pattern, the special tokens and the separator.
+"""The settings that determine the pre-tokens of a corpus: pattern, special tokens and separator.
 
-Where a caller leaves one out, it follows what is there already (counts, or a base tokenizer), and is else the
-default.
+Settings that the caller omits come from existing counts or the base tokenizer, or else are the defaults.
 """
 
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from merganser.errors import SettingsError
 PATTERN = "gpt4"
 SEPARATOR = "<|endoftext|>"
 
-#: `...` stands for "not given", since `None` already means "no separator".
+#: `...` means "not given", since `None` already means "no separator".
 Separator = str | None | EllipsisType
 
 
@@ -26,9 +25,12 @@ class SplitSettings:
     def replaced_by(
         self, pattern: str | None, special_tokens: Iterable[str] | None, separator: Separator
     ) -> "SplitSettings":
-        """These settings, with the ones that the caller gave."""
+        """Return these settings, overridden by the arguments that were given."""
         if isinstance(special_tokens, str):
-            raise SettingsError(f"special_tokens is a list of strings: write [{special_tokens!r}]")
+            raise SettingsError(
+                f"special_tokens must be a list of strings, got the str {special_tokens!r}; "
+                f"write special_tokens=[{special_tokens!r}]"
+            )
         return SplitSettings(
             pattern=self.pattern if pattern is None else pattern,
             special_tokens=self.special_tokens if special_tokens is None else tuple(special_tokens),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from merganser.errors import CorpusError
 
 _CHUNK = 1 << 20
-#: In seconds: how long a signal may go unnoticed.
-_LOOK = 0.1
+#: Seconds between checks for signals while waiting for input.
+_POLL_SECONDS = 0.1
 
 
 def stdin_chunks() -> Iterator[bytes]:
@@ -32,4 +32,4 @@ def _has_input() -> bool:
     """Wait briefly for standard input, so that a loop around this notices signals."""
     if sys.platform == "win32":  # select works only on sockets
         return True
-    return bool(select.select([0], [], [], _LOOK)[0])
+    return bool(select.select([0], [], [], _POLL_SECONDS)[0])

@@ -1,4 +1,4 @@
-"""Counts: how often each pre-token occurs in a corpus, in memory or on disk."""
+"""The unique pre-tokens of a corpus and how often each occurs, in memory or on disk."""
 
 from merganser.counts.counts import Counts
 from merganser.counts.file import CountsFile

@@ -1,4 +1,4 @@
-"""CountsFile: counts that stay on disk and may be larger than memory. No more than a few MB are held."""
+"""Counts on disk, which may be larger than memory. Reading them takes a few MB."""
 
 import os
 from collections.abc import Iterator
@@ -9,14 +9,40 @@ from merganser import _core
 from merganser.corpus.skipped import Skipped
 from merganser.corpus.split_settings import SplitSettings
 
-#: How many pre-tokens are handed to Python at a time.
+#: The number of pre-tokens in a batch.
 _BATCH = 1 << 14
 
 
 @dataclass(frozen=True)
 class CountsFile:
-    """A `.counts` file and what it says of itself. Whoever reads all of it also checks it.
+    """A `.counts` file, opened without reading the pre-tokens.
 
+    `merganser.count(..., out=path)` returns one; `CountsFile.open` opens an existing file. Reading to the end
+    verifies the checksum.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    pattern : str
+        The regular expression that split the text, even if a preset was named.
+    pattern_name : str or None
+        The name of the preset, or None for a custom pattern.
+    special_tokens : tuple of str
+        The special tokens that were removed from the text, in the order given.
+    separator : str or None
+        The separator of the documents.
+    documents : int
+        The number of documents.
+    invalid_bytes : int
+        The number of bytes that were not valid UTF-8. Each is a pre-token by itself.
+    total : int
+        The sum of all counts.
+    skipped : Skipped
+        Unreadable input that was skipped while counting. The file does not store it.
+
+    Examples
+    --------
     >>> import tempfile, merganser
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = merganser.count(["to be or not to be"], out=f"{folder}/a.counts")
@@ -25,23 +51,36 @@ class CountsFile:
     """
 
     path: Path
-    #: The regular expression that split the text, also where a preset was named, and the name of the preset.
     pattern: str
     pattern_name: str | None
     special_tokens: tuple[str, ...]
     separator: str | None
     documents: int
-    #: How many bytes of the corpus were not UTF-8; each of them is a pre-token of its own.
     invalid_bytes: int
-    #: The sum of all counts.
     total: int
     _pretokens: int = field(repr=False)
-    #: What could not be read when this was counted; it is not in the file.
     skipped: Skipped = field(default=Skipped(), repr=False)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "CountsFile":
-        """Reads the beginning and the end of a file."""
+        """Open a counts file, reading only its header and footer.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that `Counts.save` or `merganser.count(..., out=path)` wrote.
+
+        Returns
+        -------
+        CountsFile
+
+        Raises
+        ------
+        CorpusError
+            If the file cannot be read.
+        CountsError
+            If it is not a counts file, or is truncated.
+        """
         reader = _core.CountsReader(Path(path))
         documents, invalid_bytes, pretokens, total = reader.totals
         return cls(
@@ -58,21 +97,52 @@ class CountsFile:
 
     @property
     def settings(self) -> SplitSettings:
+        """The pattern, special tokens and separator together."""
         return SplitSettings(self.pattern_name or self.pattern, self.special_tokens, self.separator)
 
     def __len__(self) -> int:
-        """How many unique pre-tokens there are."""
+        """The number of unique pre-tokens."""
         return self._pretokens
 
     def __bool__(self) -> bool:
         return True
 
     def top(self, n: int) -> list[tuple[bytes, int]]:
-        """The `n` most frequent pre-tokens; equally frequent ones in the order of their bytes."""
+        """Return the `n` most frequent pre-tokens with their counts; ties in the order of their bytes.
+
+        Parameters
+        ----------
+        n : int
+            The number of pre-tokens.
+
+        Returns
+        -------
+        list of (bytes, int)
+
+        Raises
+        ------
+        CountsError
+            If the file is corrupt.
+        """
         return _core.top_counts(self.path, n)
 
     def batches(self, size: int = _BATCH) -> Iterator[list[tuple[bytes, int]]]:
-        """All pre-tokens and their counts in the order of their bytes, `size` at a time."""
+        """Yield all pre-tokens with their counts, in the order of their bytes.
+
+        Parameters
+        ----------
+        size : int
+            The number of pre-tokens in a batch.
+
+        Yields
+        ------
+        list of (bytes, int)
+
+        Raises
+        ------
+        CountsError
+            If the file is corrupt.
+        """
         reader = _core.CountsReader(self.path)
         while batch := reader.read(size):
             yield batch

@@ -1,8 +1,7 @@
-"""Parquet: counts as a table of two columns, `pretoken` (binary) and `count` (uint64), in the order of
-pre-tokens.
+"""Write counts as a Parquet table with the columns `pretoken` (binary) and `count` (uint64).
 
-Needs pyarrow, the extra `[data]`. Written batch by batch, so that it never is in memory as a whole; the
-settings that made the counts stand in the metadata of the schema, under `merganser`, as JSON.
+Needs pyarrow, the extra `[data]`. The rows are sorted by pre-token and written in batches, never held in
+memory as a whole. The settings are stored as JSON in the schema metadata, under the key `merganser`.
 """
 
 import json
@@ -17,12 +16,12 @@ from merganser.files import written_whole
 def write(
     batches: Iterable[list[tuple[bytes, int]]], facts: dict[str, Any], path: str | os.PathLike[str]
 ) -> None:
-    """Writes the file; it appears whole or not at all."""
+    """Write the file atomically."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise SettingsError("parquet needs pyarrow: pip install 'merganser[data]'") from error
+        raise SettingsError("writing Parquet needs pyarrow: pip install 'merganser[data]'") from error
     columns = [
         pyarrow.field("pretoken", pyarrow.binary(), False),
         pyarrow.field("count", pyarrow.uint64(), False),

@@ -1,7 +1,7 @@
-r"""TSV: a line `pre-token<TAB>count` for each pre-token, for other programs to read and write.
+r"""Read and write counts as lines of `pre-token<TAB>count`, for other programs.
 
-Printable text stands as it is. A backslash is `\\`; tab, newline and carriage return are `\t`, `\n` and `\r`;
-every byte of anything else is `\xNN`. So every pre-token is one line, and every line is one pre-token.
+Printable text is kept. A backslash is written as `\\`; tab, newline and carriage return as `\t`, `\n` and
+`\r`; every other byte as `\xNN`. Each line is exactly one pre-token.
 """
 
 import os
@@ -33,11 +33,11 @@ def read(path: str | os.PathLike[str]) -> dict[bytes, int]:
     return pretokens
 
 
-def _parse(line: bytes, place: str) -> tuple[bytes, int]:
+def _parse(line: bytes, location: str) -> tuple[bytes, int]:
     try:
         pretoken, count = line.decode("utf-8").rstrip("\r\n").split("\t")
         if not re.fullmatch("[0-9]+", count):
             raise ValueError(f"{count!r} is not a count")
         return unescape(pretoken), int(count)
     except ValueError as error:
-        raise CountsError(f"{place} is not pre-token<TAB>count as to_tsv writes it: {error}") from error
+        raise CountsError(f"{location} must be pre-token<TAB>count, as to_tsv writes it: {error}") from error

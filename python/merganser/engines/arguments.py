@@ -1,6 +1,6 @@
-"""Arguments: what was meant by one that a function cannot take.
+"""Check arguments, and suggest a correction for unknown ones.
 
-Functions that take the settings of `ReadOptions` by name take any name, as far as Python is concerned.
+Functions that accept the fields of `ReadOptions` as `**reading` must check the names themselves.
 """
 
 import operator
@@ -14,44 +14,45 @@ from merganser.errors import ArgumentError
 
 
 def check_names(function: Callable[..., object], given: Iterable[str]) -> None:
-    """Refuse names that are not settings of `ReadOptions`, and say which argument of `function` was meant."""
-    reading = [field.name for field in fields(ReadOptions)]
-    unknown = [name for name in given if name not in reading]
+    """Raise an `ArgumentError` with a suggestion for names that are not fields of `ReadOptions`."""
+    read_options = [field.name for field in fields(ReadOptions)]
+    unknown = [name for name in given if name not in read_options]
     if unknown:
-        own = [
-            name for name, one in signature(function).parameters.items() if one.kind != Parameter.VAR_KEYWORD
+        parameters = [
+            name
+            for name, parameter in signature(function).parameters.items()
+            if parameter.kind != Parameter.VAR_KEYWORD
         ]
-        raise ArgumentError(
-            f"{function.__name__}() has no argument {unknown[0]!r}; {_meant(unknown[0], own, reading)}"
-        )
+        suggestion = _suggestion(unknown[0], parameters, read_options)
+        raise ArgumentError(f"{function.__name__}() has no argument {unknown[0]!r}; {suggestion}")
 
 
-def _meant(name: str, own: list[str], reading: list[str]) -> str:
+def _suggestion(name: str, parameters: list[str], read_options: list[str]) -> str:
     from difflib import get_close_matches
 
-    if "engine" in own and name in {field.name for field in fields(Local)}:
+    if "engine" in parameters and name in {field.name for field in fields(Local)}:
         return f"pass it to the engine: engine=Local({name}=…)"
-    known = [one for one in own if one not in ("self", "tokenizer")] + reading
-    near = get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+    known = [parameter for parameter in parameters if parameter not in ("self", "tokenizer")] + read_options
+    matches = get_close_matches(name, known, 1)
+    return f"did you mean {matches[0]!r}?" if matches else f"it accepts {', '.join(known)}"
 
 
-def whole_number(value: object, name: str) -> int:
-    """`value`, if it is one: an int, or what numpy has for it.
+def as_int(value: object, name: str) -> int:
+    """Return `value` as an int, if it is an int or a numpy integer.
 
-    >>> whole_number("32_000", "vocab_size")
+    >>> as_int("32_000", "vocab_size")
     Traceback (most recent call last):
     ...
-    merganser.errors.ArgumentError: vocab_size must be an int, not the str '32_000'; write vocab_size=32000
+    merganser.errors.ArgumentError: vocab_size must be an int, got the str '32_000'; write vocab_size=32000
     """
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         pass
-    advice = ""
+    remedy = ""
     digits = str(value).strip().replace("_", "").replace(",", "")
     if isinstance(value, str) and digits.isdecimal():
-        advice = f"; write {name}={int(digits)}"
+        remedy = f"; write {name}={int(digits)}"
     elif isinstance(value, float) and value.is_integer():
-        advice = f"; write {name}={int(value)}"
-    raise ArgumentError(f"{name} must be an int, not the {type(value).__name__} {value!r}{advice}")
+        remedy = f"; write {name}={int(value)}"
+    raise ArgumentError(f"{name} must be an int, got the {type(value).__name__} {value!r}{remedy}")

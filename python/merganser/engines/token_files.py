@@ -1,11 +1,11 @@
-"""What an engine must know to write token files: their settings, and where to start."""
+"""The settings of token files, and the position in the corpus at which to start writing them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TokenSettings:
-    """What decides the bytes of the files, apart from tokenizer and corpus."""
+    """The settings that, with the tokenizer and the corpus, determine the bytes of the files."""
 
     format: str
     dtype: str
@@ -17,8 +17,8 @@ class TokenSettings:
 
 
 @dataclass(frozen=True)
-class Start:
-    """The first shard that is still to be written, and where in the corpus it begins."""
+class StartPosition:
+    """The first shard to write, and where in the corpus it begins."""
 
     shard: int = 0
     part: int = 0

@@ -1,16 +1,16 @@
-"""Work: a folder in which counting keeps what it has done, so that nothing need be done twice.
+"""The work folder, in which counting and training store checkpoints.
 
-| file | what it holds |
+| file | contents |
 |---|---|
-| `job.json` | what is counted: the files with their sizes and times, and the settings |
-| `log.jsonl` | a line for each time that memory was full or the time had come: runs, and where to go on |
-| `run-00000.counts` | what one thread had counted by then |
-| `all.counts` | the sum, once there is nothing left to count |
+| `job.json` | the job: the settings, and the files with their sizes and modification times |
+| `log.jsonl` | one line per checkpoint or full memory budget: the runs written, and where to resume |
+| `run-00000.counts` | the counts of one thread since its previous run |
+| `all.counts` | the sum of the runs, once everything is counted |
 | `merges.log` | the merges learned so far (`crates/core/src/train/checkpoint.rs`) |
 
-The core writes all of it (`crates/core/src/count/spill.rs`) when there is something to write: short work
-leaves no folder. A folder of the same job is gone on from, one of another job is refused. Text from an
-iterable or from standard input cannot be known again, so work on it always starts afresh.
+The core creates the folder (`crates/core/src/count/spill.rs`) with the first checkpoint, so short jobs leave
+none. A folder of the same job is resumed; a folder of another job is rejected. Text from an iterable or from
+standard input cannot be recognized again, so such jobs always start over.
 """
 
 import json
@@ -30,8 +30,8 @@ JOB, LOG, ALL, MERGES = "job.json", "log.jsonl", "all.counts", "merges.log"
 
 
 @dataclass(frozen=True)
-class Done:
-    """What the log vouches for, and where to go on."""
+class ResumePoint:
+    """The runs that the log lists, and where in the corpus to resume."""
 
     runs: list[str]
     log_len: int
@@ -42,7 +42,7 @@ class Done:
 
 
 def describe(corpus: Corpus, settings: SplitSettings) -> dict[str, Any]:
-    """What tells this job from another; what cannot be known again is `null`."""
+    """Return the facts that identify a job; `files` is None if the corpus cannot be recognized again."""
     return {
         "merganser_work": VERSION,
         "pattern": settings.pattern,
@@ -68,47 +68,51 @@ def _facts(files: tuple[Path, ...]) -> list[list[str | int]]:
 
 
 def _sum(file: Path) -> list[int]:
-    """The size and the checksum of a `.counts` file: its content and not its name, for it may be a copy."""
+    """Return the size and checksum of a `.counts` file, which identify a downloaded copy too."""
     with file.open("rb") as counts:
         size = counts.seek(-4, os.SEEK_END) + 4
         return [size, int.from_bytes(counts.read(), "little")]
 
 
-def find(folder: Path, job: dict[str, Any], resume: bool) -> Done | None:
-    """What there is to go on from. Where there is nothing, or it is not wanted, the folder is emptied.
+def find(folder: Path, job: dict[str, Any], resume: bool) -> ResumePoint | None:
+    """Return where to resume; if there is nothing to resume, or `resume` is False, empty the folder.
 
-    Only for one who has locked the folder.
+    The caller must hold the lock of the folder.
     """
-    there = _job(folder)
-    if there is None and any((folder / name).exists() for name in (LOG, ALL)):
+    old_job = _read_job(folder)
+    if old_job is None and any((folder / name).exists() for name in (LOG, ALL)):
         raise CountsError(
-            f"{folder} has counts but no usable {JOB}, so nothing is known about them; "
-            "give another --work-dir (work_dir), or --no-resume (resume=False) to start afresh"
+            f"{folder} contains counts but no valid {JOB}, so they cannot be resumed; "
+            "choose another --work-dir (work_dir), or start over with --no-resume (resume=False)"
         )
-    if there is not None and resume and job["files"] is not None:
-        _must_equal(folder, there, job)
-        done = _read_log(folder)
-        _remove_all_but(folder, {JOB, ALL, MERGES, *([LOG, *done.runs] if done else [])})
-        return done
-    if there is not None:
+    if old_job is not None and resume and job["files"] is not None:
+        if what := difference(old_job, job):
+            raise CountsError(
+                f"{folder} belongs to a different job ({what}); "
+                "choose another --work-dir (work_dir), or start over with --no-resume (resume=False)"
+            )
+        resume_point = _read_log(folder)
+        _remove_all_but(folder, {JOB, ALL, MERGES, *([LOG, *resume_point.runs] if resume_point else [])})
+        return resume_point
+    if old_job is not None:
         _remove_all_but(folder, set())
     return None
 
 
 def clean(folder: Path) -> None:
-    """Takes the folder away, and nothing in it that is not ours."""
+    """Remove merganser's files, and the folder if nothing else is in it."""
     if folder.is_dir():
         _remove_all_but(folder, set())
-        with suppress(OSError):  # as where somebody else has put something there
+        with suppress(OSError):  # not empty
             folder.rmdir()
 
 
 def remove(folder: Path) -> None:
-    """Takes a temporary folder away with all that is in it."""
+    """Remove a temporary folder with all its files."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _job(folder: Path) -> dict[str, Any] | None:
+def _read_job(folder: Path) -> dict[str, Any] | None:
     try:
         job = json.loads((folder / JOB).read_text("utf-8"))
     except (OSError, ValueError):
@@ -116,65 +120,57 @@ def _job(folder: Path) -> dict[str, Any] | None:
     return job if isinstance(job, dict) else None
 
 
-def _must_equal(folder: Path, there: dict[str, Any], job: dict[str, Any]) -> None:
-    if what := difference(there, job):
-        raise CountsError(
-            f"{folder} holds work on {what}; "
-            "give another --work-dir (work_dir), or --no-resume (resume=False) to start afresh"
-        )
-
-
-def difference(there: dict[str, Any], job: dict[str, Any]) -> str | None:
-    """What the job that is there has otherwise, if anything."""
+def difference(old_job: dict[str, Any], job: dict[str, Any]) -> str | None:
+    """Describe the first difference between two jobs; None if they are the same."""
     for name, value in job.items():
-        old = there.get(name)
+        old = old_job.get(name)
         if old == value:
             continue
         if name == "files":
-            return _changed(old if isinstance(old, list) else [], value)
+            return _changed_files(old if isinstance(old, list) else [], value)
         if name == "merganser_work":
-            return "another version of merganser"
-        return f"another {name.replace('_', ' ')}: {json.dumps(old)}, not {json.dumps(value)}"
+            return "of another version of merganser"
+        return f"{name.replace('_', ' ')}: {json.dumps(old)}, not {json.dumps(value)}"
     return None
 
 
-def _changed(old: list[list[str | int]], new: list[list[str | int]]) -> str:
+def _changed_files(old: list[list[str | int]], new: list[list[str | int]]) -> str:
     for before, now in zip(old, new, strict=False):
         if before[0] != now[0]:
-            return f"another corpus: {before[0]}, not {now[0]}"
+            return f"corpus: {before[0]}, not {now[0]}"
         if before != now:
-            return f"another corpus: {now[0]} has changed since"
-    return f"another corpus: {len(old):,} files, not {len(new):,}"
+            return f"corpus: {now[0]} has changed since"
+    return f"corpus: {len(old):,} files, not {len(new):,}"
 
 
-def _read_log(folder: Path) -> Done | None:
+def _read_log(folder: Path) -> ResumePoint | None:
     try:
         log = (folder / LOG).read_bytes()
     except OSError:
         return None
     runs: list[str] = []
-    done = None
-    at = 0
+    resume_point = None
+    offset = 0
     lines = log.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         entry = _parse(line)
         if entry is None:
             if number == len(lines):
-                break  # torn when the work was stopped
+                break  # the run was interrupted while writing this line
             raise CountsError(
-                f"line {number} of {folder / LOG} is damaged; start afresh with --no-resume (resume=False)"
+                f"line {number} of {folder / LOG} is corrupt; start over with --no-resume (resume=False)"
             )
         for run in entry["runs"]:
             path = folder / run["name"]
             if not path.is_file() or path.stat().st_size != run["bytes"]:
                 raise CountsError(
-                    f"{path} is not there as line {number} of the log has it ({run['bytes']:,} bytes); "
-                    "start afresh with --no-resume (resume=False)"
+                    f"{path} is missing or does not have {run['bytes']:,} bytes, as line {number} of the log "
+                    "says; start over with --no-resume (resume=False)"
                 )
             runs.append(run["name"])
-        at += len(line)
-        done = Done(list(runs), at, **entry["next"])
-    return done
+        offset += len(line)
+        resume_point = ResumePoint(list(runs), offset, **entry["next"])
+    return resume_point
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -182,7 +178,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         entry: dict[str, Any] = json.loads(line)
-        Done([str(run["name"]) for run in entry["runs"]], 0, **entry["next"])
+        ResumePoint([str(run["name"]) for run in entry["runs"]], 0, **entry["next"])
         [int(run["bytes"]) for run in entry["runs"]]
     except (ValueError, KeyError, TypeError):
         return None
@@ -190,8 +186,8 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _remove_all_but(folder: Path, kept: set[str]) -> None:
-    """Removes what counting writes; the log first, because nothing may vouch for what is gone."""
-    passing = [*folder.glob("run-*.counts"), *folder.glob(".*.tmp")]
-    for file in (folder / MERGES, folder / LOG, folder / ALL, *passing, folder / JOB):
+    """Remove merganser's files; the log first, so that it never lists a file that is gone."""
+    temporary = [*folder.glob("run-*.counts"), *folder.glob(".*.tmp")]
+    for file in (folder / MERGES, folder / LOG, folder / ALL, *temporary, folder / JOB):
         if file.name not in kept:
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Reports: a page with figures and charts about tokenizers or embeddings."""
+"""Reports: pages with figures and charts about tokenizers or embeddings."""
 
 from merganser.reporting.tokenizers.report import report
 

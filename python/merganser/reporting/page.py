@@ -1,9 +1,9 @@
-"""Page: a report as files. One page that holds everything and fetches nothing; beside it every chart as PNG
-and SVG, and every table as JSON and Markdown.
+"""The files of a report: a self-contained page, every chart as PNG and SVG, every table as JSON and Markdown.
 
-Drawing takes about a second to begin with and some tens of milliseconds a chart; Vega in the page has 0.9 MB.
+The first chart takes about a second, later ones tens of milliseconds; Vega adds 0.9 MB to the page.
 """
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import Any
 
 from merganser import charts
 from merganser.charts.drawing import POLICY, compiled, literal, vega
-from merganser.charts.look import lit, schemes
 from merganser.charts.spec import WIDTH, Spec, sized
+from merganser.charts.theme import for_dark_page, schemes
 from merganser.engines.local import ProgressCallback
 from merganser.files import make_folder, written_whole
-from merganser.reporting.section import Cuts, Section
+from merganser.reporting.section import Section, TokenizedText
 from merganser.tokenizer.glyphs import inert
 
 PAGE = "index.html"
@@ -28,31 +28,31 @@ def write(
     sections: Sequence[Section],
     progress: ProgressCallback | None = None,
 ) -> Path:
-    """Writes all files, the page last, and gives its path. All is drawn before the first is written."""
-    made: dict[Path, bytes] = {}
+    """Write all files, the page last, and return its path. All are rendered before the first is written."""
+    contents: dict[Path, bytes] = {}
     for nth, section in enumerate(sections):
         if progress:
             progress("draw", nth, len(sections))
         base = folder / "tables" / section.name
-        made[base.with_suffix(".json")] = section.table.json().encode()
-        made[base.with_suffix(".md")] = (
+        contents[base.with_suffix(".json")] = section.table.json().encode()
+        contents[base.with_suffix(".md")] = (
             f"# {inert(section.title)}\n\n{section.text}\n\n{section.table.markdown()}".encode()
         )
         if section.chart is not None:
             spec = sized(section.chart, WIDTH) | {"title": charts.drawable(section.title)}
             base = folder / "charts" / section.name
-            made[base.with_suffix(".svg")] = charts.svg(spec).encode()
-            made[base.with_suffix(".png")] = charts.png(spec)
-    made[folder / PAGE] = page(title, about, sections).encode()
-    for path, data in made.items():
-        make_folder(path.parent, "choose another place")
+            contents[base.with_suffix(".svg")] = charts.svg(spec).encode()
+            contents[base.with_suffix(".png")] = charts.png(spec)
+    contents[folder / PAGE] = page(title, about, sections).encode()
+    for path, data in contents.items():
+        make_folder(path.parent, "choose another out=")
         with written_whole(path) as file:
             file.write(data)
     return folder / PAGE
 
 
 def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
-    """The page alone. What it shows stands in it as JSON, and becomes text, never markup."""
+    """Return the page. Its content is embedded as JSON, and becomes text, never markup."""
     data = {
         "title": title,
         "about": list(map(inert, about)),
@@ -66,17 +66,12 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
         "vega": vega(),
         "script": _resource("page.js"),
     }
-    text = _resource("page.html")
-    pretokens = text.split("{{")
-    filled = [pretokens[0]]
-    for pretoken in pretokens[1:]:  # in one go, so that nothing that is filled in is taken for a place
-        name, _, rest = pretoken.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    # One pass, so that inserted text is never mistaken for a placeholder.
+    return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _resource("page.html"))
 
 
 def section_data(section: Section) -> dict[str, Any]:
-    """What a page needs to show of a section, as JSON can hold it; charts for light and for dark."""
+    """Return a section as JSON-compatible data, with its chart for light and dark pages."""
     names = [f"tables/{section.name}.{kind}" for kind in ("json", "md")]
     if section.chart is not None:
         names = [f"charts/{section.name}.{kind}" for kind in ("png", "svg")] + names
@@ -88,29 +83,29 @@ def section_data(section: Section) -> dict[str, Any]:
         "table": {
             "columns": list(map(inert, section.table.columns)),
             "numeric": section.table.numeric,
-            "rows": section.table.shown,
+            "rows": section.table.formatted,
         },
-        "cuts": [{"title": inert(cuts.title), "by": _cuts(cuts)} for cuts in section.cuts],
+        "cuts": [{"title": inert(text.title), "by": _tokenized(text)} for text in section.texts],
         "open": section.figures_first,
         "files": names,
     }
 
 
 def _chart(spec: Spec) -> dict[str, Any]:
-    """The chart for light and for dark pages, as wide as there is room."""
+    """Compile a chart for light and dark pages, as wide as its element."""
     wide = sized(spec, "container")
     light, dark = schemes().values()
-    return {"light": compiled(wide, light), "dark": compiled(lit(wide), dark)}
+    return {"light": compiled(wide, light), "dark": compiled(for_dark_page(wide), dark)}
 
 
-def _cuts(cuts: Cuts) -> list[dict[str, Any]]:
+def _tokenized(text: TokenizedText) -> list[dict[str, Any]]:
     return [
         {
             "name": inert(name),
-            "direction": cut.direction,
+            "direction": shown.direction,
             "runs": [
                 (
-                    way,
+                    direction,
                     [
                         {
                             "text": segment.visible,
@@ -121,13 +116,13 @@ def _cuts(cuts: Cuts) -> list[dict[str, Any]]:
                         for segment in segments
                     ],
                 )
-                for way, segments in cut.runs()
+                for direction, segments in shown.runs()
             ],
-            "summary": cut.summary,
+            "summary": shown.summary,
         }
-        for name, cut in cuts.by.items()
+        for name, shown in text.by_tokenizer.items()
     ]
 
 
 def _resource(name: str) -> str:
-    return files("merganser.analyse").joinpath(name).read_text("utf-8")
+    return files("merganser.reporting").joinpath(name).read_text("utf-8")

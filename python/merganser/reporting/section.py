@@ -1,30 +1,30 @@
-"""Section: one experiment of a report."""
+"""Sections of a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from merganser.charts.spec import Spec
 from merganser.reporting.tables import Table
-from merganser.tokenizer.display import Shown
+from merganser.tokenizer.display import TokenDisplay
 
 
 @dataclass(frozen=True)
-class Cuts:
-    """A text, and how each tokenizer cuts it."""
+class TokenizedText:
+    """A text, and its tokens by tokenizer."""
 
     title: str
-    by: Mapping[str, Shown]
+    by_tokenizer: Mapping[str, TokenDisplay]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A few figures, a picture of them, and what to see in it. Its name is that of its files."""
+    """One experiment: a table, an optional chart, and an explanation. `name` is the name of its files."""
 
     name: str
     title: str
     text: str
     table: Table
     chart: Spec | None = None
-    cuts: Sequence[Cuts] = field(default=())
-    #: Whether the figures are what the section is about, and seen at once.
+    texts: Sequence[TokenizedText] = field(default=())
+    #: Whether the table is expanded at first.
     figures_first: bool = False

@@ -1,4 +1,4 @@
-"""Tables: figures in rows, written as JSON for programs and as Markdown for people."""
+"""Tables, written as JSON and Markdown."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns.
+    """A table of text and numbers.
 
     >>> table = Table(("text", "tokens"), (("a|b", 1234), ("c", 0.5)))
     >>> print(table.markdown(), end="")
@@ -27,34 +27,38 @@ class Table:
         columns: list[str] = []
         for column in self.columns:
             name, nth = column, 2
-            while name in columns:  # a tokenizer may be called as a column is
+            while name in columns:  # a tokenizer may have the name of a column
                 name, nth = f"{column} ({nth})", nth + 1
             columns.append(name)
         rows = [dict(zip(columns, row, strict=True)) for row in self.rows]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
-        # What could act in an editor is escaped: of all that json leaves alone, what cannot be printed.
-        return "".join(map(_harmless, text)) + "\n"
+        # Escape unprintable characters that json leaves as they are: they could affect a terminal or editor.
+        return "".join(map(_escape_unprintable, text)) + "\n"
 
     def markdown(self) -> str:
         rule = ("---:" if number else "---" for number in self.numeric)
-        lines = [map(_escaped, map(inert, self.columns)), None, *(map(_escaped, row) for row in self.shown)]
-        drawn = (f"|{'|'.join(rule)}|" if line is None else f"| {' | '.join(line)} |" for line in lines)
-        return "\n".join(drawn) + "\n"
+        lines = [
+            map(_escape_markup, map(inert, self.columns)),
+            None,
+            *(map(_escape_markup, row) for row in self.formatted),
+        ]
+        written = (f"|{'|'.join(rule)}|" if line is None else f"| {' | '.join(line)} |" for line in lines)
+        return "\n".join(written) + "\n"
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns are numbers, and stand to the right."""
+        """Which columns contain only numbers, to be aligned right."""
         return tuple(
-            all(not isinstance(row[place], str) for row in self.rows) for place in range(len(self.columns))
+            all(not isinstance(row[column], str) for row in self.rows) for column in range(len(self.columns))
         )
 
     @property
-    def shown(self) -> list[list[str]]:
-        """The cells as they are read."""
-        return [[_shown(cell) for cell in row] for row in self.rows]
+    def formatted(self) -> list[list[str]]:
+        """The cells as text."""
+        return [[_format(cell) for cell in row] for row in self.rows]
 
 
-def _shown(cell: Cell) -> str:
+def _format(cell: Cell) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, int):
@@ -64,14 +68,14 @@ def _shown(cell: Cell) -> str:
     return inert(cell)
 
 
-def _harmless(character: str) -> str:
+def _escape_unprintable(character: str) -> str:
     if character.isprintable() or character == "\n":
         return character
     return json.dumps(character).strip('"')
 
 
-def _escaped(cell: str) -> str:
-    """Text that is no markup: neither that of Markdown nor HTML."""
+def _escape_markup(cell: str) -> str:
+    """Escape Markdown and HTML."""
     for mark in "\\`*_[]<>|&#":
         cell = cell.replace(mark, f"\\{mark}")
     return cell

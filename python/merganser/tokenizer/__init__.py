@@ -1,4 +1,4 @@
-"""The tokenizer: text to ids and back."""
+"""The tokenizer: a frozen value that encodes text to ids and decodes ids to text."""
 
 from merganser.tokenizer.stream import StreamDecoder
 from merganser.tokenizer.value import Spans, Tokenizer

@@ -1,15 +1,15 @@
-"""Display: a text cut into its tokens, for people to look at in a terminal, a notebook or a file.
+"""Display how a text is tokenized, in a terminal, a notebook or a file.
 
-A segment is what lies between two boundaries that the eye can see: mostly one token. Where tokens end inside
-of a character (a letter with its accents, an emoji with its skin tone), the character is shown whole in one
-segment, marked, with all its ids.
+A segment is the text between two visible boundaries: usually one token. Where tokens end in the middle of a
+character (a letter with its accents, an emoji with its skin tone), one marked segment shows the whole
+character with all its ids.
 
-Nothing in the text can act: control characters, bidirectional overrides and characters without a width are
-shown as glyphs or by number, HTML is escaped. White space has glyphs, so that padding is never taken for it.
-Right-to-left text stays in its segment; in HTML segments also follow each other in the direction of the text,
-while a terminal, where ids stand in columns, has them in the order of the text from left to right.
+The text cannot affect the display: control characters, bidirectional overrides and zero-width characters are
+drawn as glyphs or code points, and HTML is escaped. White space has glyphs, to distinguish it from padding.
+Right-to-left text stays inside its segment. In HTML, segments follow the direction of the text; in a
+terminal, where the ids are aligned in columns, they run from left to right.
 
-Costs what encoding costs, and some microseconds a token: for paragraphs, not for books.
+Costs as much as encoding, plus a few microseconds per token: suitable for paragraphs, not for books.
 """
 
 import html
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
     from merganser.tokenizer.value import Tokenizer
 
-#: Tints of blue, orange, green, red and grey that text is readable on, whether the page is light or dark.
+#: Tints of blue, orange, green, red and gray on which text is readable, on light and dark pages.
 TINTS = tuple(
     f"rgba({red},{green},{blue},.28)"
     for red, green, blue in ((0, 114, 178), (230, 120, 0), (0, 158, 115), (204, 80, 120), (128, 132, 138))
 )
-#: Black on a background, for terminals.
+#: Black text on a colored background, for terminals.
 _BACKGROUNDS = ("\033[30;103m", "\033[30;102m", "\033[30;106m", "\033[30;105m", "\033[30;104m")
-_GREY, _END = "\033[90m", "\033[0m"
+_GRAY, _END = "\033[90m", "\033[0m"
 
 _ISOLATE, _POP = "\u2068", "\u2069"
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of the text that ends where a token and a character end together."""
+    """A part of the text that ends where both a token and a character end."""
 
     text: str
     ids: tuple[int, ...]
 
     @property
     def split(self) -> bool:
-        """Whether its characters are cut: it takes several tokens that cannot be drawn apart."""
+        """Whether a character is split between several tokens, which cannot be drawn separately."""
         return len(self.ids) > 1
 
     @property
     def visible(self) -> str:
-        shown = visible(self.text)
-        return f"⟨{shown}⟩" if self.split else shown
+        text = visible(self.text)
+        return f"⟨{text}⟩" if self.split else text
 
     @property
     def numbers(self) -> str:
@@ -63,25 +63,33 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What `Tokenizer.show` gives: segments, and figures about the whole.
+class TokenDisplay:
+    """The result of `Tokenizer.show`: the segments of a text, and figures about the whole.
 
-    `str` has colours if standard output is a terminal (and NO_COLOR is not set); notebooks and rich have
-    their own.
+    `str` is in color if standard output is a terminal and `NO_COLOR` is not set. Notebooks and rich render it
+    in color too.
 
+    Attributes
+    ----------
+    segments : tuple of Segment
+        The text in parts, each with its ids.
+    id_bytes : int
+        The bytes that an id takes on disk: 2, or 4 if the vocabulary is larger than 65,536.
+
+    Examples
+    --------
     >>> from merganser import Tokenizer
     >>> bytes_only = Tokenizer({bytes([byte]): byte for byte in range(256)})
-    >>> print(Shown.of(bytes_only, "a é"))
+    >>> print(TokenDisplay.of(bytes_only, "a é"))
     a |· |⟨é⟩
     97 32 195+169
     <BLANKLINE>
     4 tokens, 3 characters, 4 bytes: 1.00 bytes per token, compression ratio 0.50 (4 bytes of text in 8 of \
 ids), average token length 0.75 characters
-    ⟨…⟩ is cut into several tokens in the middle of a character
+    ⟨…⟩ marks a character that is split between several tokens
     """
 
     segments: tuple[Segment, ...]
-    #: How many bytes an id takes on disk: 2, or 4 where the vocabulary is larger than 65,536.
     id_bytes: int = 2
 
     @classmethod
@@ -90,7 +98,8 @@ ids), average token length 0.75 characters
         tokenizer: "Tokenizer",
         text: str,
         allowed_special: Literal["all"] | Collection[str] = (),
-    ) -> "Shown":
+    ) -> "TokenDisplay":
+        """Tokenize a text; see `Tokenizer.show`."""
         spans = tokenizer.encode_with_offsets(text, allowed_special=allowed_special, disallowed_special=())
         segments: list[Segment] = []
         start = 0
@@ -98,7 +107,7 @@ ids), average token length 0.75 characters
         following = [*(begin for begin, _ in spans.chars[1:]), len(text)]
         for id, (_, end), begin in zip(spans.ids, spans.chars, following, strict=False):
             ids.append(id)
-            # Of a character that is cut, every token has the whole: the next one begins before this one ends.
+            # Tokens that share a character all span the whole of it, so the next one begins before this ends.
             if begin == end and is_boundary(text, end):
                 segments.append(Segment(text[start:end], tuple(ids)))
                 start, ids = end, []
@@ -130,26 +139,26 @@ ids), average token length 0.75 characters
 
     @property
     def compression_ratio(self) -> float:
-        """Bytes of the text against bytes of its ids on disk."""
+        """The bytes of the text divided by the bytes of its ids on disk."""
         return self.bytes_per_token / self.id_bytes
 
     @property
     def average_token_length(self) -> float:
-        """In characters."""
+        """The average number of characters per token."""
         return self.characters / self.tokens if self.tokens else 0.0
 
     @property
     def figures(self) -> dict[str, int | float]:
-        """All of them, by name."""
+        """All figures by name."""
         names = ("tokens", "characters", "bytes", "bytes_per_token", "compression_ratio")
         return {name: getattr(self, name) for name in (*names, "average_token_length")}
 
     @property
     def summary(self) -> str:
-        """The figures, in words."""
+        """The figures in a sentence."""
         return (
-            f"{_many(self.tokens, 'token')}, {_many(self.characters, 'character')}, "
-            f"{_many(self.bytes, 'byte')}: "
+            f"{_plural(self.tokens, 'token')}, {_plural(self.characters, 'character')}, "
+            f"{_plural(self.bytes, 'byte')}: "
             f"{self.bytes_per_token:.2f} bytes per token, compression ratio {self.compression_ratio:.2f} "
             f"({self.bytes:,} bytes of text in {self.tokens * self.id_bytes:,} of ids), "
             f"average token length {self.average_token_length:.2f} characters"
@@ -157,17 +166,17 @@ ids), average token length 0.75 characters
 
     @property
     def plain(self) -> str:
-        """Without colours."""
-        return self._drawn(coloured=False)
+        """The display as plain text."""
+        return self._render(color=False)
 
     @property
     def ansi(self) -> str:
-        """With the colours of a terminal."""
-        return self._drawn(coloured=True)
+        """The display in terminal colors."""
+        return self._render(color=True)
 
     @property
     def html(self) -> str:
-        """For any page: needs neither scripts nor style sheets, and follows the colours of the page."""
+        """The display as HTML that needs no scripts or style sheets and adapts to the colors of the page."""
         nth = 0
         runs: list[str] = []
         for direction, segments in self.runs():
@@ -184,65 +193,65 @@ ids), average token length 0.75 characters
 
     @property
     def direction(self) -> Direction:
-        """That of the first letter."""
-        return next((way for way in map(direction_of, self.text) if way), "ltr")
+        """The direction of the first letter."""
+        return next((direction for direction in map(direction_of, self.text) if direction), "ltr")
 
     def runs(self) -> "list[tuple[Direction, list[Segment]]]":
-        """Neighbours that are read in one direction, so that a page can put them in the right order.
+        """Group neighboring segments by direction, so that a page can order them.
 
-        What has no direction of its own, such as punctuation, goes with its neighbours if they agree, and
-        else with the whole: rules N1 and N2 of Unicode's bidirectional algorithm.
+        A segment without a direction, such as punctuation, takes that of its neighbors if they agree, or else
+        that of the text: rules N1 and N2 of Unicode's bidirectional algorithm.
         """
-        ways = [direction_of(segment.text, with_digits=True) for segment in self.segments]
+        directions = [direction_of(segment.text, with_digits=True) for segment in self.segments]
         base = self.direction
         following = [base]
-        for way in reversed(ways):
-            following.append(way or following[-1])
-        settled: list[Direction] = []
-        for way, after in zip(ways, reversed(following), strict=False):
-            before = settled[-1] if settled else base
-            settled.append(way or (before if before == after else base))
-        pairs = zip(settled, self.segments, strict=True)
+        for direction in reversed(directions):
+            following.append(direction or following[-1])
+        resolved: list[Direction] = []
+        for direction, after in zip(directions, reversed(following), strict=False):
+            before = resolved[-1] if resolved else base
+            resolved.append(direction or (before if before == after else base))
+        pairs = zip(resolved, self.segments, strict=True)
         grouped = groupby(pairs, key=lambda pair: pair[0])
-        return [(way, [segment for _, segment in group]) for way, group in grouped]
+        return [(direction, [segment for _, segment in group]) for direction, group in grouped]
 
-    def _drawn(self, coloured: bool) -> str:
+    def _render(self, color: bool) -> str:
         lines: list[str] = []
         nth = 0
         for row in self._rows(shutil.get_terminal_size((100, 24)).columns):
             above: list[str] = []
             below: list[str] = []
             for segment, width in row:
-                shown = segment.visible
-                padding = " " * (width - columns_of(shown))
-                if direction_of(shown) == "rtl":
-                    shown = f"{_ISOLATE}{shown}{_POP}"
-                if coloured:
-                    shown = f"{_BACKGROUNDS[nth % len(_BACKGROUNDS)]}{shown}{_END}"
-                above.append(shown + padding)
+                text = segment.visible
+                padding = " " * (width - columns_of(text))
+                if direction_of(text) == "rtl":
+                    text = f"{_ISOLATE}{text}{_POP}"
+                if color:
+                    text = f"{_BACKGROUNDS[nth % len(_BACKGROUNDS)]}{text}{_END}"
+                above.append(text + padding)
                 below.append(segment.numbers.ljust(width))
                 nth += 1
             numbers = " ".join(below).rstrip()
-            lines += ["|".join(above).rstrip(), f"{_GREY}{numbers}{_END}" if coloured else numbers]
+            lines += ["|".join(above).rstrip(), f"{_GRAY}{numbers}{_END}" if color else numbers]
         lines += ["", self.summary] if lines else [self.summary]
         if any(segment.split for segment in self.segments):
-            lines.append("⟨…⟩ is cut into several tokens in the middle of a character")
+            lines.append("⟨…⟩ marks a character that is split between several tokens")
         return "\n".join(lines)
 
     def _rows(self, columns: int) -> "Iterator[list[tuple[Segment, int]]]":
-        """Segments with their widths, as many as fit in a line; a line of the text ends one as well."""
+        """Yield rows of segments with their widths; a row ends when it is full or at a newline."""
         row: list[tuple[Segment, int]] = []
-        taken = 0
+        used = 0
         for segment in self.segments:
             width = max(columns_of(segment.visible), len(segment.numbers))
-            if row and taken + width > columns:
+            if row and used + width > columns:
                 yield row
-                row, taken = [], 0
+                row, used = [], 0
             row.append((segment, width))
-            taken += width + 1
+            used += width + 1
             if segment.text.endswith("\n"):
                 yield row
-                row, taken = [], 0
+                row, used = [], 0
         if row:
             yield row
 
@@ -250,7 +259,7 @@ ids), average token length 0.75 characters
         return self.html
 
     def __str__(self) -> str:
-        return self.ansi if colours_wanted() else self.plain
+        return self.ansi if use_color() else self.plain
 
     def __rich__(self) -> "Text":
         from rich.text import Text
@@ -258,12 +267,12 @@ ids), average token length 0.75 characters
         return Text.from_ansi(self.ansi)
 
 
-def colours_wanted() -> bool:
-    """Whether standard output is a terminal whose owner does not object."""
+def use_color() -> bool:
+    """Return whether standard output is a terminal and `NO_COLOR` is not set."""
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _many(number: int, noun: str) -> str:
+def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -1,7 +1,7 @@
-r"""Escape bytes as one line of printable text, and back.
+r"""Escape bytes as one line of printable text, and unescape them.
 
-Printable text stands for itself. A backslash is `\\`; tab, newline and carriage return are `\t`, `\n` and
-`\r`; every other byte is `\xNN`.
+Printable text is kept. A backslash is written as `\\`; tab, newline and carriage return as `\t`, `\n` and
+`\r`; every other byte as `\xNN`.
 """
 
 import re
@@ -12,12 +12,12 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|.|\Z)", re.DOTALL)
 
 
 def escape(pretoken: bytes) -> str:
-    r"""Any bytes as one line of printable text.
+    r"""Return bytes as one line of printable text.
 
     >>> print(escape(b"caf\xc3\xa9\tau lait\xff"))
     café\tau lait\xff
     """
-    # surrogateescape keeps each invalid byte as one character, which is not printable and so escaped below.
+    # surrogateescape maps each invalid byte to one unprintable character, which is escaped below.
     text = pretoken.decode("utf-8", "surrogateescape")
     return "".join(_NAMED.get(c) or (c if c.isprintable() else _as_bytes(c)) for c in text)
 
@@ -27,7 +27,7 @@ def _as_bytes(character: str) -> str:
 
 
 def unescape(text: str) -> bytes:
-    r"""The bytes that `escape` wrote.
+    r"""Return the bytes that `escape` wrote.
 
     >>> unescape(r"caf\xc3\xa9\tau lait\xff") == b"caf\xc3\xa9\tau lait\xff"
     True
@@ -41,7 +41,7 @@ def unescape(text: str) -> bytes:
         elif match[0] in _BYTES:
             parts.append(_BYTES[match[0]])
         else:
-            raise ValueError(f"{match[0]!r} is not an escape")
+            raise ValueError(f"{match[0]!r} is not a valid escape sequence")
         start = match.end()
     parts.append(text[start:].encode())
     return b"".join(parts)

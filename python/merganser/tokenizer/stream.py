@@ -1,18 +1,31 @@
-"""StreamDecoder: ids to text as a model yields them."""
+"""Decode ids to text one at a time, as a model generates them."""
 
 from merganser import _core
 
 
 class StreamDecoder(_core.StreamDecoder):
-    """Decodes ids as they come, in whole characters.
+    """Decode a stream of ids into complete characters.
 
-    A token may end inside a character; such bytes wait until the rest comes. All that `push` and at last
-    `finish` return, joined, is what `tokenizer.decode` makes of all ids at once.
+    A token may end in the middle of a character; its bytes are buffered until the rest arrives. The
+    concatenation of what `push` and finally `finish` return equals `tokenizer.decode` of all the ids.
 
-    errors: where the bytes are not UTF-8, "strict" raises DecodeError and "replace" puts U+FFFD. A `push`
-        that raises has changed nothing.
-    skip_special: leave special tokens out instead of giving their text.
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+        The tokenizer that produced the ids.
+    errors : {"strict", "replace"}
+        For bytes that are not UTF-8, raise a `DecodeError` or insert U+FFFD.
+    skip_special : bool
+        Omit special tokens instead of inserting their text.
 
+    Raises
+    ------
+    DecodeError
+        By `push`, for an unknown id, and with `errors="strict"` for invalid UTF-8. A `push` that raises
+        leaves the decoder unchanged.
+
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["naïve"], 256)
     >>> stream = merganser.StreamDecoder(tokenizer)

@@ -1,4 +1,4 @@
-"""Tokens: encode a corpus to files of ids, and read them."""
+"""Token files: encode a corpus to files of ids, and read them."""
 
 from merganser.tokens.reading import Tokens
 

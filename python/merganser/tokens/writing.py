@@ -1,8 +1,8 @@
-"""Encoding: a corpus becomes a folder of tokens, and an interrupted run goes on where it was.
+"""Encode a corpus to a folder of token files, and resume an interrupted run.
 
-`tokens.json` is written first and says what the folder is made of: tokenizer, settings, corpus. Every shard
-that is finished says where in the corpus the next one begins. A run that finds a folder made of the same
-things goes on there; one that finds a folder made of others refuses. docs/format.md has the rest.
+`tokens.json` is written first and identifies the tokenizer, the settings and the corpus. Every finished shard
+records where in the corpus the next one begins. A run resumes in a folder with the same `tokens.json` and
+rejects any other. See docs/format.md.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from merganser.corpus.skipped import Skipped
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
-from merganser.engines.token_files import Start, TokenSettings
+from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
 from merganser.files import check_folder, make_folder, written_whole
 from merganser.tokens.reading import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
@@ -39,10 +39,12 @@ SHARD_TOKENS = 100_000_000
 
 @dataclass(frozen=True)
 class Outcome:
+    """The token files, and what happened in this run."""
+
     tokens: Tokens
-    #: How many shards were there already.
+    #: The number of shards that an earlier run had finished.
     found: int
-    #: What could not be read, in this run.
+    #: Unreadable input that this run skipped.
     skipped: Skipped
 
 
@@ -76,11 +78,11 @@ def encode_corpus(
         shard_tokens=shard_tokens,
     )
     if shard_tokens < 1:
-        raise SettingsError(f"shard_tokens must be at least 1, not {shard_tokens}")
+        raise SettingsError(f"shard_tokens must be at least 1, got {shard_tokens}")
     check_folder(Path(out), "choose another out=")
     corpus = resolve(source, buffer_size, ReadOptions(**reading))
     if corpus.counts:
-        raise CorpusError(f"{corpus.counts[0]} holds counts and no text that could be encoded")
+        raise CorpusError(f"{corpus.counts[0]} contains counts, not text; pass the text itself")
     facts = {
         "merganser_tokens": VERSION,
         "tokenizer": _core.fingerprint(tokenizer),
@@ -95,12 +97,12 @@ def encode_corpus(
 
     found, begun = 0, False
 
-    def begin() -> Start | None:
-        """Called when nobody else writes to the folder."""
+    def begin() -> StartPosition | None:
+        """Return where to start; called while the folder is locked."""
         nonlocal found, begun
         if overwrite:
             _empty(folder)
-        # Before `tokens.json` is written: an interrupt right after it must not leave it behind.
+        # Set before `tokens.json` is written, so that an interrupt right after it removes it.
         begun = not (folder / FILE_NAME).exists()
         start = _begin(folder, facts)
         found, begun = len(finished_shards(folder)), True
@@ -113,7 +115,7 @@ def encode_corpus(
         if begun:
             _forget(folder)
         if is_new:
-            with suppress(OSError):  # as it does where a shard is in it
+            with suppress(OSError):  # not empty: it contains shards
                 folder.rmdir()
         raise
     shards = finished_shards(folder)
@@ -132,48 +134,48 @@ def encode_corpus(
 
 
 def _empty(folder: Path) -> None:
-    """Removes all tokens: backwards, and `tokens.json` last, so that an interrupted folder can be read."""
+    """Remove all shards from the last to the first, then `tokens.json`: valid even if interrupted."""
     for file in shard_files(folder):
         file.unlink(missing_ok=True)
     (folder / FILE_NAME).unlink(missing_ok=True)
 
 
-def _begin(folder: Path, facts: dict[str, Any]) -> Start | None:
-    """Where to resume; None where all is done."""
+def _begin(folder: Path, facts: dict[str, Any]) -> StartPosition | None:
+    """Return where to start or resume; None if the run is complete."""
     if not (folder / FILE_NAME).exists():
         if any(not file.name.startswith(".") for file in shard_files(folder)):
             raise TokensError(
-                f"{folder} has shards but no {FILE_NAME}, so nothing is known about them; "
-                "choose another out=, or start afresh with overwrite=True"
+                f"{folder} contains shards but no {FILE_NAME}, so they cannot be resumed; "
+                "choose another out=, or start over with overwrite=True"
             )
         _write_facts(folder, {**facts, "complete": False})
-        return Start()
-    there = read_facts(folder)
+        return StartPosition()
+    old_facts = read_facts(folder)
     for name, value in facts.items():
-        if there.get(name) != value:
+        if old_facts.get(name) != value:
             raise TokensError(
-                f"{folder} was made with another {name}{_shown(there.get(name), value)}; "
-                "choose another out=, or start afresh with overwrite=True"
+                f"{folder} was written with a different {name}{_difference(old_facts.get(name), value)}; "
+                "choose another out=, or start over with overwrite=True"
             )
-    if there["complete"]:
+    if old_facts["complete"]:
         Tokens.open(folder)
         return None
     shards = finished_shards(folder)
-    return Start(len(shards), **shards[-1].next) if shards else Start()
+    return StartPosition(len(shards), **shards[-1].next) if shards else StartPosition()
 
 
-def _shown(there: object, here: object) -> str:
-    """The difference, where a line has room for it."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        there, here = ({k: v for k, v in facts.items() if k != "sha256"} for facts in (there, here))
-        if there == here:
-            return ": a file has changed, or its name or time"
-    text = f": {json.dumps(there)}, not {json.dumps(here)}"
+def _difference(old: object, new: object) -> str:
+    """Describe the difference, if it is short."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        old, new = ({k: v for k, v in facts.items() if k != "sha256"} for facts in (old, new))
+        if old == new:
+            return ": a file was modified or renamed"
+    text = f": {json.dumps(old)}, not {json.dumps(new)}"
     return text if len(text) < 200 else ""
 
 
 def _forget(folder: Path) -> None:
-    """Takes `tokens.json` away again where no shard came of it; a shard that is being flushed counts."""
+    """Remove `tokens.json` if there are no shards, finished or being written."""
     with suppress(OSError):
         if not shard_files(folder):
             (folder / FILE_NAME).unlink()
@@ -185,7 +187,7 @@ def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
-    """What tells this corpus from another, as far as it can be known before reading it."""
+    """Return facts that identify a corpus without reading it."""
     digest = hashlib.sha256()
     total = 0
     for file in corpus.files:
@@ -194,7 +196,7 @@ def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}") from error
         total += status.st_size
-        name = os.fsencode(os.path.abspath(file))  # noqa: PTH100  # a link stays the link that was named
+        name = os.fsencode(os.path.abspath(file))  # noqa: PTH100  # keeps links, unlike resolve()
         digest.update(b"%d %s %d %d\n" % (len(name), name, status.st_size, status.st_mtime_ns))
     for origin in corpus.origins:
         digest.update(b"%d %s\n" % (len(origin.encode()), origin.encode()))
@@ -213,7 +215,9 @@ def _id(tokenizer: "Tokenizer", token: str | int | None, what: str) -> int | Non
         id = tokenizer.special_tokens.get(token)
         if id is None:
             known = ", ".join(tokenizer.special_tokens) or "none"
-            raise EncodeError(f"{what} names {token!r}, but the special tokens are: {known}")
+            raise EncodeError(
+                f"{what} names {token!r}, which is not a special token; the special tokens are: {known}"
+            )
         return id
     if token is not None:
         try:
@@ -226,8 +230,10 @@ def _id(tokenizer: "Tokenizer", token: str | int | None, what: str) -> int | Non
 def _allowed(tokenizer: "Tokenizer", allowed: Literal["all"] | Collection[str]) -> list[str]:
     if isinstance(allowed, str):
         if allowed != "all":
-            raise EncodeError(f'name special tokens in a collection, [{allowed!r}], or say "all"')
+            raise EncodeError(
+                f'allowed_special must be "all" or a collection, got the str {allowed!r}; write [{allowed!r}]'
+            )
         return sorted(tokenizer.special_tokens)
     names = sorted(set(allowed))
-    tokenizer.encode("", allowed_special=names)  # refuses names that are no special tokens
+    tokenizer.encode("", allowed_special=names)  # rejects names that are not special tokens
     return names

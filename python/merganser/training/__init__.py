@@ -1,4 +1,4 @@
-"""Training: count the pre-tokens of a corpus, and learn a tokenizer from the counts."""
+"""Count the pre-tokens of a corpus, and train a tokenizer on the counts."""
 
 from merganser.training.counting import count, counted
 from merganser.training.training import TIE_BREAKS, TieBreak, train

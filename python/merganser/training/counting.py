@@ -1,4 +1,4 @@
-"""Counting: a corpus becomes counts, in memory or in a file."""
+"""Count the pre-tokens of a corpus, in memory or into a file."""
 
 import os
 import tempfile
@@ -62,21 +62,55 @@ def count(
     buffer_size: int = 8192,
     **reading: "Unpack[ReadKeywords]",
 ) -> Counts | CountsFile:
-    """Counts the pre-tokens of a corpus; see `merganser.corpus` for what a corpus can be.
+    """Count the pre-tokens of a corpus.
 
-    pattern: a preset ("gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace") or a regular
-        expression; "gpt4" if not given.
-    special_tokens: cut out of the text before it is split, and never counted.
-    separator: what stands between the documents of a file; "<|endoftext|>" if not given, None for none.
-    out: a `.counts` file to write. Then the counts are never in memory as a whole, however many they are, and
-        what comes back is the file.
-    engine: threads, memory and where to keep work, `Local(...)`; or a cluster, `Ray(...)`.
-    progress: called with the stage, what is done and the total; an exception in it stops the work.
-    text_key, on_error, max_ratio, max_size, max_window, allow_binary: how files are read, see
-        `merganser.ReadOptions`.
+    Counts can be added, saved, and passed to `merganser.train` any number of times. If the corpus contains
+    `.counts` files, settings that are not given are taken from them.
 
-    Where the corpus has `.counts` files, the settings that are not given follow theirs.
+    Parameters
+    ----------
+    corpus : path, URL, iterable or dataset
+        The corpus; see `merganser.corpus`.
+    pattern : str, optional
+        The split pattern: a preset ("gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace") or
+        a regular expression. "gpt4" by default.
+    special_tokens : iterable of str, optional
+        Tokens to remove from the text before it is split. They are not counted.
+    separator : str or None, optional
+        The text between the documents of a file. "<|endoftext|>" by default; None makes each file one
+        document.
+    out : path-like, optional
+        A `.counts` file to write. The counts are then never in memory as a whole, and may be larger than it.
+    engine : Local or Ray, optional
+        The threads, memory budget and work folder, or a cluster.
+    progress : callable, optional
+        Called with the stage ("count"), the number of bytes done, and the total or 0 if unknown. An exception
+        in it stops the run.
+    buffer_size : int
+        The number of documents to pull from an iterable at a time.
+    **reading
+        The fields of `merganser.ReadOptions`, such as `text_key` and `on_error`.
 
+    Returns
+    -------
+    Counts or CountsFile
+        A `CountsFile` if `out` is given.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus is missing, unreadable or empty.
+    CountsError
+        If counts files have different settings or are corrupt, or `work_dir` belongs to a different job.
+    PatternError
+        If the pattern is invalid.
+    SettingsError
+        If a setting is out of range.
+    WriteError
+        If `out` or the work folder cannot be written.
+
+    Examples
+    --------
     >>> count(["to be or not to be"]).to_dict()[b" be"]
     2
     """
@@ -85,7 +119,9 @@ def count(
     target = None if out is None else Path(out)
     if target is not None:
         if target.suffix != ".counts":
-            raise SettingsError(f"name the file .counts, so that it is known for what it is, not {out}")
+            raise SettingsError(
+                f"out must end in .counts, got {out}; write out={str(target.with_suffix('.counts'))!r}"
+            )
         check_file(target, "choose another out=")
     engine.check()
     with _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings):
@@ -110,7 +146,7 @@ def counted(
     buffer_size: int,
     reading: ReadKeywords,
 ) -> Iterator[Counts | CountsFile]:
-    """The counts of a corpus: in memory where they fit, or in a file that lasts as long as this."""
+    """Count a corpus; yield the counts in memory, or in a temporary file if they do not fit."""
     with (
         _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings),
         engine.counted(found, settings, progress) as counts,
@@ -132,14 +168,14 @@ def _found(
     buffer_size: int,
     reading: ReadKeywords,
 ) -> Iterator[tuple[Corpus, SplitSettings]]:
-    """A corpus whose counts are all files on this machine, and the settings to count with.
+    """Resolve a corpus, with its counts as local `.counts` files, and the settings to count with.
 
-    Counts at an address are fetched. Lines of counts have no settings of their own and follow the others.
+    Remote counts are downloaded. TSV files have no settings, so they get those of the other counts.
     """
     found = resolve(corpus, buffer_size, ReadOptions(**reading))
     with ExitStack() as stack:
         copies = [
-            stack.enter_context(file.copied()) if isinstance(file, RemoteFile) else file
+            stack.enter_context(file.downloaded()) if isinstance(file, RemoteFile) else file
             for file in found.counts
         ]
         files = list(copies)

@@ -1,15 +1,15 @@
-"""Labels: words beside their points, none on another; those that find no room stay away.
+"""Placement of labels next to their points, without overlaps; labels that do not fit are dropped.
 
-Greedy: the important labels come first, and each takes the first of twelve places around its point that is
-free. A grid of cells keeps that quick: a label looks only at what is near it.
+Greedy: the most important labels come first, and each takes the first free one of twelve positions around its
+point. A grid of cells keeps that fast: a label is checked only against what is near it.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-#: Of the look's font, for a size of 1: wide enough for most words, so that boxes are rather too large.
-_CHARACTER = 0.6
+#: The width of a character at font size 1: an upper estimate for most words.
+_CHARACTER_WIDTH = 0.6
 _CELL = 60.0
 
 Box = tuple[float, float, float, float]
@@ -17,7 +17,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Label:
-    """Where a label stands: the middle of its box, from the top left corner of the picture."""
+    """A placed label: the center of its box, from the top left corner of the chart."""
 
     text: str
     x: float
@@ -33,40 +33,40 @@ def place(
     font: float = 11,
     radius: float = 3,
 ) -> list[Label]:
-    """Labels for those points that have room for one, the first points before the others.
+    """Place labels at the points that have space, in order of importance.
 
-    points: in the units of the picture, whose width and height are `size`. Each point takes a square that no
+    points: in the units of the chart, whose width and height are `size`. Each point occupies a square that no
         label of a later point covers.
 
     >>> [label.text for label in place([(50, 50), (50, 50.5)], ["one", "two"], size=(100, 100))]
     ['one', 'two']
     """
-    taken: dict[tuple[int, int], list[Box]] = defaultdict(list)
-    labelled = points[: len(texts)]
+    occupied: dict[tuple[int, int], list[Box]] = defaultdict(list)
+    labeled = points[: len(texts)]
     labels = []
-    for nth, ((x, y), text) in enumerate(zip(labelled, texts, strict=True)):
-        # An important label may cover a point that comes later, but never the other way round.
-        _take(taken, (x - radius, y - radius, x + radius, y + radius))
-        width, height = len(text) * font * _CHARACTER, font * 1.15
-        for across, down in _PLACES:
-            middle = x + across * (width / 2 + radius + 1), y + down * (height / 2 + radius + 1)
+    for nth, ((x, y), text) in enumerate(zip(labeled, texts, strict=True)):
+        # A label may cover a less important point, but not a more important one.
+        _occupy(occupied, (x - radius, y - radius, x + radius, y + radius))
+        width, height = len(text) * font * _CHARACTER_WIDTH, font * 1.15
+        for across, down in _POSITIONS:
+            center = x + across * (width / 2 + radius + 1), y + down * (height / 2 + radius + 1)
             box = (
-                middle[0] - width / 2,
-                middle[1] - height / 2,
-                middle[0] + width / 2,
-                middle[1] + height / 2,
+                center[0] - width / 2,
+                center[1] - height / 2,
+                center[0] + width / 2,
+                center[1] + height / 2,
             )
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
-            if inside and not any(_meet(box, other) for cell in _cells(box) for other in taken[cell]):
-                _take(taken, box)
-                labels.append(Label(text, *middle, nth))
+            if inside and not any(_overlap(box, other) for cell in _cells(box) for other in occupied[cell]):
+                _occupy(occupied, box)
+                labels.append(Label(text, *center, nth))
                 break
     return labels
 
 
-#: Right, left, above, below, the corners, and further out there.
+#: Right, left, above, below, the corners, and further out at the corners.
 _NEAR = ((1, 0), (-1, 0), (0, -1), (0, 1), (0.8, -1), (0.8, 1), (-0.8, -1), (-0.8, 1))
-_PLACES = (*_NEAR, *((across * 1.1, down * 1.9) for across, down in _NEAR[4:]))
+_POSITIONS = (*_NEAR, *((across * 1.1, down * 1.9) for across, down in _NEAR[4:]))
 
 
 def _cells(box: Box) -> Iterator[tuple[int, int]]:
@@ -75,10 +75,10 @@ def _cells(box: Box) -> Iterator[tuple[int, int]]:
             yield column, row
 
 
-def _take(taken: dict[tuple[int, int], list[Box]], box: Box) -> None:
+def _occupy(occupied: dict[tuple[int, int], list[Box]], box: Box) -> None:
     for cell in _cells(box):
-        taken[cell].append(box)
+        occupied[cell].append(box)
 
 
-def _meet(one: Box, other: Box) -> bool:
+def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

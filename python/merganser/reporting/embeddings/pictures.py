@@ -1,4 +1,4 @@
-"""Pictures: the charts of a report about embeddings, as Vega-Lite; as wide as the place they get."""
+"""The charts of a report on embeddings, as Vega-Lite, without a width."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.charts import drawable
-from merganser.charts.look import BLUE, GREEN, GREY, ORANGE, RED
+from merganser.charts.theme import BLUE, GRAY, GREEN, ORANGE, RED
 from merganser.embed.projection import fitted
 from merganser.reporting.embeddings import labels
 
@@ -17,14 +17,14 @@ Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
 _LEGEND = {"orient": "top", "direction": "horizontal", "title": None}
-#: What the plane of t-SNE is laid out for; a wider place spreads labels further apart.
+#: The size for which the labels of the t-SNE plane are placed; a wider chart spreads them further apart.
 PLANE = (590.0, 560.0)
-#: Five colours of the look, then more that stay apart from them.
-_COLOURS = [BLUE, ORANGE, GREEN, RED, "#7a4fb5", "#8a6d00", GREY]
+#: The colors of the theme, and two more that differ from them.
+_COLORS = [BLUE, ORANGE, GREEN, RED, "#7a4fb5", "#8a6d00", GRAY]
 
 
 def similarities(before: Row, after: Row) -> Spec:
-    """Histograms of the cosines of all pairs, before and after training, one over the other."""
+    """Overlaid histograms of the cosines of all pairs, before and after training."""
     values = []
     for name, counts in (("before training", before), ("after training", after)):
         total = max(sum(counts["pairs"]), 1)
@@ -46,7 +46,7 @@ def similarities(before: Row, after: Row) -> Spec:
                 "type": "quantitative",
                 "scale": {"domain": [np.floor(lowest * 10) / 10, 1], "nice": False},
                 "axis": {"tickCount": 8, "format": ".1f", "grid": False},
-                "title": "cosine of two tokens' vectors",
+                "title": "cosine of two token vectors",
             },
             "x2": {"field": "to"},
             "y": {
@@ -60,7 +60,7 @@ def similarities(before: Row, after: Row) -> Spec:
             "color": {
                 "field": "when",
                 "type": "nominal",
-                "scale": {"domain": order, "range": [GREY, BLUE]},
+                "scale": {"domain": order, "range": [GRAY, BLUE]},
                 "legend": _LEGEND,
             },
         },
@@ -68,7 +68,7 @@ def similarities(before: Row, after: Row) -> Spec:
 
 
 def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
-    """The cosine of every two words, in an order that puts the similar side by side."""
+    """The cosine of every pair of words, with similar words adjacent."""
     order = clustered(cosines)
     names = [drawable(words[nth]) for nth in order]
     values = [
@@ -77,22 +77,25 @@ def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
         for b in range(len(order))
         if a != b
     ]
-    apart = cosines[~np.eye(len(cosines), dtype=bool)]
-    # A list as "sort" would do, but Vega takes a word such as `if` in it for the name of a signal.
-    place = {"type": "nominal", "scale": {"domain": names}, "sort": None}
+    off_diagonal = cosines[~np.eye(len(cosines), dtype=bool)]
+    # Not with a list in "sort": Vega would evaluate a word such as `if` as a signal.
+    in_order = {"type": "nominal", "scale": {"domain": names}, "sort": None}
     axis = {"title": None, "labelLimit": 120, "ticks": False, "domain": False, "grid": False}
     return {
         "data": {"values": values},
         "height": {"step": 15},
         "mark": {"type": "rect", "tooltip": True},
         "encoding": {
-            "x": {"field": "other", **place, "axis": {**axis, "labelAngle": -60}},
-            "y": {"field": "word", **place, "axis": axis},
+            "x": {"field": "other", **in_order, "axis": {**axis, "labelAngle": -60}},
+            "y": {"field": "word", **in_order, "axis": axis},
             "color": {
                 "field": "cosine",
                 "type": "quantitative",
                 "scale": {
-                    "domain": [float(np.quantile(apart, 0.02)), float(np.quantile(apart, 0.99))],
+                    "domain": [
+                        float(np.quantile(off_diagonal, 0.02)),
+                        float(np.quantile(off_diagonal, 0.99)),
+                    ],
                     "clamp": True,
                     "range": ["#f7fbff", "#9ecae1", "#3182bd", "#08306b"],
                 },
@@ -103,8 +106,10 @@ def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
 
 
 def clustered(cosines: "NDArray[np.float64]") -> list[int]:
-    """Average linkage: the two most similar clusters join until one is left, each keeping its order; of the
-    four ways to put two clusters side by side, the one where the ends are most similar."""
+    """Order words by average linkage: join the two most similar clusters until one is left.
+
+    Of the four ways to concatenate two clusters, choose the one whose adjacent ends are most similar.
+    """
     clusters = [[nth] for nth in range(len(cosines))]
     while len(clusters) > 1:
         best = max(
@@ -112,8 +117,8 @@ def clustered(cosines: "NDArray[np.float64]") -> list[int]:
             key=lambda pair: float(cosines[np.ix_(clusters[pair[0]], clusters[pair[1]])].mean()),
         )
         one, other = clusters.pop(best[0]), clusters.pop(best[1])
-        ways = [(x, y) for x in (one, one[::-1]) for y in (other, other[::-1])]
-        left, right = max(ways, key=lambda way: float(cosines[way[0][-1], way[1][0]]))
+        orders = [(x, y) for x in (one, one[::-1]) for y in (other, other[::-1])]
+        left, right = max(orders, key=lambda order: float(cosines[order[0][-1], order[1][0]]))
         clusters.append(left + right)
     return clusters[0]
 
@@ -125,22 +130,21 @@ def plane(
     groups: Sequence[str | None],
     frequencies: Sequence[int],
     by_group: bool,
-    labelled: Sequence[int],
+    labeled: Sequence[int],
 ) -> Spec:
-    """Tokens in the plane, coloured by their group or by how frequent they are. `labelled` are the places of
-    those that may have labels, the important ones first."""
-    placed = fitted(points, PLANE)
-    first = list(labelled)
-    spots = labels.place(
-        [(float(placed[nth, 0]), float(placed[nth, 1])) for nth in first],
-        [drawable(words[nth]) for nth in first],
+    """Tokens in the plane, colored by group or frequency. `labeled` are the indices of those that may have
+    labels, the most important first."""
+    positions = fitted(points, PLANE)
+    placed = labels.place(
+        [(float(positions[nth, 0]), float(positions[nth, 1])) for nth in labeled],
+        [drawable(words[nth]) for nth in labeled],
         size=PLANE,
     )
-    shown = list(dict.fromkeys(group for group in groups if group is not None))
+    names = list(dict.fromkeys(group for group in groups if group is not None))
     values = [
         {
-            "x": float(placed[nth, 0]),
-            "y": float(placed[nth, 1]),
+            "x": float(positions[nth, 0]),
+            "y": float(positions[nth, 1]),
             "word": drawable(words[nth]),
             "group": groups[nth] or "other",
             "count": int(frequencies[nth]),
@@ -148,8 +152,8 @@ def plane(
         for nth in range(len(words))
     ]
     texts = [
-        {"x": spot.x, "y": spot.y, "word": spot.text, "group": groups[first[spot.point]] or "other"}
-        for spot in spots
+        {"x": label.x, "y": label.y, "word": label.text, "group": groups[labeled[label.point]] or "other"}
+        for label in placed
     ]
     x = {
         "field": "x",
@@ -163,23 +167,23 @@ def plane(
         "axis": None,
         "scale": {"domain": [PLANE[1], 0], "nice": False},
     }
-    scale = {"domain": [*shown, "other"], "range": [*_COLOURS[: len(shown)], "#b9bec5"]}
+    scale = {"domain": [*names, "other"], "range": [*_COLORS[: len(names)], "#b9bec5"]}
     if by_group:
-        colour: Spec = {"field": "group", "type": "nominal", "scale": scale, "legend": _LEGEND}
+        color: Spec = {"field": "group", "type": "nominal", "scale": scale, "legend": _LEGEND}
     else:
-        colour = {
+        color = {
             "field": "count",
             "type": "quantitative",
             "scale": {"type": "log", "range": ["#c6dbef", "#4292c6", "#08306b"]},
-            "legend": {"orient": "top", "title": "times in the text", "format": "~s", "gradientLength": 220},
+            "legend": {"orient": "top", "title": "count", "format": "~s", "gradientLength": 220},
         }
-    text_colour: Spec = {"condition": {"test": "datum.group === 'other'", "value": GREY}}
-    text_colour |= {"field": "group", "type": "nominal", "scale": scale, "legend": None} if by_group else {}
+    text_color: Spec = {"condition": {"test": "datum.group === 'other'", "value": GRAY}}
+    text_color |= {"field": "group", "type": "nominal", "scale": scale, "legend": None} if by_group else {}
     points_layer = {
         "data": {"values": values},
         "mark": {"type": "circle", "opacity": 0.75, "tooltip": True},
         "encoding": {
-            "color": colour,
+            "color": color,
             "size": {
                 "condition": {"test": "datum.group === 'other'", "value": 12},
                 "value": 55 if by_group else 12,
@@ -192,7 +196,7 @@ def plane(
         "encoding": {"text": {"field": "word"}},
     }
     if by_group:
-        text_layer["encoding"]["color"] = text_colour
+        text_layer["encoding"]["color"] = text_color
     return {
         "height": PLANE[1],
         "encoding": {"x": x, "y": y},
@@ -202,7 +206,7 @@ def plane(
 
 
 def progress(rows: Sequence[Row]) -> Spec:
-    """Loss and mean similarity at each epoch, each on an axis of its own."""
+    """Loss and mean similarity by epoch, on separate axes."""
     x = {
         "field": "epoch",
         "type": "quantitative",
@@ -210,16 +214,16 @@ def progress(rows: Sequence[Row]) -> Spec:
         "axis": {"tickMinStep": 1, "format": "d", "grid": False},
     }
 
-    def line(field: str, title: str, colour: str) -> Spec:
+    def line(field: str, title: str, color: str) -> Spec:
         return {
-            "mark": {"type": "line", "point": {"color": colour}, "color": colour, "tooltip": True},
+            "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
             "encoding": {
                 "y": {
                     "field": field,
                     "type": "quantitative",
                     "title": title,
                     "scale": {"zero": False},
-                    "axis": {"titleColor": colour, "grid": colour == BLUE, "tickCount": 6},
+                    "axis": {"titleColor": color, "grid": color == BLUE, "tickCount": 6},
                 }
             },
         }
@@ -229,7 +233,7 @@ def progress(rows: Sequence[Row]) -> Spec:
         "height": 260,
         "encoding": {"x": x},
         "layer": [
-            line("loss", "mean loss of a pair", BLUE),
+            line("loss", "mean loss per pair", BLUE),
             line("mean_similarity", "mean cosine of two tokens", ORANGE),
         ],
         "resolve": {"scale": {"y": "independent"}},
@@ -237,37 +241,37 @@ def progress(rows: Sequence[Row]) -> Spec:
 
 
 def dimensions(rows: Sequence[Row]) -> Spec:
-    """Quality against the number of dimensions: the place of held-out neighbours, and the margin."""
+    """Quality by dimension: the rank of held-out neighbors, and the margin between groups."""
     x = {
         "field": "dimension",
         "type": "quantitative",
         "scale": {"type": "log", "nice": False, "padding": 12},
         "axis": {"values": [row["dimension"] for row in rows], "format": "d", "grid": False},
-        "title": "dimensions",
+        "title": "dimension",
     }
 
-    def line(field: str, title: str, colour: str, format: str) -> Spec:
+    def line(field: str, title: str, color: str, format: str) -> Spec:
         y = {
             "field": field,
             "type": "quantitative",
             "title": title,
             "scale": {"zero": False, "padding": 14},
-            "axis": {"titleColor": colour, "grid": colour == BLUE, "format": format, "tickCount": 5},
+            "axis": {"titleColor": color, "grid": color == BLUE, "format": format, "tickCount": 5},
         }
-        ends = {"y": {**y, "field": f"{field}_least"}, "y2": {"field": f"{field}_most"}}
+        range_ = {"y": {**y, "field": f"{field}_least"}, "y2": {"field": f"{field}_most"}}
         return {
             "layer": [
                 {
-                    "mark": {"type": "line", "point": {"color": colour}, "color": colour, "tooltip": True},
+                    "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
                     "encoding": {"y": y},
                 },
-                {"mark": {"type": "rule", "color": colour, "opacity": 0.5}, "encoding": ends},
+                {"mark": {"type": "rule", "color": color, "opacity": 0.5}, "encoding": range_},
             ]
         }
 
-    layers = [line("rank", "mean place of held-out neighbours (less is better)", BLUE, ".2%")]
+    layers = [line("rank", "mean rank of held-out neighbors (lower is better)", BLUE, ".2%")]
     if all(row["margin"] is not None for row in rows):
-        layers.append(line("margin", "margin between groups of words (more is better)", ORANGE, ".3f"))
+        layers.append(line("margin", "margin between word groups (higher is better)", ORANGE, ".3f"))
     return {
         "data": {"values": list(rows)},
         "height": 300,
@@ -278,13 +282,13 @@ def dimensions(rows: Sequence[Row]) -> Spec:
 
 
 def objectives(rows: Sequence[Row]) -> Spec:
-    """Time of each way, and beside it the quality and the multiplications of a batch."""
+    """Time of each objective, labeled with quality and multiplications per batch."""
     longest = max(row["seconds_per_epoch"] for row in rows)
     values = [
         {
             **row,
             "label": f"{row['rank']:.1%}, {row['operations_per_batch'] / 1e6:,.1f} M",
-            "left": row["seconds_per_epoch"] > longest / 4,  # to the side where there is room
+            "left": row["seconds_per_epoch"] > longest / 4,  # put the label on the side with space
         }
         for row in rows
     ]

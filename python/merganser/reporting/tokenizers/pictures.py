@@ -1,6 +1,6 @@
-"""Pictures: the charts of a report, as Vega-Lite. Colours and fonts are the look's, so that they follow it.
+"""The charts of a report on tokenizers, as Vega-Lite. Colors and fonts come from the theme.
 
-None has a width: a page gives them that of its column, a file the usual one.
+None has a width: on a page it is that of the column, in a file `charts.spec.WIDTH`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,41 +12,41 @@ from merganser.charts.spec import Spec
 
 Values = Sequence[Mapping[str, object]]
 
-#: More in one chart cannot be told apart.
+#: The maximum number of groups in a chart that remain distinguishable.
 GROUPS = 5
 
 _LEGEND = {"orient": "top", "direction": "horizontal", "title": None, "labelLimit": 200, "columns": 1}
 
 
 def label(token: bytes) -> str:
-    """A token in the letters that every font has; spaces are seen, and no other character acts.
+    """Escape a token for the font of the charts, with visible spaces.
 
     >>> label(" naïve\\n".encode()), label("é".encode()[:1]), label("中".encode())
     ('·naïve\\\\n', '\\\\xc3', '\\\\u4e2d')
     """
     text = token.decode("utf-8", "surrogateescape")
-    drawn = (
+    escaped = (
         f"\\x{ord(character) - 0xDC00:02x}" if "\udc80" <= character <= "\udcff" else drawable(character)
         for character in text.replace(" ", "·")
     )
-    return "".join(drawn)
+    return "".join(escaped)
 
 
 def curve(values: Values, x: str, y: str, *, log: bool) -> Spec:
-    """One line through all points."""
+    """One line with points."""
     return {
         "data": {"values": list(values)},
         "height": 280,
         "mark": {"type": "line", "point": True, "tooltip": True},
         "encoding": {
-            "x": _log(x, values) if log else _even(x),
+            "x": _log(x, values) if log else _linear(x),
             "y": {"field": y, "type": "quantitative", "scale": {"zero": False, "nice": True}},
         },
     }
 
 
-def labelled_curve(values: Values, x: str, y: str) -> Spec:
-    """The same on even axes, with the value at each point."""
+def labeled_curve(values: Values, x: str, y: str) -> Spec:
+    """A curve on linear axes, with the value at each point."""
     plain = curve(values, x, y, log=False)
     text = {
         "mark": {"type": "text", "dy": -12, "dx": 4, "align": "left"},
@@ -62,12 +62,12 @@ def labelled_curve(values: Values, x: str, y: str) -> Spec:
 
 
 def _in_order(names: list[str]) -> Spec:
-    """Names in the order given. A list as "sort" would do, but Vega takes `if` in it for code."""
+    """Keep the order of names. Not with a list in "sort": Vega would evaluate a name such as `if` as code."""
     return {"type": "nominal", "scale": {"domain": names}, "sort": None}
 
 
 def bars(values: Values, name: str, number: str, *, group: str | None = None) -> Spec:
-    """Bars from left to right, in the order given; side by side for each group."""
+    """Horizontal bars in the given order, side by side for each group."""
     order = _unique(str(value[name]) for value in values)
     encoding: dict[str, Any] = {
         "y": {"field": name, **_in_order(order), "title": None, "axis": {"labelLimit": 150}},
@@ -91,7 +91,7 @@ def bars(values: Values, name: str, number: str, *, group: str | None = None) ->
 
 
 def columns(values: Values, name: str, number: str, group: str) -> Spec:
-    """Bars that stand, side by side for each group: distributions."""
+    """Vertical bars, side by side for each group."""
     order = _unique(str(value[name]) for value in values)
     groups = _unique(str(value[group]) for value in values)
     return {
@@ -112,9 +112,9 @@ def columns(values: Values, name: str, number: str, group: str) -> Spec:
 
 
 def lines(values: Values, x: str, y: str, group: str) -> Spec:
-    """A line for each group, on logarithmic axes; dashed in their own ways, for they lie on each other."""
+    """One line per group on log axes, dashed differently because they overlap."""
     groups = _unique(str(value[group]) for value in values)
-    told_apart = {"field": group, **_in_order(groups)}
+    by_group = {"field": group, **_in_order(groups)}
     return {
         "data": {"values": list(values)},
         "height": 300,
@@ -122,14 +122,14 @@ def lines(values: Values, x: str, y: str, group: str) -> Spec:
         "encoding": {
             "x": _log(x, values),
             "y": _log(y, values),
-            "color": {**told_apart, "legend": _LEGEND},
-            "strokeDash": {**told_apart, "legend": None},
+            "color": {**by_group, "legend": _LEGEND},
+            "strokeDash": {**by_group, "legend": None},
         },
     }
 
 
 def tree(members: Sequence[Member]) -> Spec:
-    """A token on top of the two that it was made of, each on top of its own, down to the bytes."""
+    """The family tree of a token: each token above the two that it was merged from, down to bytes."""
     values = [
         {
             "token": label(member.token),
@@ -141,7 +141,7 @@ def tree(members: Sequence[Member]) -> Spec:
             "middle": (member.start + member.end) / 2,
             "top": member.depth,
             "bottom": member.depth + 1,
-            "centre": member.depth + 0.36,
+            "center": member.depth + 0.36,
             "below": member.depth + 0.74,
         }
         for member in members
@@ -162,15 +162,21 @@ def tree(members: Sequence[Member]) -> Spec:
                     "y": {"field": "top", **y},
                     "y2": {"field": "bottom"},
                     "tooltip": tooltip,
-                    "color": {"condition": {"test": "datum.merge === 'byte'", "value": "#80868b"}, **_FIRST},
-                    "stroke": {"condition": {"test": "datum.merge === 'byte'", "value": "#80868b"}, **_FIRST},
+                    "color": {
+                        "condition": {"test": "datum.merge === 'byte'", "value": "#80868b"},
+                        **_FIRST_COLOR,
+                    },
+                    "stroke": {
+                        "condition": {"test": "datum.merge === 'byte'", "value": "#80868b"},
+                        **_FIRST_COLOR,
+                    },
                 },
             },
             {
                 "mark": {"type": "text", "fontSize": 13},
                 "encoding": {
                     "x": {"field": "middle", **x},
-                    "y": {"field": "centre", **y},
+                    "y": {"field": "center", **y},
                     "text": {"field": "token"},
                 },
             },
@@ -186,17 +192,17 @@ def tree(members: Sequence[Member]) -> Spec:
     }
 
 
-#: The first colour of the look, whatever it is.
-_FIRST: dict[str, Any] = {"datum": "merge", "scale": {"domain": ["merge"]}, "legend": None}
+#: The first color of the theme.
+_FIRST_COLOR: dict[str, Any] = {"datum": "merge", "scale": {"domain": ["merge"]}, "legend": None}
 
 
-def _even(field: str) -> dict[str, Any]:
+def _linear(field: str) -> dict[str, Any]:
     axis = {"format": ",d", "tickCount": 6, "labelOverlap": True}
     return {"field": field, "type": "quantitative", "scale": {"zero": False}, "axis": axis}
 
 
 def _log(field: str, values: Values) -> dict[str, Any]:
-    """A logarithmic axis with a line for every power of ten, and no others."""
+    """A log axis with a grid line at every power of ten."""
     largest = max(float(str(value[field])) for value in values)
     powers = [10**power for power in range(20) if 10**power <= largest]
     axis = {"format": ",d", "values": powers, "labelOverlap": True}

@@ -1,7 +1,7 @@
-"""Report: what a tokenizer does, as one page of experiments; from a corpus, from tokenizers, or from both.
+"""The report on tokenizers: a page of experiments, from a corpus, from tokenizers, or from both.
 
-From a corpus, a tokenizer is trained on most of it and measured on the rest. Tokenizers that are named stand
-beside it, or by themselves. Costs what counting and training cost, and about ten seconds.
+Given a corpus, a tokenizer is trained on most of it and measured on the rest, next to any given tokenizers.
+Takes the time of counting and training plus about ten seconds.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from merganser.analyse.examples import DOMAINS, PARALLEL, SENTENCES
-from merganser.analyse.held_out import parted
+from merganser.analyse.held_out import hold_out
 from merganser.analyse.sample import Sample
 from merganser.corpus import Source
 from merganser.engines.local import Local, ProgressCallback
@@ -23,9 +23,9 @@ from merganser.reporting.tokenizers.study import study
 from merganser.tokenizer import Tokenizer
 from merganser.training import count, train
 
-#: 256 bytes and 50,000 merges, where the corpus has so many.
+#: 256 bytes and 50,000 merges.
 VOCAB_SIZE = 50_256
-#: What the tokenizer that is trained for the report is called in it.
+#: The name of the tokenizer that is trained for the report.
 TRAINED = "trained here"
 
 
@@ -44,76 +44,125 @@ def report(
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
 ) -> Path:
-    """Writes a report to the folder `out`, and gives the path of its page.
+    """Write a report on tokenizers. Needs the extra `[plot]`.
 
-    corpus: what to train on; a part of it is held back to measure on (see `held_out`).
-    tokenizers: to measure as well, by the names that they have in the report.
-    held_out: what to measure on instead.
-    vocab_size: how many tokens to train; fewer if the corpus has no pair left to merge.
-    domains: more kinds of text for the comparison across domains, by name.
-    sentences: to be shown token by token. parallel: the same sentences in several languages.
-    token: the token whose family is drawn.
-    progress: called with the stage ("count", "merge", "measure", "draw"), what is done and the total.
+    Parameters
+    ----------
+    out
+        The folder to write to.
+    corpus
+        Corpus to train a tokenizer on. A split of it is held out to measure on, unless `held_out` is given.
+    tokenizers
+        Further tokenizers to measure, by the names to use in the report.
+    held_out
+        Corpus to measure on.
+    vocab_size
+        Vocabulary size of the trained tokenizer; smaller if the corpus runs out of pairs.
+    pattern
+        Split pattern of the trained tokenizer: a preset or a regular expression.
+    domains
+        Additional texts for the comparison across domains, by name.
+    sentences
+        Sentences to show token by token.
+    parallel
+        The same sentences in several languages, to measure parity.
+    token
+        The token to draw the family tree of. By default, a notable one is chosen.
+    engine
+        Threads and memory to use.
+    progress
+        Called with the stage ("count", "merge", "measure" or "draw"), the amount done and the total.
 
-    Needs the extra `[plot]`.
+    Returns
+    -------
+    Path
+        The page `index.html` in `out`.
+
+    Raises
+    ------
+    SettingsError
+        If neither `corpus` nor `tokenizers` is given, or if an argument is invalid.
+    CorpusError
+        If a corpus cannot be read or is too short for a held-out split.
+    WriteError
+        If `out` cannot be written.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
+    >>> import merganser, tempfile
+    >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     merganser.reporting.report(folder, tokenizers={"small": tokenizer}).name
+    'index.html'
     """
     engine = engine or Local()
-    known = dict(tokenizers or {})
-    if corpus is None and not known:
-        raise SettingsError("name a corpus to train on, or tokenizers to look at")
+    measured = dict(tokenizers or {})
+    if corpus is None and not measured:
+        raise SettingsError("nothing to report on; pass corpus=, tokenizers=, or both")
     if empty := next((language for language, texts in parallel.items() if not any(texts)), None):
-        raise SettingsError(f"the sentences in {empty} are empty; write the same ones in every language")
-    imported("vl_convert", "plot", "drawing charts")  # what is missing is told before the training
+        raise SettingsError(
+            f"the sentences in {empty} are empty; provide the same sentences in every language"
+        )
+    imported("vl_convert", "plot", "drawing charts")  # fail before the training
     check_folder(Path(out), "choose another out=")
     about: list[str] = []
     if corpus is not None:
         training = corpus
         if held_out is None:
-            parts = parted(corpus)
+            parts = hold_out(corpus)
             training, held_out = parts.training, parts.held_out
-            about.append(f"Held out, and never trained on: {parts.rule}.")
+            about.append(f"Held-out split: {parts.rule}.")
         counts = count(training, pattern=pattern, engine=engine, progress=progress)
         with warnings.catch_warnings():
-            # A small corpus has fewer pairs than were asked for, which the report says itself.
+            # A small corpus runs out of pairs; the report shows the number of merges.
             warnings.simplefilter("ignore", MerganserWarning)
             trained = train(counts, vocab_size, engine=engine, progress=progress)
-        known = {_unused(TRAINED, known): trained, **known}
+        measured = {_unused(TRAINED, measured): trained, **measured}
         about.insert(
             0,
-            f"Trained on documents: {counts.documents:,}; pre-tokens: {counts.total:,}, of which different: "
-            f"{len(counts):,}; merges: {len(trained.merges):,}.",
+            f"Training corpus: {_count(counts.documents, 'document')}, {_count(counts.total, 'pre-token')}, "
+            f"{len(counts):,} unique. Merges learned: {len(trained.merges):,}.",
         )
     elif held_out is None:
         held_out = [*DOMAINS.values(), *(text for texts in PARALLEL.values() for text in texts)]
         about.append(
-            "No text was named to measure on, so a few paragraphs of prose, code, numbers and several "
-            "languages serve for it: enough to look at, too little to judge by."
+            "No held-out text was given, so the measurements use a few built-in paragraphs of prose, code, "
+            "numbers and several languages: an illustration, not a benchmark."
         )
     sample = Sample.of(held_out, name="the held-out text", engine=engine, progress=progress)
     about += [
-        f"Measured on bytes: {sample.bytes:,}; characters: {sample.characters:,}; words: {sample.words:,}; "
-        f"sentences: {sample.sentences:,}; documents: {sample.documents:,}.",
-        "All figures are diagnostics: they say how text is cut, not how well a model will learn from it.",
+        f"Held-out text: {_count(sample.bytes, 'byte')}, {_count(sample.characters, 'character')}, "
+        f"{_count(sample.words, 'word')}, {_count(sample.sentences, 'sentence')}, "
+        f"{_count(sample.documents, 'document')}.",
+        "All figures are diagnostics: they describe how text is tokenized, not how well a model learns.",
     ]
-    more = {
+    domain_samples = {
         name: Sample.of(source, name=f"the domain {name}", engine=engine, progress=progress)
         for name, source in (domains or {}).items()
     }
-    about[:0] = [_described(name, tokenizer) for name, tokenizer in known.items()]
-    found = study(known, sample, samples=more, sentences=sentences, parallel=parallel, token=token)
+    about[:0] = [_description(name, tokenizer) for name, tokenizer in measured.items()]
+    results = study(
+        measured, sample, samples=domain_samples, sentences=sentences, parallel=parallel, token=token
+    )
     return page.write(
         Path(out),
-        "What the tokenizer does" if len(known) == 1 else "What the tokenizers do",
+        "Tokenizer report" if len(measured) == 1 else "Tokenizer comparison",
         about,
-        sections(found, progress),
+        sections(results, progress),
         progress,
     )
 
 
-def _described(name: str, tokenizer: Tokenizer) -> str:
+def _description(name: str, tokenizer: Tokenizer) -> str:
     pattern = tokenizer.pattern_name or tokenizer.pattern
     special = len(tokenizer.special_tokens)
-    return f"{name}: {tokenizer.vocab_size:,} tokens, {special:,} of them special, pattern {pattern}."
+    return f"{name}: {tokenizer.vocab_size:,} tokens, {special:,} of them special; pattern {pattern}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _unused(name: str, names: Mapping[str, object]) -> str:

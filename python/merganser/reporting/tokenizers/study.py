@@ -1,6 +1,6 @@
-"""Study: what a report is about, worked out once. The sections of the report read it.
+"""The measurements that the sections of a report share.
 
-Every vocabulary size comes from one training: the tokenizer is cut down, never trained again.
+All vocabulary sizes come from one training: the tokenizer is truncated, never retrained.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from merganser.analyse.sample import Sample
 from merganser.analyse.usage import Usage, use, use_sizes
 from merganser.tokenizer import Tokenizer
 
-#: Merges at which efficiency is looked at, where there are so many.
+#: Numbers of merges to measure efficiency at, as far as the tokenizer has them.
 MERGES = (500, 2_000, 5_000, 10_000, 32_000, 50_000)
 _CURVE_POINTS = 16
 
 
 @dataclass(frozen=True)
 class Step:
-    """The first so many merges of a tokenizer, on the sample."""
+    """The usage of a tokenizer truncated to its first `merges` merges."""
 
     merges: int
     usage: Usage
@@ -28,19 +28,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Study:
-    """Tokenizers by name, what they made of the same text, and texts to show."""
+    """The usage of tokenizers on the same text, and texts to show."""
 
-    #: The first is the one that most of the report is about.
+    #: By tokenizer name. Most of the report is about the first one.
     usages: Mapping[str, Usage]
     steps: tuple[Step, ...]
-    #: Samples of kinds of text: texts by name.
+    #: Built-in texts by domain.
     domains: Mapping[str, Sequence[str]]
-    #: More of them, read from files.
+    #: Samples read from files, by domain.
     samples: Mapping[str, Sample]
     sentences: tuple[str, ...]
     hard: Mapping[str, str]
     parallel: Mapping[str, Sequence[str]]
-    #: The token whose family is drawn; a notable one if not given.
+    #: The token to draw the family tree of; None for a notable one.
     token: str | None
 
     @property
@@ -57,15 +57,15 @@ class Study:
 
     @property
     def compared(self) -> dict[str, Usage]:
-        """What stands side by side: the tokenizers, or one beside its own beginnings."""
+        """The tokenizers to compare: all of them, or a single one with its truncations."""
         if len(self.usages) > 1:
             return dict(self.usages)
-        beginnings = {
-            f"its first {step.merges:,} merges": step.usage
+        truncations = {
+            f"first {step.merges:,} merges": step.usage
             for step in self.steps
             if step.merges in MERGES and step.merges < self.steps[-1].merges
         }
-        return {**self.usages, **dict(list(beginnings.items())[-3:])}
+        return {**self.usages, **dict(list(truncations.items())[-3:])}
 
 
 def study(
@@ -77,7 +77,7 @@ def study(
     parallel: Mapping[str, Sequence[str]] = PARALLEL,
     token: str | None = None,
 ) -> Study:
-    """Lets every tokenizer use the sample, and the first one in many sizes."""
+    """Measure every tokenizer on the sample, and the first one in many sizes."""
     usages = {name: use(tokenizer, sample) for name, tokenizer in tokenizers.items()}
     first = next(iter(tokenizers.values()))
     others = {language: texts for language, texts in parallel.items() if language != "English"}
@@ -94,11 +94,11 @@ def study(
 
 
 def _steps(tokenizer: Tokenizer, usage: Usage, sample: Sample) -> list[Step]:
-    """From none to all of the merges: evenly on a logarithmic axis, and the usual sizes."""
-    every = len(tokenizer.mergeable_ranks) - 256
-    spaced = np.geomspace(10, max(every, 11), _CURVE_POINTS).round().astype(int).tolist()
-    merges = sorted({0, *(size for size in (*spaced, *MERGES) if size < every)})
+    """Return steps from 0 to all merges: evenly spaced on a log axis, plus the sizes in `MERGES`."""
+    total = len(tokenizer.mergeable_ranks) - 256
+    spaced = np.geomspace(10, max(total, 11), _CURVE_POINTS).round().astype(int).tolist()
+    merges = sorted({0, *(size for size in (*spaced, *MERGES) if size < total)})
     special = len(tokenizer.special_tokens)
     usages = use_sizes(tokenizer, [256 + size + special for size in merges], sample)
     steps = [Step(size, used) for size, used in zip(merges, usages, strict=True)]
-    return [*steps, Step(every, usage)] if every else steps
+    return [*steps, Step(total, usage)] if total else steps

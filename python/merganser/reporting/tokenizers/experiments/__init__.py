@@ -1,4 +1,4 @@
-"""Experiments: the sections of a report, in order."""
+"""The sections of a report on tokenizers, in order."""
 
 from collections.abc import Callable
 
@@ -7,27 +7,27 @@ from merganser.reporting.section import Section
 from merganser.reporting.tokenizers.experiments import closeup, contrast, distribution, growth
 from merganser.reporting.tokenizers.study import Study
 
-_ALL: tuple[Callable[[Study], Section], ...] = (
+_EXPERIMENTS: tuple[Callable[[Study], Section], ...] = (
     growth.progression,
     distribution.lengths,
-    distribution.top,
+    distribution.top_subwords,
     contrast.domains,
-    growth.sizes,
-    closeup.hard,
+    growth.vocabulary_sizes,
+    closeup.hard_texts,
     contrast.comparison,
-    distribution.ranks,
+    distribution.frequency_ranks,
     closeup.family_tree,
-    contrast.parity_of_languages,
+    contrast.language_parity,
     closeup.sentences,
     closeup.vocabulary,
 )
 
 
 def sections(study: Study, progress: ProgressCallback | None = None) -> list[Section]:
-    """All of them."""
-    made = []
-    for nth, experiment in enumerate(_ALL, 1):
-        made.append(experiment(study))
+    """Run all experiments."""
+    results = []
+    for nth, experiment in enumerate(_EXPERIMENTS, 1):
+        results.append(experiment(study))
         if progress:
-            progress("measure", nth, len(_ALL))
-    return made
+            progress("measure", nth, len(_EXPERIMENTS))
+    return results

@@ -1,8 +1,8 @@
-"""Contrast: kinds of text, languages and tokenizers side by side."""
+"""Sections that compare domains, languages and tokenizers."""
 
 from collections.abc import Sequence
 
-from merganser.analyse.measures import (
+from merganser.analyse.metrics import (
     ALPHA,
     bytes_per_token,
     measures,
@@ -22,19 +22,19 @@ from merganser.tokenizer import Tokenizer
 
 
 def domains(study: Study) -> Section:
-    """Tokens per 100 characters of several kinds of text."""
+    """Tokens per 100 characters across domains."""
     rows: list[tuple[Cell, ...]] = []
     for domain, texts in study.domains.items():
         rows.append((domain, *(_per_100(usage.tokenizer, texts) for usage in study.usages.values())))
     for domain, sample in study.samples.items():
-        used = (use(usage.tokenizer, sample) for usage in study.usages.values())
-        rows.append((domain, *map(tokens_per_100_characters, used)))
+        usages = (use(usage.tokenizer, sample) for usage in study.usages.values())
+        rows.append((domain, *map(tokens_per_100_characters, usages)))
     return Section(
         "domains",
         "Across domains",
-        "Tokens per 100 characters of short samples of several kinds; fewer is cheaper. A tokenizer is at "
-        "home in what it was trained on. Languages are not to be ranked by this: what one writes in 100 "
-        "characters another writes in 40; see parity.",
+        "Tokens per 100 characters on short samples of several domains; fewer is cheaper. A tokenizer does "
+        "best on the kind of text it was trained on. Do not rank languages by this: one needs 100 characters "
+        "where another needs 40. See parity instead.",
         Table(("domain", *study.usages), tuple(rows)),
         _grouped(rows, list(study.usages), "domain", "tokens per 100 characters"),
     )
@@ -45,52 +45,45 @@ def _per_100(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
 
 
 def comparison(study: Study) -> Section:
-    """All measures of all tokenizers."""
+    """All measures for all tokenizers."""
     compared = study.compared
-    found = {name: measures(usage) for name, usage in compared.items()}
-    names = [name for name in next(iter(found.values())) if not name.startswith("Rényi")]
-    rows: list[tuple[Cell, ...]] = [
-        ("V: tokens that are not special", *(len(usage.ids) for usage in compared.values())),
-        *(_row(name, [figures[name] for figures in found.values()]) for name in names),
-        (
-            f"Rényi efficiency (α = {ALPHA:g}, V as above)",
-            *(renyi_efficiency(usage.frequencies) for usage in compared.values()),
-        ),
-    ]
+    figures = {name: measures(usage) for name, usage in compared.items()}
+    names = [name for name in next(iter(figures.values())) if not name.startswith("Rényi")]
+    rows: list[tuple[Cell, ...]] = []
+    rows.append(("V: tokens without special tokens", *(len(usage.ids) for usage in compared.values())))
+    rows += [(name, *(by_measure[name] for by_measure in figures.values())) for name in names]
+    efficiencies = (renyi_efficiency(usage.frequencies) for usage in compared.values())
+    rows.append((f"Rényi efficiency (α = {ALPHA:g}, V as above)", *efficiencies))
     values = [
         {"tokenizer": drawable(name), "bytes per token": round(bytes_per_token(usage), 4)}
         for name, usage in compared.items()
     ]
     return Section(
         "comparison",
-        "Side by side",
+        "Comparison",
         f"All measures on the same held-out text. Here {WORD_RULE}; {SENTENCE_RULE}. Coverage is the share "
-        "of all tokens that are among the most frequent ones; vocabulary use, of the whole vocabulary, "
-        "that of the tokens that occur at all, which grows with the text.",
+        "of occurrences that belong to the most frequent tokens. Vocabulary use is the share of the "
+        "vocabulary that occurs at all, which grows with the text.",
         Table(("measure", *compared), tuple(rows)),
         pictures.bars(values, "tokenizer", "bytes per token"),
         figures_first=True,
     )
 
 
-def _row(name: str, figures: Sequence[float]) -> tuple[Cell, ...]:
-    return (name, *figures)
-
-
-def parity_of_languages(study: Study) -> Section:
+def language_parity(study: Study) -> Section:
     """The same sentences in several languages."""
     ratios = {name: parity(usage.tokenizer, study.parallel) for name, usage in study.usages.items()}
     reference = next(iter(study.parallel))
     rows: list[tuple[Cell, ...]] = [
-        (language, *(found[language] for found in ratios.values())) for language in study.parallel
+        (language, *(by_language[language] for by_language in ratios.values())) for language in study.parallel
     ]
     return Section(
         "parity",
         "Parity between languages",
-        f"Tokens that the same {len(study.parallel[reference])} sentences take in each language, against "
-        f"{reference}: 2 is twice as many.",
+        f"Tokens for the same {len(study.parallel[reference])} sentences in each language, relative to "
+        f"{reference}: 2 means twice as many.",
         Table(("language", *ratios), tuple(rows)),
-        _grouped(rows, list(ratios), "language", f"tokens against {reference}"),
+        _grouped(rows, list(ratios), "language", f"tokens relative to {reference}"),
     )
 
 

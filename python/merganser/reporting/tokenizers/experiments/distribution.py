@@ -1,4 +1,4 @@
-"""Distribution: which tokens do the work."""
+"""Sections about the lengths and frequencies of tokens."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _RANKS = [step * 10**power for power in range(6) for step in (1, 2, 5)]
 
 
 def lengths(study: Study) -> Section:
-    """How long tokens are, in the vocabulary and in the text."""
+    """Token lengths in the vocabulary and in the text."""
     usage = study.main
     lengths = np.array([min(len(usage.tokenizer.token_bytes(id)), _LONGEST) for id in usage.ids.tolist()])
     in_vocabulary = np.bincount(lengths, minlength=_LONGEST + 1)
@@ -24,14 +24,14 @@ def lengths(study: Study) -> Section:
     names = [str(length) for length in range(1, _LONGEST)] + [f"{_LONGEST}+"]
     values = [
         {"bytes": name, "share": int(part[nth]) / int(part.sum()), "of": of}
-        for of, part in (("the vocabulary", in_vocabulary), ("the held-out text", in_text))
+        for of, part in (("vocabulary", in_vocabulary), ("held-out text", in_text))
         for nth, name in enumerate(names, 1)
     ]
     return Section(
         "token-lengths",
         "Token length distribution",
-        "How long tokens are, in bytes: of all tokens in the vocabulary, and of those that the held-out text "
-        "became, where short ones occur most.",
+        "Token lengths in bytes: of the vocabulary, and of the tokens in the held-out text, where short "
+        "tokens dominate.",
         Table(
             ("bytes", "tokens in the vocabulary", "tokens in the text"),
             tuple((name, int(in_vocabulary[nth]), int(in_text[nth])) for nth, name in enumerate(names, 1)),
@@ -40,36 +40,33 @@ def lengths(study: Study) -> Section:
     )
 
 
-def top(study: Study) -> Section:
-    """The most frequent tokens that are more than a byte."""
+def top_subwords(study: Study) -> Section:
+    """The most frequent tokens of more than one byte."""
     usage = study.main
-    long = [(id, seen) for id, seen in usage.top(5_000) if len(usage.tokenizer.token_bytes(id)) > 1 and seen][
-        :30
-    ]
-    rows = tuple(
-        (nth, label(usage.tokenizer.token_bytes(id)), id, seen) for nth, (id, seen) in enumerate(long, 1)
-    )
-    values = [{"token": token, "occurrences": seen, "id": id} for _, token, id, seen in rows]
+    token_bytes = usage.tokenizer.token_bytes
+    subwords = [(id, count) for id, count in usage.top(5_000) if len(token_bytes(id)) > 1 and count][:30]
+    rows = tuple((rank, label(token_bytes(id)), id, count) for rank, (id, count) in enumerate(subwords, 1))
+    values = [{"token": token, "occurrences": count, "id": id} for _, token, id, count in rows]
     return Section(
         "top-subwords",
-        "Top thirty subwords",
-        "The tokens of more than one byte that the held-out text holds most often; · is a space.",
+        "Top 30 subwords",
+        "The most frequent tokens of more than one byte in the held-out text; · is a space.",
         Table(("rank", "token", "id", "occurrences"), rows),
         pictures.bars(values, "token", "occurrences"),
     )
 
 
-def ranks(study: Study) -> Section:
-    """How the frequency falls from the first token to the last."""
+def frequency_ranks(study: Study) -> Section:
+    """Token frequency by rank."""
     values: list[dict[str, object]] = []
     rows: list[tuple[Cell, ...]] = []
     compared = list(study.compared.items())
     counts = {name: np.sort(usage.frequencies[usage.frequencies > 0])[::-1] for name, usage in compared}
-    for name, falling in list(counts.items())[: pictures.GROUPS]:
-        places = np.unique(np.geomspace(1, len(falling), 120).round().astype(int))
+    for name, descending in list(counts.items())[: pictures.GROUPS]:
+        ranks = np.unique(np.geomspace(1, len(descending), 120).round().astype(int))
         values += [
-            {"rank": int(rank), "frequency": int(falling[rank - 1]), "tokenizer": drawable(name)}
-            for rank in places
+            {"rank": int(rank), "frequency": int(descending[rank - 1]), "tokenizer": drawable(name)}
+            for rank in ranks
         ]
     longest = max(map(len, counts.values()))
     for rank in _RANKS:
@@ -78,8 +75,8 @@ def ranks(study: Study) -> Section:
     return Section(
         "frequency-rank",
         "Frequency by rank",
-        "How often the most frequent token occurs in the held-out text, the second, and so on. Words alone "
-        "would lie near a straight line (Zipf's law); merging takes from the top and gives to the middle.",
+        "Count of the most frequent token in the held-out text, of the second, and so on. Whole words would "
+        "be close to a straight line (Zipf's law); merging lowers the top and raises the middle.",
         Table(("rank", *counts), tuple(rows)),
         pictures.lines(values, "rank", "frequency", "tokenizer"),
     )

@@ -1,6 +1,6 @@
-"""Growth: what more merges do, on text that was not trained on. All sizes are cut out of one training."""
+"""Sections about the effect of more merges on held-out text. All sizes come from one training."""
 
-from merganser.analyse.measures import (
+from merganser.analyse.metrics import (
     ALPHA,
     bytes_per_token,
     renyi_efficiency,
@@ -15,50 +15,56 @@ from merganser.reporting.tokenizers.study import MERGES, Study
 
 
 def progression(study: Study) -> Section:
-    """Tokens per word, merge by merge."""
+    """Tokens per word by number of merges."""
     values = [
         {"merges": step.merges, "tokens per word": round(tokens_per_word(step.usage), 4)}
         for step in study.steps
     ]
-    # A logarithmic axis has no place for 0, but where there are no merges that is all there is.
-    drawn = [value for value in values if value["merges"]] or values
+    # A log axis cannot show 0, but a tokenizer without merges has no other point.
+    points = [value for value in values if value["merges"]] or values
     return Section(
         "merge-progression",
         "Merge progression",
-        f"Average tokens per word of the held-out text after so many merges of one training ({WORD_RULE}). "
-        "The first merges do the most.",
+        f"Average tokens per word of the held-out text by number of merges ({WORD_RULE}). The first merges "
+        "have the largest effect.",
         Table(("merges", "tokens per word"), tuple(tuple(value.values()) for value in values)),
-        pictures.curve(drawn, "merges", "tokens per word", log=drawn is not values),
+        pictures.curve(points, "merges", "tokens per word", log=points is not values),
     )
 
 
-def sizes(study: Study) -> Section:
-    """Tokens per sentence for the usual sizes, and what each thousand merges saves."""
+def vocabulary_sizes(study: Study) -> Section:
+    """Tokens per sentence for several sizes, and the tokens that 1,000 more merges save."""
     steps = [step for step in study.steps if step.merges in MERGES or step is study.steps[-1]]
     rows: list[tuple[Cell, ...]] = []
     for nth, step in enumerate(steps):
-        here = tokens_per_sentence(step.usage)
-        before = steps[nth - 1] if nth else None
+        tokens = tokens_per_sentence(step.usage)
+        previous = steps[nth - 1] if nth else None
         saved = None
-        if before is not None:
-            more = (step.merges - before.merges) / 1000
-            saved = (tokens_per_sentence(before.usage) - here) / more
+        if previous is not None:
+            thousands = (step.merges - previous.merges) / 1000
+            saved = (tokens_per_sentence(previous.usage) - tokens) / thousands
         rows.append(
-            (step.merges, here, saved, bytes_per_token(step.usage), renyi_efficiency(step.usage.frequencies))
+            (
+                step.merges,
+                tokens,
+                saved,
+                bytes_per_token(step.usage),
+                renyi_efficiency(step.usage.frequencies),
+            )
         )
     columns = (
         "merges",
         "tokens per sentence",
-        "saved by each 1,000 merges more",
+        "saved per 1,000 more merges",
         "bytes per token",
         f"Rényi efficiency (α = {ALPHA:g}, V = 256 + merges)",
     )
     values = [{"merges": row[0], "tokens per sentence": row[1]} for row in rows]
     return Section(
         "vocabulary-size",
-        "Vocabulary size against efficiency",
-        f"Tokens per sentence of the held-out text ({SENTENCE_RULE}), for several sizes out of one training. "
-        "Each thousand merges more saves less than the one before.",
+        "Efficiency by vocabulary size",
+        f"Tokens per sentence of the held-out text ({SENTENCE_RULE}), for several sizes of one training. "
+        "Each further 1,000 merges save less than the last.",
         Table(columns, tuple(rows)),
-        pictures.labelled_curve(values, "merges", "tokens per sentence"),
+        pictures.labeled_curve(values, "merges", "tokens per sentence"),
     )

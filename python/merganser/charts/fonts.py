@@ -1,15 +1,15 @@
-"""Lettering: text as the font of the charts can draw it.
+"""Text that the font of the charts can draw.
 
-The charts ask for Arial. `vl-convert-python` brings Liberation Sans in its place, and browsers have one or
-the other. What both can draw is what Liberation Sans 1 has, much the same as the "Windows Glyph List 4".
-Everything else becomes an escape, so that a picture never shows an empty box, and is the same on a machine
-with more fonts.
+The charts request Arial. `vl-convert-python` ships Liberation Sans instead, and browsers have one or the
+other. Both can draw the characters of Liberation Sans 1, nearly the same as the "Windows Glyph List 4". All
+other characters are escaped, so that an image never shows an empty box, and is the same on a machine with
+more fonts.
 """
 
 import re
 
-# Ranges of code points. Made from the font's own table, without controls, marks that join the character
-# before, and spaces other than the usual one:
+# Ranges of code points, generated from the font's own table, without controls, combining marks, and spaces
+# other than U+0020:
 #   from fontTools.ttLib import TTFont; from unicodedata import category
 #   codes = sorted(TTFont("LiberationSans-Regular.ttf").getBestCmap())
 #   [code for code in codes if code == 0x20 or category(chr(code))[0] not in "CMZ"]
@@ -31,21 +31,33 @@ def _code_points() -> list[int]:
 #: Every character that can be drawn.
 DRAWABLE = frozenset(map(chr, _code_points()))
 
-#: What is replaced: the backslash as well, so that two texts never look the same.
+#: The characters to escape, backslash included, so that two texts never look the same.
 _REPLACED = re.compile("[^" + re.escape("".join(sorted(DRAWABLE - {"\\"}))) + "]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def drawable(text: str) -> str:
-    """The text with an escape for each character that the font cannot draw, as Python writes them.
+    """Escape the characters that the font of the charts cannot draw, in Python's notation.
 
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Returns
+    -------
+    str
+        The text with escapes. Different texts stay different.
+
+    Examples
+    --------
     >>> drawable("naïve 中 café 😀") == "naïve \\\\u4e2d café \\\\U0001f600"
     True
     """
     return _REPLACED.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     code = ord(character)
     return _SHORT.get(character) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,4 +1,4 @@
-// The page of a report: reads the data that stand in it and puts them in place. Text is only ever text.
+// The page of a report: renders the embedded data. Text is inserted as text, never as markup.
 "use strict";
 
 const report = JSON.parse(document.getElementById("data").textContent);
@@ -23,28 +23,28 @@ function table(parent, { columns, numeric, rows }) {
   box.tabIndex = 0;
   const element = make("table", box);
   const head = make("tr", make("thead", element));
-  columns.forEach((column, place) => {
-    make("th", head, column, numeric[place] ? "number" : "").scope = "col";
+  columns.forEach((column, nth) => {
+    make("th", head, column, numeric[nth] ? "number" : "").scope = "col";
   });
   const body = make("tbody", element);
   for (const row of rows) {
     const line = make("tr", body);
-    row.forEach((cell, place) => make("bdi", make("td", line, undefined, numeric[place] ? "number" : ""), cell));
+    row.forEach((cell, nth) => make("bdi", make("td", line, undefined, numeric[nth] ? "number" : ""), cell));
   }
 }
 
-// Segments in the order in which they are read: runs of one direction, inside of the direction of the whole.
+// Segments in reading order: runs of one direction inside a line of another.
 function tokens(parent, { direction, runs, summary }) {
   const line = make("div", parent, undefined, "tokens");
   line.dir = direction;
   let nth = 0;
-  for (const [way, segments] of runs) {
+  for (const [runDirection, segments] of runs) {
     const run = make("span", line);
-    run.dir = way;
+    run.dir = runDirection;
     for (const { text, ids, cut, ends } of segments) {
       const cell = make("span", run, undefined, cut ? "cell cut" : "cell");
       cell.style.background = `var(--tint${nth++ % 5})`;
-      if (cut) cell.title = "characters that several tokens share";
+      if (cut) cell.title = "a character that is split between several tokens";
       make("bdi", cell, text);
       make("small", cell, ids).dir = "ltr";
       if (ends) make("br", run);
@@ -84,8 +84,8 @@ function section(parent, nth, part) {
 
 async function draw() {
   const scheme = dark.matches ? "dark" : "light";
-  for (const [place, specs] of charts) {
-    await vegaEmbed(place, specs[scheme], { mode: "vega", actions: false, renderer: "svg" });
+  for (const [element, specs] of charts) {
+    await vegaEmbed(element, specs[scheme], { mode: "vega", actions: false, renderer: "svg" });
   }
   document.documentElement.dataset.drawn = scheme;
 }
@@ -96,9 +96,9 @@ make("h1", header, report.title);
 for (const line of report.about) make("p", header, line);
 const list = make("ol", document.getElementById("contents"));
 const main = document.getElementById("sections");
-report.sections.forEach((part, place) => {
+report.sections.forEach((part, nth) => {
   link(make("li", list), part.title, `#${part.name}`);
-  section(main, place + 1, part);
+  section(main, nth + 1, part);
 });
 draw();
 dark.addEventListener("change", draw);

@@ -1,4 +1,4 @@
-"""Measures: hand-computed values, and references that are written in another way."""
+"""Measures: hand-computed values, and independent reference implementations."""
 
 import math
 from collections import Counter
@@ -30,7 +30,7 @@ def used(text: str) -> analyse.Usage:
     return analyse.use(merganser.train(["low low"] * 9, 259), analyse.Sample.of([text]))
 
 
-def test_by_hand() -> None:
+def test_hand_computed_examples() -> None:
     usage = used("low. low x!")
     assert usage.tokens == 6
     assert analyse.bytes_per_token(usage) == 11 / 6
@@ -42,7 +42,7 @@ def test_by_hand() -> None:
     assert usage.top(1) == [(32, 1)]
 
 
-def test_distributions_by_hand() -> None:
+def test_hand_computed_distributions() -> None:
     # -log(1/4 + 1/16 + 1/16) / log 4
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=2) == pytest.approx(math.log(8 / 3, 4))
     # Shannon: 1.5 bits of 2; order 0: three of four occur.
@@ -60,7 +60,7 @@ def test_distributions_by_hand() -> None:
 
 
 def renyi_from_the_definition(seen: list[int], alpha: float) -> float:
-    """Term by term, with exact shares, and the entropy as the logarithm of a norm."""
+    """Compute it term by term with exact shares, as the logarithm of a norm."""
     total = sum(seen)
     powers = math.fsum(float(Fraction(one, total)) ** alpha for one in seen if one)
     norm = powers ** (1 / alpha)
@@ -83,7 +83,7 @@ def test_gini_agrees_with_the_mean_difference(seen: list[int]) -> None:
 
 
 @given(st.lists(texts.filter(str.strip), min_size=1, max_size=4))
-def test_fertility_agrees_with_encoding_everything(documents: list[str]) -> None:
+def test_fertility_agrees_with_encoding_every_document(documents: list[str]) -> None:
     documents = [
         document.replace("<|endoftext|>", "a").replace("\x1c", "").replace("\x1d", "")
         for document in documents
@@ -116,11 +116,11 @@ def test_fertility_agrees_with_encoding_everything(documents: list[str]) -> None
         ("«Да.» Нет", 1),
     ],
 )
-def test_sentences_by_the_rule(text: str, sentences: int) -> None:
+def test_sentences_are_counted_by_the_rule(text: str, sentences: int) -> None:
     assert analyse.Sample.of([text]).sentences == sentences
 
 
-def test_bytes_that_are_no_text_count_too() -> None:
+def test_invalid_bytes_are_counted() -> None:
     sample = analyse.Sample.of([b"low \xff\xff low"])
     assert (sample.bytes, sample.characters, sample.words) == (10, 10, 2)
     usage = analyse.use(BYTES, sample)
@@ -141,7 +141,7 @@ def test_frequencies_are_not_rounded(tmp_path: object) -> None:
         analyse.sample.Pretokens.of(merganser.Counts({b"ab": 2**62}))
 
 
-def test_smaller_vocabularies_from_one_training() -> None:
+def test_use_sizes_equals_use_of_truncated_tokenizers() -> None:
     sample = analyse.Sample.of([TEXT])
     for tokenizer in TOKENIZERS:
         for size, usage in zip((260, 270), analyse.use_sizes(tokenizer, [260, 270], sample), strict=True):
@@ -151,13 +151,13 @@ def test_smaller_vocabularies_from_one_training() -> None:
             assert usage.tokens == len(smaller.encode(TEXT))
 
 
-def test_parity() -> None:
+def test_parity_is_relative_to_the_reference() -> None:
     same = {"English": ["Yes", "No"], "Russian": ["Да", "Нет"]}
     assert analyse.parity(BYTES, same) == {"English": 1, "Russian": 2}
     assert analyse.parity(BYTES, same, reference="Russian") == {"English": 0.5, "Russian": 1}
 
 
-def test_all_measures_say_how_they_are_meant() -> None:
+def test_the_names_of_measures_contain_their_parameters() -> None:
     names = list(analyse.measures(used("low. low x!"), alpha=3, top=2))
     assert "Rényi efficiency (α = 3, V = 259)" in names
     assert "coverage of the top 2 tokens" in names
@@ -168,32 +168,38 @@ def test_all_measures_say_how_they_are_meant() -> None:
     ("wrong", "message"),
     [
         (lambda: analyse.renyi_efficiency([3]), "vocabulary of one token"),
-        (lambda: analyse.renyi_efficiency([3, 4], alpha=-1), "alpha is a number from 0 on"),
-        (lambda: analyse.gini([0, 0]), "no token occurred"),
-        (lambda: analyse.gini([0.5, 1]), "whole numbers from 0 on"),
-        (lambda: analyse.vocabulary_use([]), "whole numbers from 0 on"),
-        (lambda: analyse.coverage([-1, 2], 1), "whole numbers from 0 on"),
-        (lambda: analyse.coverage([1, 2], 0), "at least one token"),
+        (
+            lambda: analyse.renyi_efficiency([3, 4], alpha=-1),
+            "alpha must be a finite number of at least 0, got -1",
+        ),
+        (lambda: analyse.gini([0, 0]), "all frequencies are 0; measure a text"),
+        (lambda: analyse.gini([0.5, 1]), "integers of at least 0, one per token"),
+        (lambda: analyse.vocabulary_use([]), "integers of at least 0, one per token"),
+        (lambda: analyse.coverage([-1, 2], 1), "integers of at least 0, one per token"),
+        (lambda: analyse.coverage([1, 2], 0), "top must be at least 1 token, got 0"),
         (lambda: analyse.parity(BYTES, {}), "at least one language"),
-        (lambda: analyse.parity(BYTES, {"a": ["x"]}, reference="b"), "b is not one of the languages: a"),
-        (lambda: analyse.parity(BYTES, {"a": ["x"], "b": []}), "there are a 1, b 0"),
+        (
+            lambda: analyse.parity(BYTES, {"a": ["x"]}, reference="b"),
+            "'b' is not a language of texts; use one of a",
+        ),
+        (lambda: analyse.parity(BYTES, {"a": ["x"], "b": []}), "their numbers are a 1, b 0"),
         (lambda: analyse.parity(BYTES, {"a": [""]}), "sentences in a are empty"),
         (lambda: analyse.Sample.of(iter(["a"])), "can be read only once"),
         (lambda: analyse.Sample.of("-"), "can be read only once"),
         (lambda: analyse.Sample.of([Path("-")]), "can be read only once"),
     ],
 )
-def test_what_cannot_be_measured(wrong: object, message: str) -> None:
+def test_invalid_arguments_are_refused(wrong: object, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         wrong()  # type: ignore[operator]
 
 
-def test_a_text_without_words() -> None:
-    with pytest.raises(merganser.CorpusError, match="blank holds no words"):
+def test_a_text_without_words_is_refused() -> None:
+    with pytest.raises(merganser.CorpusError, match="blank contains no words; check the path"):
         analyse.Sample.of([" \n"], name="blank")
 
 
-def test_every_public_name_is_explained() -> None:
+def test_every_public_name_is_documented() -> None:
     text = DOCS.read_text("utf-8")
     for name in analyse.__all__:
         assert name.isupper() or getattr(analyse, name).__doc__

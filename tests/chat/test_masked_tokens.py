@@ -1,4 +1,4 @@
-"""Shown: colours for terminals only, and text that cannot break out of where it is shown."""
+"""MaskedTokens: colored only in terminals, and text cannot affect the terminal or page it is displayed on."""
 
 import sys
 
@@ -11,12 +11,12 @@ IDS, MASK = CHAT.render([{"role": "user", "content": "<\n\x1b"}, {"role": "assis
 PLAIN = r"<|bos|>|<|user_start|>|<|\n|\x1b|<|user_end|>|<|assistant_start|>|\xc3|\xa9|<|assistant_end|>"
 
 
-def test_plain_without_a_terminal() -> None:
+def test_no_colors_without_a_terminal() -> None:
     assert str(CHAT.show(IDS, MASK)) == PLAIN
     assert CHAT.show(IDS[:3], MASK[:3], with_ids=True).plain == "<|bos|>(256)|<|user_start|>(257)|<(60)"
 
 
-def test_green_where_learnt_and_red_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_tokens_are_green_and_others_red(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     shown = CHAT.show(IDS[-2:], [0, 1])
@@ -37,8 +37,8 @@ def test_html_is_escaped() -> None:
     assert shown._repr_html_() == shown.html
 
 
-def test_ids_and_mask_must_go_together() -> None:
-    with pytest.raises(ChatError, match="3 ids and a mask of 2"):
+def test_ids_and_mask_must_have_the_same_length() -> None:
+    with pytest.raises(ChatError, match="got 3 ids and a mask of 2; pass both as returned"):
         CHAT.show([1, 2, 3], [0, 1])
     with pytest.raises(merganser.DecodeError):
         CHAT.show([100_000], [0])

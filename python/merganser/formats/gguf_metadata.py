@@ -1,9 +1,9 @@
-"""GGUF's facts: names with values at the front of the file, before the tensors of a model.
+"""GGUF metadata: key-value pairs at the start of the file, before the tensors of a model.
 
-    "GGUF", version 3, number of tensors, number of facts, then the facts: name, type, value
+    "GGUF", version 3, number of tensors, number of entries, then the entries: key, type, value
 
-All numbers are little-endian; a string is its length and its UTF-8. What is written has no tensors, and those
-of others are not read.
+All numbers are little-endian; a string is its length followed by UTF-8. Written files have no tensors, and
+tensors in other files are not read.
 """
 
 import struct
@@ -12,27 +12,27 @@ from typing import Any, TypeAlias
 
 from merganser.formats import BadFile, native
 
-Fact: TypeAlias = str | bool | int | list[str] | list[int]
+Value: TypeAlias = str | bool | int | list[str] | list[int]
 
 MAGIC = b"GGUF"
 VERSION = 3
-_MAX_FACTS = 1 << 12
+_MAX_ENTRIES = 1 << 12
 
 _UINT32, _INT32, _BOOL, _STRING, _ARRAY = 4, 5, 7, 8, 9
-#: Of each type of numbers its letter in `struct`.
+#: The `struct` format character of each numeric type.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
-def written(facts: Mapping[str, Fact]) -> bytes:
-    """A file of these facts; a number is an unsigned one, but signed in a list."""
-    parts = [MAGIC, struct.pack("<IQQ", VERSION, 0, len(facts))]
-    for name, value in facts.items():
+def serialize(metadata: Mapping[str, Value]) -> bytes:
+    """Return a file with this metadata; a number becomes uint32, or int32 inside a list."""
+    parts = [MAGIC, struct.pack("<IQQ", VERSION, 0, len(metadata))]
+    for key, value in metadata.items():
         kind, data = _value(value)
-        parts += [_string(name), struct.pack("<I", kind), data]
+        parts += [_string(key), struct.pack("<I", kind), data]
     return b"".join(parts)
 
 
-def _value(value: Fact) -> tuple[int, bytes]:
+def _value(value: Value) -> tuple[int, bytes]:
     match value:
         case str():
             return _STRING, _string(value)
@@ -51,35 +51,36 @@ def _string(text: str) -> bytes:
     return struct.pack("<Q", len(data)) + data
 
 
-def read(data: bytes, lists: Collection[str]) -> dict[str, Any]:
-    """The facts of a file, or of its beginning. Of lists, which may be long, only those named are kept."""
-    return _Reader(data, lists).facts()
+def parse(data: bytes, lists: Collection[str]) -> dict[str, Any]:
+    """Return the metadata of a file or its prefix; lists, which may be long, only if named in `lists`."""
+    return _Reader(data, lists).metadata()
 
 
 class _Reader:
-    """Goes through the facts. Whatever a length says, no more is made than there are bytes."""
+    """A cursor over the metadata that never allocates more than the data holds, whatever a length says."""
 
     def __init__(self, data: bytes, lists: Collection[str]) -> None:
         self.data = data
-        self.at = len(MAGIC)
+        self.offset = len(MAGIC)
         self.lists = lists
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         version, _, number = self.numbers("IQQ")
         if version != VERSION:
             raise BadFile(
-                f"has GGUF's version {version}, and this merganser reads {VERSION}; convert it again"
+                f"has GGUF version {version}, but this merganser reads version {VERSION}; convert the model "
+                "again"
             )
-        if number > _MAX_FACTS:
-            raise BadFile(f"is damaged: it has more than {_MAX_FACTS} facts")
-        facts: dict[str, Any] = {}
+        if number > _MAX_ENTRIES:
+            raise _corrupt(f"it has more than {_MAX_ENTRIES} metadata entries")
+        entries: dict[str, Any] = {}
         for _ in range(number):
-            name = self.string()
-            if name in facts:
-                raise BadFile(f"is damaged: it says {name[:60]!r} twice; get a fresh copy")
+            key = self.string()
+            if key in entries:
+                raise _corrupt(f"it has the key {key[:60]!r} twice")
             [kind] = self.numbers("I")
-            facts[name] = self.value(kind, name in self.lists)
-        return facts
+            entries[key] = self.value(kind, key in self.lists)
+        return entries
 
     def value(self, kind: int, keep_list: bool) -> Any:
         if kind == _STRING:
@@ -87,10 +88,10 @@ class _Reader:
         if kind in _NUMBERS:
             return self.numbers(_NUMBERS[kind])[0]
         if kind != _ARRAY:
-            raise BadFile(f"is damaged: at byte {self.at} is a value of the unknown type {kind}")
+            raise _corrupt(f"the value at byte {self.offset} has the unknown type {kind}")
         kind, length = self.numbers("IQ")
         if length > native.MAX_TOKENS:
-            raise BadFile(f"is damaged: it has a list of more than {native.MAX_TOKENS} values")
+            raise _corrupt(f"it has a list of more than {native.MAX_TOKENS} values")
         if kind == _STRING and keep_list:
             return [self.string() for _ in range(length)]
         if kind == _STRING:
@@ -101,7 +102,7 @@ class _Reader:
         elif kind in _NUMBERS:
             self.take(length * struct.calcsize(f"<{_NUMBERS[kind]}"))
         else:
-            raise BadFile(f"is damaged: at byte {self.at} is a list of values of the type {kind}")
+            raise _corrupt(f"the list at byte {self.offset} has values of type {kind}")
         return None
 
     def numbers(self, letters: str) -> tuple[Any, ...]:
@@ -109,16 +110,20 @@ class _Reader:
 
     def string(self) -> str:
         [length] = self.numbers("Q")
-        start = self.at
+        start = self.offset
         try:
             return self.take(length).decode()
         except UnicodeDecodeError:
-            raise BadFile(f"is damaged: at byte {start} is a string that is not UTF-8") from None
+            raise _corrupt(f"the string at byte {start} is not UTF-8") from None
 
     def take(self, length: int) -> bytes:
-        end = self.at + length
+        end = self.offset + length
         if end > len(self.data):
-            raise BadFile(f"is damaged: it ends at byte {len(self.data)}, in the middle; get a fresh copy")
-        taken = self.data[self.at : end]
-        self.at = end
+            raise _corrupt(f"it is truncated at byte {len(self.data)}")
+        taken = self.data[self.offset : end]
+        self.offset = end
         return taken
+
+
+def _corrupt(reason: str) -> BadFile:
+    return BadFile(f"is corrupt: {reason}; get a fresh copy")

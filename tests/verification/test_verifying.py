@@ -1,4 +1,4 @@
-"""Verification: live peers give the same ids, and the first difference is told as it is."""
+"""Verification: live peers produce the same ids, and the first difference is explained correctly."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from merganser.verification import verify_export
 from merganser.verification.adversarial import TEXTS
-from merganser.verification.parting import merges_of
+from merganser.verification.differences import merges_of
 from strategies import texts
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -40,11 +40,11 @@ def live(tokenizer: merganser.Tokenizer) -> list[object]:
 LIVE = live(TRAINED_HERE)
 
 
-# ── the same ──────────────────────────────────────────────────────────────────
+# ── equal ids ─────────────────────────────────────────────────────────────────
 
 
 @given(st.lists(texts.filter(bool), min_size=1))
-def test_every_library_gives_the_same_ids(documents: list[str]) -> None:
+def test_every_library_produces_the_same_ids(documents: list[str]) -> None:
     for peer in LIVE:
         found = merganser.verify(TRAINED_HERE, peer, on=documents, separator=None)
         assert found and found.same and found.difference is None
@@ -54,17 +54,17 @@ def test_every_library_gives_the_same_ids(documents: list[str]) -> None:
 
 
 @pytest.mark.parametrize("pattern", TRAINED)
-def test_every_pattern_survives_the_adversarial_set(pattern: str) -> None:
+def test_every_pattern_passes_the_adversarial_texts(pattern: str) -> None:
     tokenizer = TRAINED[pattern]
     verify_export(tokenizer, {"tiktoken": tokenizer.to_tiktoken(), "hf": tokenizer.to_huggingface()}, [TEXT])
 
 
 @pytest.mark.parametrize("name", vocabs.OPENAI)
-def test_a_known_encoding_is_tiktokens(name: str) -> None:
+def test_openai_vocabularies_match_tiktoken(name: str) -> None:
     assert merganser.verify(vocabs.ours(name), vocabs.theirs(name), on=list(TEXTS), separator=None)
 
 
-def test_special_tokens_are_text_but_to_hugging_face() -> None:
+def test_special_tokens_are_text_unless_a_side_is_hugging_face() -> None:
     on = ["a<s>b<|end|>", "<s", "<|end|><|end|>"]
     ordinary, both = LIVE[0], LIVE[1:]
     plain = sum(len(TRAINED_HERE.encode_ordinary(text)) for text in on)
@@ -76,7 +76,7 @@ def test_special_tokens_are_text_but_to_hugging_face() -> None:
         assert merganser.verify(ordinary, peer, on=on).tokens == special
 
 
-def test_a_corpus_can_be_anything(tmp_path: Path) -> None:
+def test_every_kind_of_corpus_is_accepted(tmp_path: Path) -> None:
     documents = ["the cat", "naïve café 中文", "2024\n"]
     (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents), "utf-8")
     lines = "".join(json.dumps({"text": text}) + "\n" for text in documents)
@@ -89,23 +89,23 @@ def test_a_corpus_can_be_anything(tmp_path: Path) -> None:
     assert (found.documents, found.tokens) == (6, 2 * expected.tokens)
 
 
-def test_files_and_folders_are_opened(tmp_path: Path) -> None:
+def test_paths_are_loaded(tmp_path: Path) -> None:
     TRAINED_HERE.save(tmp_path / "a.merganser")
     TRAINED_HERE.export(tmp_path / "hf", format="huggingface")
     assert merganser.verify(tmp_path / "a.merganser", tmp_path / "hf", on=[TEXT])
 
 
-def test_bytes_that_are_no_text_are_read_as_such() -> None:
+def test_invalid_bytes_are_read_as_replacement_characters() -> None:
     found = merganser.verify(TRAINED_HERE, LIVE[0], on=[b"the \xff cat"])
     assert found.same and found.bytes == len("the � cat".encode())
 
 
-# ── different ─────────────────────────────────────────────────────────────────
+# ── different ids ─────────────────────────────────────────────────────────────
 
 
 @st.composite
 def swapped(draw: st.DrawFn) -> tuple[merganser.Tokenizer, merganser.Tokenizer, bytes, bytes]:
-    """Two tokenizers, the second with two merges in the other order, neither of which needs the other."""
+    """Two tokenizers, the second with two independent merges swapped."""
     merges = TRAINED_HERE.merges
     first = draw(st.integers(0, len(merges) - 2))
     second = draw(st.integers(first + 1, len(merges) - 1))
@@ -123,106 +123,116 @@ def swapped(draw: st.DrawFn) -> tuple[merganser.Tokenizer, merganser.Tokenizer, 
 
 
 @given(swapped(), st.sampled_from(["ours", "tiktoken"]))
-def test_a_swapped_merge_is_the_one_that_is_told(
+def test_a_swapped_merge_is_reported(
     pair: tuple[merganser.Tokenizer, merganser.Tokenizer, bytes, bytes], kind: str
 ) -> None:
     a, b, one, other = pair
     found = merganser.verify(a, b if kind == "ours" else b.to_tiktoken(), on=[TEXT])
-    parted = found.difference
-    if parted is None:
+    difference = found.difference
+    if difference is None:
         assert a.encode(TEXT) == b.encode(TEXT)
         return
-    assert parted.reason in ("ids", "merges")
-    assert TEXT.encode()[parted.offset :].startswith(parted.pretoken.encode())
+    assert difference.reason in ("ids", "merges")
+    assert TEXT.encode()[difference.offset :].startswith(difference.pretoken.encode())
     assert a.encode(TEXT) != b.encode(TEXT)
-    assert list(parted.a.ids) == a.encode(parted.pretoken)
-    assert list(parted.b.ids) == b.encode(parted.pretoken)
-    made = {b"".join(merge) for merge in (parted.a.merge, parted.b.merge) if merge}
-    assert made & {one, other}
-    if parted.reason == "merges":
-        steps = merges_of(parted.pretoken.encode(), a)[0], merges_of(parted.pretoken.encode(), b)[0]
-        assert parted.step is not None
-        assert steps[0][: parted.step] == steps[1][: parted.step]
-        assert parted.a.merge != parted.b.merge
+    assert list(difference.a.ids) == a.encode(difference.pretoken)
+    assert list(difference.b.ids) == b.encode(difference.pretoken)
+    produced = {b"".join(merge) for merge in (difference.a.merge, difference.b.merge) if merge}
+    assert produced & {one, other}
+    if difference.reason == "merges":
+        steps = merges_of(difference.pretoken.encode(), a)[0], merges_of(difference.pretoken.encode(), b)[0]
+        assert difference.step is not None
+        assert steps[0][: difference.step] == steps[1][: difference.step]
+        assert difference.a.merge != difference.b.merge
 
 
-def test_the_merge_where_they_part() -> None:
+def test_the_merge_with_another_id_is_reported() -> None:
     a = merganser.Tokenizer(BYTES | {b"ab": 256, b"bc": 257, b"abc": 258})
     b = merganser.Tokenizer(BYTES | {b"bc": 256, b"ab": 257, b"abc": 258})
-    assert merganser.verify(a, b, on=["abc"]).same  # 258 for both, by other merges
-    parted = merganser.verify(a, b, on=["xyz", "a", "  bab"]).difference
-    assert parted is not None
-    assert (parted.document, parted.offset, parted.pretoken) == (2, 1, " bab")
-    assert parted.reason == "ids"
-    assert parted.a.merge == parted.b.merge == (b"a", b"b")
-    assert (parted.a.ids, parted.b.ids) == ((32, 98, 256), (32, 98, 257))
+    assert merganser.verify(a, b, on=["abc"]).same  # 258 for both, by different merges
+    difference = merganser.verify(a, b, on=["xyz", "a", "  bab"]).difference
+    assert difference is not None
+    assert (difference.document, difference.offset, difference.pretoken) == (2, 1, " bab")
+    assert difference.reason == "ids"
+    assert difference.a.merge == difference.b.merge == (b"a", b"b")
+    assert (difference.a.ids, difference.b.ids) == ((32, 98, 256), (32, 98, 257))
     with pytest.raises(FrozenInstanceError):
-        parted.document = 1  # type: ignore[misc]
+        difference.document = 1  # type: ignore[misc]
 
 
-def test_other_merges_of_the_same_pretoken() -> None:
+def test_different_merges_of_the_same_pretoken_are_reported() -> None:
     a = merganser.Tokenizer(BYTES | {b"ab": 256, b"cd": 258})
     b = merganser.Tokenizer(BYTES | {b"bc": 257, b"cd": 258})
-    parted = merganser.verify(a, b, on=["cd xabcx"]).difference
-    assert parted is not None
-    assert (parted.reason, parted.step, parted.offset, parted.pretoken) == ("merges", 0, 2, " xabcx")
-    assert (parted.a.merge, parted.b.merge) == ((b"a", b"b"), (b"b", b"c"))
-    assert parted.a.tokens == (b" ", b"x", b"ab", b"c", b"x")
-    assert parted.b.tokens == (b" ", b"x", b"a", b"bc", b"x")
+    difference = merganser.verify(a, b, on=["cd xabcx"]).difference
+    assert difference is not None
+    assert (difference.reason, difference.step, difference.offset, difference.pretoken) == (
+        "merges",
+        0,
+        2,
+        " xabcx",
+    )
+    assert (difference.a.merge, difference.b.merge) == ((b"a", b"b"), (b"b", b"c"))
+    assert difference.a.tokens == (b" ", b"x", b"ab", b"c", b"x")
+    assert difference.b.tokens == (b" ", b"x", b"a", b"bc", b"x")
 
 
-def test_a_token_that_is_taken_whole() -> None:
+def test_a_token_that_is_kept_whole_is_reported() -> None:
     whole = merganser.Tokenizer(BYTES | {b"abcd": 256})
-    parted = merganser.verify(whole, merganser.Tokenizer(BYTES), on=["abcd"]).difference
-    assert parted is not None
-    assert (parted.a.merge, parted.b.merge, parted.step) == ((b"abcd",), None, 0)
+    difference = merganser.verify(whole, merganser.Tokenizer(BYTES), on=["abcd"]).difference
+    assert difference is not None
+    assert (difference.a.merge, difference.b.merge, difference.step) == ((b"abcd",), None, 0)
 
 
-def test_the_split_differs() -> None:
+def test_a_different_split_is_reported() -> None:
     a = merganser.Tokenizer(BYTES | {b"12": 256, b"34": 257, b"4x": 300}, pattern="gpt2")
     b = merganser.Tokenizer(BYTES | {b"12": 256, b"34": 257, b"4x": 300}, pattern=r"\d{1,3}|[^\d]+")
     for other in (b, b.to_tiktoken(), b.to_huggingface()):
-        parted = merganser.verify(a, other, on=["é 1234x", "y"]).difference
-        assert parted is not None
-        assert parted.reason == "split"
-        assert (parted.a.merge, parted.step) == (None, None)
-        assert "".join(parted.a.pretokens) == "".join(parted.b.pretokens) == parted.pretoken
-        assert "é 1234x".encode()[parted.offset :].startswith(parted.pretoken.encode())
-    assert parted.a.pretokens != parted.b.pretokens
+        difference = merganser.verify(a, other, on=["é 1234x", "y"]).difference
+        assert difference is not None
+        assert difference.reason == "split"
+        assert (difference.a.merge, difference.step) == (None, None)
+        assert "".join(difference.a.pretokens) == "".join(difference.b.pretokens) == difference.pretoken
+        assert "é 1234x".encode()[difference.offset :].startswith(difference.pretoken.encode())
+    assert difference.a.pretokens != difference.b.pretokens
 
 
-def test_a_special_token_to_one_only() -> None:
+def test_a_special_token_of_one_side_only_is_reported() -> None:
     without = merganser.Tokenizer(TRAINED_HERE.mergeable_ranks)
-    parted = merganser.verify(without, LIVE[1], on=["the", "the<s> cat"]).difference
-    assert parted is not None
-    assert (parted.reason, parted.document, parted.offset, parted.pretoken) == ("special", 1, 3, "<s>")
-    assert parted.b.tokens == (b"<s>",)
-    assert b"".join(parted.a.tokens) == b"<s>"
+    difference = merganser.verify(without, LIVE[1], on=["the", "the<s> cat"]).difference
+    assert difference is not None
+    assert (difference.reason, difference.document, difference.offset, difference.pretoken) == (
+        "special",
+        1,
+        3,
+        "<s>",
+    )
+    assert difference.b.tokens == (b"<s>",)
+    assert b"".join(difference.a.tokens) == b"<s>"
 
 
-def test_what_we_cannot_read_is_compared_all_the_same() -> None:
+def test_peers_that_cannot_be_represented_are_compared() -> None:
     peer = tokenizers.Tokenizer.from_str(TRAINED_HERE.to_huggingface().to_str())
     peer.normalizer = normalizers.Lowercase()
     assert merganser.verify(TRAINED_HERE, peer, on=["the cat"])
-    parted = merganser.verify(TRAINED_HERE, peer, on=["the cat", "the Cat"]).difference
-    assert parted is not None
-    assert (parted.reason, parted.document) == ("unknown", 1)
+    difference = merganser.verify(TRAINED_HERE, peer, on=["the cat", "the Cat"]).difference
+    assert difference is not None
+    assert (difference.reason, difference.document) == ("unknown", 1)
     words = tokenizers.Tokenizer(models.WordLevel({"the": 0, "cat": 1, "?": 2}, unk_token="?"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
-    parted = merganser.verify(words, TRAINED_HERE, on=["the cat"]).difference
-    assert parted is not None and parted.reason == "unknown" and parted.a.ids[:1] == (0,)
+    difference = merganser.verify(words, TRAINED_HERE, on=["the cat"]).difference
+    assert difference is not None and difference.reason == "unknown" and difference.a.ids[:1] == (0,)
 
 
-def test_text_that_tiktoken_drops_is_a_difference() -> None:
+def test_text_dropped_by_tiktoken_is_reported() -> None:
     encoding = tiktoken.Encoding("words", pat_str=r"\w+", mergeable_ranks=BYTES, special_tokens={})
     ours = merganser.Tokenizer(BYTES, pattern=r"\w+")
-    parted = merganser.verify(ours, encoding, on=["ab cd"]).difference
-    assert parted is not None
-    assert (parted.reason, parted.offset) == ("unknown", 2)
+    difference = merganser.verify(ours, encoding, on=["ab cd"]).difference
+    assert difference is not None
+    assert (difference.reason, difference.offset) == ("unknown", 2)
 
 
 @given(texts.filter(bool))
-def test_merges_lead_to_the_tokens(text: str) -> None:
+def test_replayed_merges_produce_the_tokens(text: str) -> None:
     for pretoken in merganser.split(text):
         tokens = [TRAINED_HERE.token_bytes(id) for id in TRAINED_HERE.encode_ordinary(pretoken)]
         merges, made = merges_of(pretoken.encode(), TRAINED_HERE)
@@ -243,9 +253,13 @@ def test_a_peer_that_fails_is_named_with_the_document() -> None:
         merganser.verify(ours, encoding, on=["b", " " * 1_000_000 + "a"])
 
 
-def test_what_is_no_corpus_or_no_tokenizer_is_an_error(tmp_path: Path) -> None:
+def test_invalid_corpora_and_tokenizers_are_refused(tmp_path: Path) -> None:
     merganser.count([TEXT]).save(tmp_path / "a.counts")
-    for on, message in ((tmp_path / "a.counts", "holds counts"), ([""], "no text"), ([1], "str or bytes")):
+    for on, message in (
+        (tmp_path / "a.counts", "holds counts"),
+        ([""], "contains no text; check the path"),
+        ([1], "str or bytes"),
+    ):
         with pytest.raises(merganser.CorpusError, match=message):
             merganser.verify(TRAINED_HERE, TRAINED_HERE, on=on)
     with pytest.raises(merganser.CorpusError, match="lone surrogate at position 1"):
@@ -254,7 +268,7 @@ def test_what_is_no_corpus_or_no_tokenizer_is_an_error(tmp_path: Path) -> None:
         merganser.verify(TRAINED_HERE, 3, on=["a"])
 
 
-def test_a_broken_record_is_skipped_if_asked(tmp_path: Path) -> None:
+def test_an_invalid_record_is_skipped_on_request(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('{"text": "the cat"}\nnot JSON\n{"text": "sat"}\n')
     with pytest.raises(merganser.CorpusError, match=r"a\.jsonl"):

@@ -1,12 +1,12 @@
-// The story of a token: of what it is made; and of a text: how it was merged, move by move.
-import { button, choice, fill, make, number, say } from "./dom.js";
+// The merge tree of a token, and the steps in which a text was merged.
+import { announce, button, choice, fill, make, number } from "./dom.js";
 import { fromHex, hex, shownBytes } from "./glyphs.js";
 
-const LONGEST_TREE = 48; // bytes: a wider one would be a line
+const LONGEST_TREE = 48; // bytes: a longer token is too wide to draw
 
-/** The facts of one token as a list. */
+/** Facts about a token as a description list. */
 export function factList(facts, more = []) {
-  const rank = { byte: "a single byte, always there", special: "special, never merged" }[facts.kind];
+  const rank = { byte: "none (a single byte)", special: "none (a special token)" }[facts.kind];
   const rows = [
     ["id", number(facts.id)],
     ["bytes", make("code", {}, hex(fromHex(facts.bytes)))],
@@ -17,11 +17,11 @@ export function factList(facts, more = []) {
   return make("dl", { class: "facts" }, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-/** The tree of a token as rows of boxes: its bytes at the bottom, itself on top. */
+/** The merge tree of a token as rows of boxes: its bytes at the bottom, the token at the top. */
 export function tree(nodes) {
   const top = nodes[nodes.length - 1];
   if (top.end > LONGEST_TREE) {
-    return make("p", { class: "quiet" }, `It has ${top.end} bytes: too wide to draw. Its last merge joined `,
+    return make("p", { class: "quiet" }, `This token has ${top.end} bytes, too many to draw a tree. Its last merge joined `,
       make("bdi", {}, nodes.filter((node) => top.pair && node.end - node.start < top.end)
         .slice(-2).map((node) => shownBytes(fromHex(node.bytes))).join(" + ")), ".");
   }
@@ -36,7 +36,7 @@ export function tree(nodes) {
     box.style.gridRow = String(top.level - node.level + 1);
     drawing.append(box);
   }
-  // A byte that waits while its neighbours merge has a line up to where it is needed.
+  // A byte that is merged later than its neighbors is connected by a line to the merge that uses it.
   for (const node of nodes) {
     if (!node.pair) continue;
     for (const child of nodes) {
@@ -54,44 +54,44 @@ export function tree(nodes) {
   return make("div", { class: "scroll", tabindex: "0", role: "img", "aria-label": label }, drawing);
 }
 
-/** How a stretch of text was merged: a slider over the moves, and play. */
-export function stepper(told, chosen) {
-  const bytes = fromHex(told.bytes);
-  const pretokenStarts = new Set(told.pretokens.map(([start]) => start));
-  const total = told.moves.length;
-  const line = make("div", { class: "moves", tabindex: "0", role: "group", "aria-label": "The text after this move" });
-  const caption = make("p", { class: "move", "aria-live": "polite" });
-  const slider = make("input", { type: "range", min: "0", max: String(total), "aria-label": "Move" });
-  slider.oninput = () => { stop(); show(Number(slider.value)); };
+/** The merge steps of a part of a text, with a slider and a play button. */
+export function stepper(answer, chosen) {
+  const bytes = fromHex(answer.bytes);
+  const pretokenStarts = new Set(answer.pretokens.map(([start]) => start));
+  const total = answer.steps.length;
+  const line = make("div", { class: "steps", tabindex: "0", role: "group", "aria-label": "The text after this step" });
+  const caption = make("p", { class: "step-caption", "aria-live": "polite" });
+  const slider = make("input", { type: "range", min: "0", max: String(total), "aria-label": "Step",
+    oninput: () => { stop(); show(Number(slider.value)); } });
   let at = 0;
   let timer = null;
 
-  function show(move) {
-    at = Math.max(0, Math.min(total, move));
+  function show(step) {
+    at = Math.max(0, Math.min(total, step));
     slider.value = String(at);
-    slider.setAttribute("aria-valuetext", `move ${at} of ${total}`);
+    slider.setAttribute("aria-valuetext", `step ${at} of ${total}`);
     const starts = new Set(bytes.keys());
-    for (const [start, end] of told.moves.slice(0, at)) {
-      for (let inside = start + 1; inside < end; inside += 1) starts.delete(inside - told.start);
+    for (const [start, end] of answer.steps.slice(0, at)) {
+      for (let inside = start + 1; inside < end; inside += 1) starts.delete(inside - answer.start);
     }
-    const [newStart, newEnd, id] = at ? told.moves[at - 1] : [-1, -1, -1];
-    const places = [...starts].sort((a, b) => a - b);
-    const cells = places.map((start, n) => {
-      const end = places[n + 1] ?? bytes.length;
-      const absolute = start + told.start;
+    const [newStart, newEnd, id] = at ? answer.steps[at - 1] : [-1, -1, -1];
+    const offsets = [...starts].sort((a, b) => a - b);
+    const cells = offsets.map((start, n) => {
+      const end = offsets[n + 1] ?? bytes.length;
+      const absolute = start + answer.start;
       const kinds = ["cell"];
-      if (absolute === newStart) kinds.push("born");
+      if (absolute === newStart) kinds.push("merged");
       if (end - start === 1) kinds.push("single");
       if (pretokenStarts.has(absolute) && n) kinds.push("pretoken");
-      if (absolute < chosen[1] && end + told.start > chosen[0]) kinds.push("of");
+      if (absolute < chosen[1] && end + answer.start > chosen[0]) kinds.push("selected");
       return make("span", { class: kinds.join(" ") }, shownBytes(bytes.subarray(start, end)));
     });
     fill(line, ...cells);
-    if (at === 0) fill(caption, `${number(bytes.length)} bytes in ${number(told.pretokens.length)} pre-tokens, before the first merge`);
+    if (at === 0) fill(caption, `${number(bytes.length)} bytes in ${number(answer.pretokens.length)} pre-tokens, before the first merge`);
     else {
-      const fact = told.facts[id];
-      const made = shownBytes(bytes.subarray(newStart - told.start, newEnd - told.start));
-      fill(caption, `Move ${number(at)} of ${number(total)}: `, make("bdi", { class: "made" }, made), " ",
+      const fact = answer.facts[id];
+      const token = shownBytes(bytes.subarray(newStart - answer.start, newEnd - answer.start));
+      fill(caption, `Step ${number(at)} of ${number(total)}: `, make("bdi", { class: "token-text" }, token), " ",
         fact.kind === "special" ? "is a special token" : `is merge ${number(fact.rank)}`,
         fact.count === null ? "" : `, seen ${number(fact.count)}× in training`);
     }
@@ -105,8 +105,8 @@ export function stepper(told, chosen) {
     play.textContent = "Play";
   }
 
-  const previous = button("‹", () => { stop(); show(at - 1); }, { "aria-label": "Previous move" });
-  const next = button("›", () => { stop(); show(at + 1); }, { "aria-label": "Next move" });
+  const previous = button("‹", () => { stop(); show(at - 1); }, { "aria-label": "Previous step" });
+  const next = button("›", () => { stop(); show(at + 1); }, { "aria-label": "Next step" });
   const play = button("Play", () => {
     if (timer) { stop(); return; }
     if (at === total) show(0);
@@ -120,31 +120,31 @@ export function stepper(told, chosen) {
   play.disabled = total === 0;
   show(total);
   return make("div", { class: "stack" }, make("div", { class: "row stepper" }, play, previous, slider, next), caption, line,
-    !told.whole && make("p", { class: "quiet" }, "The part of the text around the token that you chose."));
+    !answer.whole && make("p", { class: "quiet" }, "Only the text around the selected token is shown."));
 }
 
-/** All of it, in `element`: facts and tree of the token k, and the steps of the text around it. */
-export async function tell(element, api, tokenizer, encoded, specials, from, to) {
+/** Fills `element` with the facts and merge trees of tokens `from` to `to`, and the steps of the text around them. */
+export async function showMerges(element, api, tokenizer, encoded, specials, from, to) {
   const start = encoded.byteStart(from);
   const end = encoded.ends[to - 1];
   const chosen = [...encoded.ids.subarray(from, to)];
-  const treePlace = make("div", { class: "stack" });
+  const treePane = make("div", { class: "stack" });
   const draw = async (id) => {
-    const { nodes } = await api.get("story/tree", { tokenizer, id });
+    const { nodes } = await api.get("merges/tree", { tokenizer, id });
     const top = nodes[nodes.length - 1];
-    fill(treePlace, make("div", { class: "token-name" }, make("bdi", {}, shownBytes(fromHex(top.bytes)))), factList(top), tree(nodes));
+    fill(treePane, make("div", { class: "token-name" }, make("bdi", {}, shownBytes(fromHex(top.bytes)))), factList(top), tree(nodes));
   };
-  const [, told] = await Promise.all([
+  const [, answer] = await Promise.all([
     draw(chosen[0]),
-    api.post("story/steps", { tokenizer, text: encoded.text, specials, at: start }),
+    api.post("merges/steps", { tokenizer, text: encoded.text, specials, at: start }),
   ]);
   const several = chosen.length > 1 && choice(chosen.map((id, n) => [n, `token ${n + 1} of ${chosen.length}: ${id}`]), 0,
     (n) => draw(chosen[n]));
-  if (several) several.setAttribute("aria-label", "Which of the tokens that share this character");
+  if (several) several.setAttribute("aria-label", "Token to show");
   fill(element,
-    make("section", { class: "card stack", "aria-label": "Merge tree" }, make("h2", {}, "How this token was made"),
-      several && make("p", { class: "quiet" }, "These tokens share a character. ", several), treePlace),
-    make("section", { class: "card stack", "aria-label": "Moves" }, make("h2", {}, "How this text was merged"),
-      stepper(told, [start, end])));
-  say("The story of the token is below");
+    make("section", { class: "card stack", "aria-label": "Merge tree" }, make("h2", {}, "Merge tree"),
+      several && make("p", { class: "quiet" }, "These tokens share a character. ", several), treePane),
+    make("section", { class: "card stack", "aria-label": "Merge steps" }, make("h2", {}, "Merge steps"),
+      stepper(answer, [start, end])));
+  announce("The merge tree and merge steps are shown below");
 }

@@ -1,4 +1,4 @@
-"""Outputs: what cannot be written is said before the work, and what took long is not replaced unasked."""
+"""Output paths: unwritable ones are reported before any work, and results are not overwritten by default."""
 
 import json
 import re
@@ -44,37 +44,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda arguments: " ".join(arguments[:2]),
 )
-def test_what_cannot_be_written_is_said_before_the_corpus_is_read(
+def test_an_unwritable_path_is_reported_before_the_corpus_is_read(
     arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(folder.rglob("*"))
     code = main(arguments)
-    said = capsys.readouterr().err
-    if code == 2:  # click knows that it is a file
-        assert "'a.txt' is a file" in said
+    error = capsys.readouterr().err
+    if code == 2:  # rejected by click
+        assert "'a.txt' is a file" in error
     else:
         assert code == 1
-        wrong = (
+        expected = (
             r"error: cannot write to a.txt(/x)?: a.txt is a file, not a folder; choose another (--out|place)"
         )
-        assert re.fullmatch(wrong, said.strip()), said
+        assert re.fullmatch(expected, error.strip()), error
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_work_folder_that_cannot_be_written_is_said_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_work_folder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TRAIN, "--work-dir", "a.txt/work"]) == 1
-    said = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert (
-        said
+        error
         == "error: cannot write to a.txt/work: a.txt is a file, not a folder; choose another --work-dir\n"
     )
 
 
-def test_a_second_training_replaces_nothing_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tokenizer_is_not_overwritten_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(TRAIN) == 0
     first = Path("merganser-out/tokenizer.merganser").read_bytes()
     capsys.readouterr()
-    # Not even the same command, and not after it has read a corpus that is not there.
+    # Neither the same command, nor one with a missing corpus, which is not read first.
     for corpus in ("a.txt", "gone.txt"):
         assert main(["train", corpus, "--vocab-size", "265"]) == 1
         assert capsys.readouterr().err == (
@@ -104,29 +104,29 @@ def test_an_unfinished_training_resumes_with_the_same_command(folder: Path, forc
     assert not log.exists()
 
 
-def test_counts_are_not_replaced_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_are_not_overwritten_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
     before = Path("c.counts").read_bytes()
     assert main(["count", "gone.txt", "--out", "c.counts"]) == 1
-    said = capsys.readouterr().err
-    assert said == "error: c.counts already exists; pass --force to replace it, or choose another --out\n"
+    error = capsys.readouterr().err
+    assert error == "error: c.counts already exists; pass --force to replace it, or choose another --out\n"
     assert Path("c.counts").read_bytes() == before
     assert main(["count", "a.txt", "--out", "c.counts", "--force"]) == 0
     assert Counts.load("c.counts") == merganser.count([TEXT])
 
 
-def test_embeddings_are_not_replaced_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_embeddings_are_not_overwritten_unless_forced(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["embed", "a.txt", "--epochs", "1", "--out", "vectors"]
     assert main(command) == 0
-    made = embed.load("vectors").vectors
+    vectors = embed.load("vectors").vectors
     capsys.readouterr()
     assert main([*command, "--embedding-dim", "7"]) == 1
     assert capsys.readouterr().err.startswith("error: vectors/embeddings.json already exists; pass --force")
-    assert (embed.load("vectors").vectors == made).all()
+    assert (embed.load("vectors").vectors == vectors).all()
     assert main([*command, "--embedding-dim", "7", "--force"]) == 0
     assert embed.load("vectors").dimension == 7
 
 
-def test_embeddings_do_not_replace_a_tokenizer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_embeddings_do_not_overwrite_a_tokenizer(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TRAIN, "--out", "mine"]) == 0
     trained = Path("mine/tokenizer.merganser").read_bytes()
     capsys.readouterr()
@@ -136,7 +136,7 @@ def test_embeddings_do_not_replace_a_tokenizer(capsys: pytest.CaptureFixture[str
     assert Path("mine/tokenizer.merganser").read_bytes() == trained
 
 
-def test_the_demo_runs_twice_but_spares_other_folders(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_overwrites_only_its_default_folder(capsys: pytest.CaptureFixture[str]) -> None:
     script = (
         "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; sys.exit(main({}))"
     )
@@ -149,7 +149,7 @@ def test_the_demo_runs_twice_but_spares_other_folders(capsys: pytest.CaptureFixt
         done = demo()
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["tokenizer"] == "merganser-demo/tokenizer.merganser"
-    assert main(TRAIN) == 0, "the demo does not stand in the way"
+    assert main(TRAIN) == 0, "the demo does not use the default folder"
     refused = demo("--out", "merganser-out")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "already exists; pass --force" in refused.stderr

@@ -1,6 +1,7 @@
-"""The studio in a real browser, as people use it: by mouse and by keyboard, in the dark, on a phone, and with
-text that would like to act. Leaving a page checks that nothing came from elsewhere and nobody complained
-(`opened`).
+"""The playground, compare, vocabulary and chat views, and the frame around them, in a real browser.
+
+By mouse and keyboard, in light and dark, on a wide and a narrow screen, and with hostile text. Leaving a page
+checks that nothing was loaded from another host and that the console shows no error (`opened`).
 """
 
 import json
@@ -14,7 +15,7 @@ import merganser
 import pytest
 from hostile import HOSTILE
 from merganser.chat import Chat
-from merganser.tokenizer.display import Shown
+from merganser.tokenizer.display import TokenDisplay
 from opened import address_of, pasted, problems
 from processes import wait_until
 
@@ -29,14 +30,14 @@ class Opening(Protocol):
 
 
 def typed(page: Any, text: str, field: str = "textarea >> nth=0") -> None:
-    """Puts a text in, and waits until its tokens are there."""
+    """Fill in a text, and wait until its tokens are shown."""
     page.fill(field, text)
     page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
 
 
 def cells(page: Any, pane: str) -> list[str]:
-    found: list[str] = page.locator(f".flow[aria-label='{pane}'] .cell").all_text_contents()
-    return found
+    texts: list[str] = page.locator(f".flow[aria-label='{pane}'] .cell").all_text_contents()
+    return texts
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
@@ -50,8 +51,8 @@ def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: s
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
         assert page.locator("nav a[aria-current=page]").count() == 1
-        place = page.locator("nav a[aria-current=page]").bounding_box()
-        assert place["x"] >= 0 and place["x"] + place["width"] <= width, "the menu shows where one is"
+        box = page.locator("nav a[aria-current=page]").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width, "the menu shows the current view"
 
 
 def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tokenizer) -> None:
@@ -61,9 +62,9 @@ def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tok
         page.keyboard.type("the cat\n naïve 👍🏽")
         text = "the cat\n naïve 👍🏽"
         page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
-        shown = Shown.of(small, text)
+        shown = TokenDisplay.of(small, text)
         plain = [segment.visible.strip("⟨⟩") for segment in shown.segments]
-        assert cells(page, "Tokens") == plain, "white space has glyphs, and characters are whole"
+        assert cells(page, "Tokens") == plain, "white space is visible, and characters are whole"
         assert cells(page, "Ids") == [str(id) for id in shown.ids]
         assert cells(page, "Bytes") == [small.token_bytes(id).hex(" ") for id in shown.ids]
         cut = page.locator(".flow .cell.cut").all_text_contents()
@@ -74,7 +75,7 @@ def test_typing_shows_tokens_ids_and_bytes(studio: Opening, small: merganser.Tok
         assert figures[4] == f"{shown.compression_ratio:.2f}×"
 
 
-def test_pointing_at_one_lights_up_all(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_pointing_at_a_token_highlights_it_in_all_panes(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio(f"playground?text={quote('the cat sat')}") as page:
         ids = small.encode("the cat sat")
         for pane in ("Tokens", "Ids", "Bytes"):
@@ -92,7 +93,7 @@ def test_pointing_at_one_lights_up_all(studio: Opening, small: merganser.Tokeniz
         wait_until(lambda: page.locator(".cell.lit").count() == 0)
 
 
-def test_special_tokens_are_text_until_they_are_switched_on(
+def test_special_tokens_are_plain_text_until_they_are_enabled(
     studio: Opening, small: merganser.Tokenizer
 ) -> None:
     with studio(f"playground?text={quote('a<|bos|>b')}") as page:
@@ -103,7 +104,7 @@ def test_special_tokens_are_text_until_they_are_switched_on(
         wait_until(lambda: "specials=1" in address_of(page))
 
 
-def test_what_is_copied_makes_the_same_ids(
+def test_copied_python_produces_the_same_ids(
     studio: Opening, small: merganser.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.save(tmp_path / "small")
@@ -117,7 +118,7 @@ def test_what_is_copied_makes_the_same_ids(
             wait_until(lambda: clipboard(page))
             copied[name] = clipboard(page)
             page.locator("#live", has_text="Copied").wait_for(state="attached")
-            page.get_by_role("button", name=name).wait_for()  # which said so for a moment
+            page.get_by_role("button", name=name).wait_for()  # after the confirmation disappears
         assert json.loads(copied["Copy ids"]) == ids
         assert json.loads(copied["Copy JSON"])["ids"] == ids
         names: dict[str, Any] = {}
@@ -125,7 +126,7 @@ def test_what_is_copied_makes_the_same_ids(
         assert names["ids"] == ids and names["text"] == TEXT
 
 
-def test_a_link_shows_the_same_again(studio: Opening, address: str) -> None:
+def test_a_link_restores_the_view(studio: Opening, address: str) -> None:
     with studio("playground") as page:
         page.select_option("select >> nth=0", "tiny")
         typed(page, "näive & # ? % +\n👍")
@@ -140,7 +141,7 @@ def test_a_link_shows_the_same_again(studio: Opening, address: str) -> None:
         assert page.locator(".cell.chosen").count() >= 3
 
 
-def test_presets_are_taken_as_they_are(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_presets_are_encoded_unchanged(studio: Opening, small: merganser.Tokenizer) -> None:
     from merganser.analyse.examples import HARD
 
     with studio("playground") as page:
@@ -149,10 +150,10 @@ def test_presets_are_taken_as_they_are(studio: Opening, small: merganser.Tokeniz
             page.get_by_label("Preset texts").select_option(f"Hard/{name}")
             size = len(HARD[name].encode("utf-16-le")) // 2
             page.wait_for_selector(f"textarea[data-shown='{size}']")
-            assert cells(page, "Ids") == [str(id) for id in small.encode(HARD[name])], "\\r\\n and all"
+            assert cells(page, "Ids") == [str(id) for id in small.encode(HARD[name])], "including \\r\\n"
 
 
-def test_hostile_text_is_text(studio: Opening) -> None:
+def test_hostile_text_is_shown_as_text(studio: Opening) -> None:
     text = "\n".join(HOSTILE)
     for view in ("playground", "compare"):
         with studio(f"{view}?text={quote(text)}") as page:
@@ -166,29 +167,29 @@ def test_hostile_text_is_text(studio: Opening) -> None:
     with studio(f"chat?rows={quote(rows)}") as page:
         assert "<img" in page.inner_text(".mask").replace("\n", "") or "<" in page.inner_text(".mask")
         assert page.locator("main img, main b, main iframe, main svg, main script").count() == 0
-    with studio("vocabulary?sort=length&falling=1") as page:
+    with studio("vocabulary?sort=length&descending=1") as page:
         assert page.locator("main img, main b, main iframe, main svg, main script").count() == 0
         assert "<" in page.inner_text("tbody")
 
 
-def test_answers_out_of_order_are_dropped(studio: Opening) -> None:
+def test_outdated_responses_are_dropped(studio: Opening) -> None:
     with studio("playground") as page:
         got = page.evaluate("""async () => {
           const { latest } = await import("./static/api.js");
-          const asked = [];
-          const ask = latest((n) => {
-            asked.push(n);
+          const sent = [];
+          const request = latest((n) => {
+            sent.push(n);
             return new Promise((done) => setTimeout(() => done(n), n ? 5 : 60));
           });
-          const first = ask(0);
+          const first = request(0);
           await new Promise((done) => setTimeout(done, 10));
-          const answers = await Promise.all([first, ...[1, 2, 3].map((n) => ask(n))]);
-          return { asked, answers: answers.map((answer) => answer ?? "dropped") };
+          const answers = await Promise.all([first, ...[1, 2, 3].map((n) => request(n))]);
+          return { sent, answers: answers.map((answer) => answer ?? "dropped") };
         }""")
-        assert got == {"asked": [0, 3], "answers": ["dropped", "dropped", "dropped", 3]}
+        assert got == {"sent": [0, 3], "answers": ["dropped", "dropped", "dropped", 3]}
 
 
-def test_edits_of_a_long_text_come_to_the_same_tokens(studio: Opening) -> None:
+def test_edits_of_a_long_text_yield_the_same_tokens_as_the_whole_text(studio: Opening) -> None:
     with studio("playground") as page:
         wrong = page.evaluate("""async () => {
           const api = await import("./static/api.js");
@@ -201,8 +202,8 @@ def test_edits_of_a_long_text_come_to_the_same_tokens(studio: Opening) -> None:
           const wrong = [];
           for (let n = 0; n < 40; n += 1) {
             const at = random(text.length);
-            const behind = text.slice(at + random(3));
-            text = (text.slice(0, at) + parts[random(parts.length)] + behind).toWellFormed();
+            const rest = text.slice(at + random(3));
+            text = (text.slice(0, at) + parts[random(parts.length)] + rest).toWellFormed();
             const { encoded } = await encoder.encode("small", text, false);
             const { arrays } = await api.post("playground/encode", { tokenizer: "small", text });
             const whole = new Encoded(text, arrays);
@@ -228,12 +229,12 @@ def clipboard(page: Any) -> str:
     return copied
 
 
-def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_the_field_holds_a_part_of_a_long_text(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio("playground") as page:
         pasted_and_shown(page, MEGABYTE)
         part = page.input_value("textarea")
-        assert len(part) < 50_000 and MEGABYTE.endswith(part), "the caret is behind what was pasted"
-        assert page.get_by_text("to 100.0 %").count() == 1
+        assert len(part) < 50_000 and MEGABYTE.endswith(part), "the caret is after the pasted text"
+        assert page.get_by_text("to 100.0% of the text").count() == 1
         page.keyboard.press("Control+a")
         page.keyboard.press("Control+c")
         assert clipboard(page) == MEGABYTE
@@ -241,12 +242,12 @@ def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.T
         page.get_by_role("button", name="Earlier").click()
         earlier = page.input_value("textarea")
         assert earlier != part and earlier in MEGABYTE and "\ufffd" not in earlier
-        slider = page.get_by_role("slider", name="Place in the text")
+        slider = page.get_by_role("slider", name="Position in the text")
         slider.fill("500000")
         middle = page.input_value("textarea")
         slider.press("ArrowRight")
         slider.press("ArrowRight")
-        assert page.input_value("textarea")[:100] not in middle, "a few keys lead to another part"
+        assert page.input_value("textarea")[:100] not in middle, "two steps of the slider show another part"
         slider.fill("500000")
         assert page.input_value("textarea") == middle
         page.focus("textarea")
@@ -254,18 +255,18 @@ def test_of_a_long_text_the_field_has_a_part(studio: Opening, small: merganser.T
         page.wait_for_selector(f"textarea[data-shown='{len(MEGABYTE.encode('utf-16-le')) // 2 + 1}']")
         page.keyboard.press("Control+a")
         page.keyboard.press("Control+c")
-        place = clipboard(page).index("Q")
-        assert clipboard(page) == MEGABYTE[:place] + "Q" + MEGABYTE[place:]
+        offset = clipboard(page).index("Q")
+        assert clipboard(page) == MEGABYTE[:offset] + "Q" + MEGABYTE[offset:]
         count = small.count_tokens(clipboard(page))
         assert page.locator(".figures dd").first.inner_text() == f"{count:,}"
 
-        page.keyboard.type("x")  # in the place of all, though the field has a part
+        page.keyboard.type("x")  # replaces the whole text, although the field holds a part
         page.wait_for_selector("textarea[data-shown='1']")
         assert page.input_value("textarea") == "x"
-        assert page.get_by_text("The field has the text").count() == 0
+        assert page.get_by_text("of the text").count() == 0
 
 
-def test_the_caret_leaves_the_part_that_the_field_has(studio: Opening) -> None:
+def test_the_caret_can_move_past_the_part_in_the_field(studio: Opening) -> None:
     with studio("playground") as page:
         pasted_and_shown(page, MEGABYTE)
         page.keyboard.press("Control+Home")
@@ -277,8 +278,8 @@ def test_the_caret_leaves_the_part_that_the_field_has(studio: Opening) -> None:
         assert not MEGABYTE.startswith(second)
         caret = page.evaluate("document.querySelector('textarea').selectionStart")
         units = second.encode("utf-16-le")
-        assert first.endswith(units[: 2 * caret].decode("utf-16-le")), "it stands where the first part ended"
-        assert page.evaluate("document.querySelector('textarea').scrollTop") > 1000, "and can be seen"
+        assert first.endswith(units[: 2 * caret].decode("utf-16-le")), "it is where the first part ended"
+        assert page.evaluate("document.querySelector('textarea').scrollTop") > 1000, "and is visible"
         page.evaluate("document.querySelector('textarea').setSelectionRange(0, 0)")
         page.keyboard.press("ArrowUp")
         assert page.input_value("textarea") != second
@@ -307,7 +308,7 @@ def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: m
         assert page.locator(".cell").count() < 6000
 
 
-def test_the_story_of_a_token(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_the_merge_tree_and_steps_of_a_token(studio: Opening, small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat"
     with studio(f"playground?text={quote(text)}") as page:
         ids = small.encode(text)
@@ -317,19 +318,19 @@ def test_the_story_of_a_token(studio: Opening, small: merganser.Tokenizer) -> No
         assert page.locator(".node.byte").count() == len(token)
         assert page.locator(".node.merge").count() == len(token) - 1
         assert f"{small.merge_counts[ids[1]]:,}×" in page.locator(".node.merge").last.inner_text()
-        slider = page.get_by_label("Move", exact=True)
+        slider = page.get_by_label("Step", exact=True)
         last = int(slider.get_attribute("max"))
         assert last == len(text) - len(ids)
-        assert len(page.locator(".moves .cell").all()) == len(ids)
+        assert len(page.locator(".steps .cell").all()) == len(ids)
         slider.focus()
         page.keyboard.press("Home")
-        assert len(page.locator(".moves .cell").all()) == len(text)
+        assert len(page.locator(".steps .cell").all()) == len(text)
         page.keyboard.press("ArrowRight")
-        assert page.locator(".move").inner_text().startswith(f"Move 1 of {last}")
-        assert page.locator(".moves .born").count() == 1
-        page.get_by_role("button", name="Next move").click()
+        assert page.locator(".step-caption").inner_text().startswith(f"Step 1 of {last}")
+        assert page.locator(".steps .merged").count() == 1
+        page.get_by_role("button", name="Next step").click()
         assert slider.input_value() == "2"
-        # In the page, where no time is lost: it plays some moves, and stands still when it is told to.
+        # In the page, without the latency of Playwright: it plays some steps and stops when paused.
         assert page.evaluate("""async () => {
           const [play, slider] = document.querySelectorAll(".stepper .primary, .stepper input");
           play.click();
@@ -350,7 +351,7 @@ def test_by_keyboard_alone(studio: Opening) -> None:
             if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Tokens":
                 break
         outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert outline == "solid", "where one is can be seen"
+        assert outline == "solid", "the focus is visible"
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         page.wait_for_selector(".tree")
@@ -367,7 +368,7 @@ def test_by_keyboard_alone(studio: Opening) -> None:
         page.wait_for_selector(".view-playground")
 
 
-def test_the_colours_can_be_switched_and_stay(studio: Opening) -> None:
+def test_the_color_scheme_can_be_switched_and_is_remembered(studio: Opening) -> None:
     with studio("playground", scheme="light") as page:
         page.focus("#theme")
         page.keyboard.press("Enter")
@@ -392,17 +393,17 @@ def test_compare_marks_the_differences(studio: Opening, small: merganser.Tokeniz
         assert page.locator(".cell.differs").count() > 0
         page.locator(".flow[aria-label='Tokens of small'] .cell.differs").first.hover()
         assert page.locator(".flow[aria-label='Tokens of tiny'] .cell.lit").count() > 1
-        page.get_by_role("button", name="Add a tokenizer").click()
+        page.get_by_role("button", name="Add tokenizer").click()
         page.locator("tbody tr").nth(2).wait_for()
-        page.get_by_role("button", name="Add a tokenizer").click()
+        page.get_by_role("button", name="Add tokenizer").click()
         page.locator("tbody tr").nth(3).wait_for()
-        assert page.get_by_role("button", name="Add a tokenizer").is_disabled()
-        page.get_by_role("button", name="Leave out tokenizer 4").click()
+        assert page.get_by_role("button", name="Add tokenizer").is_disabled()
+        page.get_by_role("button", name="Remove tokenizer 4").click()
         page.locator("tbody tr").nth(3).wait_for(state="detached")
         assert page.locator("tbody tr").count() == 3
 
 
-def test_vocabulary_is_searched(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_the_vocabulary_can_be_searched(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio("vocabulary") as page:
         counts = page.locator("tbody tr td:last-child").all_text_contents()
         numbers = [int(count.replace(",", "")) for count in counts if count != "–"]
@@ -415,7 +416,7 @@ def test_vocabulary_is_searched(studio: Opening, small: merganser.Tokenizer) -> 
         found = {f"·{token[1:].decode()}" for token in small.vocab if re.match(rb" c[a-z]+$", token)}
         wait_until(lambda: set(page.locator("button.token").all_text_contents()) == found)
         page.fill("#query", "(")
-        page.get_by_text("not a regular expression").wait_for()
+        page.get_by_text("invalid regular expression").wait_for()
         page.get_by_label("Search by").select_option("id")
         page.fill("#query", "300-304")
         page.get_by_text("1–5 of 5 tokens").wait_for()
@@ -423,11 +424,11 @@ def test_vocabulary_is_searched(studio: Opening, small: merganser.Tokenizer) -> 
         page.wait_for_selector("th[aria-sort=descending] >> text=Length")
         page.locator("button.token").first.click()
         page.wait_for_selector(".tree")
-        page.get_by_role("button", name="Open in the playground").click()
+        page.get_by_role("button", name="Open in playground").click()
         page.wait_for_selector(".view-playground .flow .cell")
 
 
-def test_chat_shows_what_is_trained(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_chat_shows_which_tokens_are_trained(studio: Opening, small: merganser.Tokenizer) -> None:
     rows = [["user", "hi there"], ["python", "1+1"], ["python_output", "2"], ["text", "two"]]
     with studio(f"chat?rows={quote(json.dumps(rows))}&tokenizer=small") as page:
         parts = [{"type": kind, "text": text} for kind, text in rows[1:]]
@@ -435,36 +436,36 @@ def test_chat_shows_what_is_trained(studio: Opening, small: merganser.Tokenizer)
         ids, mask = Chat(small).render(messages)
         assert page.locator(".mask bdi").count() == len(ids)
         classes = [cell.get_attribute("class") for cell in page.locator(".mask bdi").all()]
-        assert ["learnt" in kinds for kinds in classes] == [bool(learnt) for learnt in mask]
-        words = page.locator(".mask small").all_text_contents()
-        assert words[0] == f"{ids[0]} not trained", "not by its colour alone"
-        page.get_by_label("Text 4", exact=True).fill("it is two")
+        assert ["trained" in kinds.split() for kinds in classes] == [bool(trained) for trained in mask]
+        captions = page.locator(".mask small").all_text_contents()
+        assert captions[0] == f"{ids[0]} not trained", "not by color alone"
+        page.get_by_label("Message 4", exact=True).fill("it is two")
         messages[1]["content"][-1]["text"] = "it is two"  # type: ignore[index]
         ids, _ = Chat(small).render(messages)
         wait_until(lambda: page.locator(".mask bdi").count() == len(ids))
-        page.get_by_role("button", name="Remove text 1").click()
+        page.get_by_role("button", name="Remove message 1").click()
         page.get_by_text("must be from 'user'").wait_for()
-        page.get_by_role("button", name="Add a message").click()
-        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Text 4"
+        page.get_by_role("button", name="Add message").click()
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Message 4"
 
 
-def test_a_view_that_is_left_while_it_loads_changes_nothing_any_more(studio: Opening) -> None:
+def test_a_view_that_is_left_while_loading_does_not_change_the_url(studio: Opening) -> None:
     with studio("ladder") as page:
         held: list[Any] = []
         page.route("**/api/playground/encode", lambda route: held.append(route))  # noqa: PLW0108
         page.get_by_role("link", name="Playground").click()
         wait_until(lambda: page.evaluate("true") and held)
         page.get_by_role("link", name="Train").click()
-        page.wait_for_selector(".asked")
+        page.wait_for_selector(".settings-form")
         with page.expect_response("**/api/playground/encode"):
             held[0].continue_()
-        # It would write what it shows to the address after 250 ms; timers go off in their order.
+        # It would update the URL after 250 ms; timers fire in order.
         page.evaluate("() => new Promise((done) => setTimeout(done, 400))")
         assert address_of(page).endswith("#/train")
 
 
-def test_when_the_server_is_gone_the_page_says_so(studio: Opening) -> None:
+def test_the_page_reports_that_the_server_is_gone(studio: Opening) -> None:
     with studio("playground") as page:
         page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")
         page.fill("textarea", "x")
-        page.get_by_text("does not answer").wait_for()
+        page.get_by_text("does not respond. Check that").wait_for()

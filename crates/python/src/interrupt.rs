@@ -128,7 +128,7 @@ fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any
 /// The message of the panic that came first: later ones only say that some thread panicked.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Panics of this library are told in an exception instead of on standard error.
+/// Reports panics of this library in an exception instead of on standard error.
 pub fn keep_panic_messages() {
     std::panic::set_hook(Box::new(|info| {
         let mut first = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ pub fn keep_panic_messages() {
     }));
 }
 
-/// Panics on a worker thread, so that a test can see what becomes of it.
+/// Panics on a worker thread, so that a test can check how it is reported.
 #[pyfunction]
 #[pyo3(name = "_panic_for_test")]
 pub fn panic_for_test(py: Python<'_>) -> PyResult<()> {

@@ -22,7 +22,7 @@ use crate::interrupt::{run, run_attached};
 /// Shorter texts gain nothing.
 const SHORT: usize = 128;
 
-/// From so many bytes on, some 100 µs of work, other threads may have the GIL.
+/// From this many bytes on, some 100 µs of work, the GIL is released.
 const LONG: usize = 1 << 17;
 
 /// What `errors="strict"` and `"replace"` make of ids.
@@ -76,7 +76,7 @@ impl Wide {
                 let size: usize = text.call_method0("__sizeof__")?.extract()?;
                 let head = size.checked_sub((count + 1) * width).filter(|head| head % align_of::<u32>() == 0);
                 let Some(head) = head else { return Ok(None) };
-                // SAFETY: the object has so many bytes.
+                // SAFETY: `size` is the size of the object in bytes, and `head` is at most that.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>().add(head), size - head) };
                 let number = u32::from(sample.chars().next().unwrap_or_default()).to_ne_bytes();

@@ -99,7 +99,7 @@ def test_without_a_network_the_standard_library_is_the_corpus(
         (["a.txt", "--dataset", "a.txt"], "the corpus is given twice; pass CORPUS or --dataset, not both"),
         (["empty.txt"], "no text"),
         (["none.txt"], "none.txt"),
-        (["a.txt", "--learning-rate", "nan"], "--learning-rate is a number"),
+        (["a.txt", "--learning-rate", "nan"], "--learning-rate must be a finite number"),
         (["a.txt", "--window-size", "0"], "--window-size"),
         (["a.txt", "--evaluate", "none.tsv"], "cannot read none.tsv"),
         (["-"], "standard input can be read only once"),

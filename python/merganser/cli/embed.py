@@ -10,7 +10,7 @@ import click
 from merganser.cli import formatting, naming, options, progress
 
 if TYPE_CHECKING:
-    from merganser.embed import Embeddings, Interval, Settings
+    from merganser.embed import Embeddings, EmbedSettings, Interval
 
 #: The number of words to print with their nearest neighbors.
 _WORDS = 5
@@ -170,15 +170,15 @@ def command(
     """
     from merganser.cli import resumable
     from merganser.corpus import default
-    from merganser.embed import Settings, checkpoint, evaluate
+    from merganser.embed import EmbedSettings, checkpoint, evaluate
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
-    from merganser.embed.training import Work, train_on
+    from merganser.embed.training import CheckpointSettings, train_on
     from merganser.engines import memory
 
     if corpus and dataset:
         raise click.UsageError("the corpus is given twice; pass CORPUS or --dataset, not both")
     _apply_preset(ctx, preset, given)
-    settings = Settings(**given, threads=threads)
+    settings = EmbedSettings(**given, threads=threads)
     _check_out(out, tokenizer, force)
     start = time.perf_counter()
     name = corpus or dataset or default()
@@ -194,7 +194,7 @@ def command(
                 settings,
                 backend=backend,
                 device=device,
-                work=Work(out, resume, checkpoint_every, keep=True),
+                checkpoints=CheckpointSettings(out, resume, checkpoint_every, keep=True),
                 on_interval=log,
                 progress=draw,
             )
@@ -248,7 +248,7 @@ def _check_out(out: Path, tokenizer: naming.TokenizerName | None, force: bool) -
 class _EpochLog:
     """Collect the intervals of a training, and print a line after every epoch."""
 
-    def __init__(self, settings: "Settings", quiet: bool) -> None:
+    def __init__(self, settings: "EmbedSettings", quiet: bool) -> None:
         self.epochs = settings.epochs
         self.quiet = quiet
         self.intervals: list[Interval] = []

@@ -1,14 +1,15 @@
-"""Exports: vectors in the files of others.
+"""Export vectors to files of other programs.
 
 | format | files | read by |
 |---|---|---|
-| `word2vec` | text: `tokens dimension`, then a line for each token | gensim, spaCy and many others |
-| `word2vec-bin` | the same with the numbers as four bytes each | gensim (`binary=True`) |
+| `word2vec` | text: `tokens dimension`, then a line per token | gensim, spaCy and many others |
+| `word2vec-bin` | the same with four-byte floats | gensim (`binary=True`) |
 | `tsv` | `vectors.tsv` and `metadata.tsv` in a folder | the Embedding Projector |
 | `parquet` | a table `token` (binary), `id`, `count`, `vector` (list of float) | with the extra `[data]` |
 
-word2vec separates by white space, so a token is written there with `▁` (U+2581) for a space, as others do,
-and with `\\n`, `\\xff` and so on for what is no text; every token has a name of its own.
+word2vec separates by whitespace, so a token is written with the conventional `▁` (U+2581) for a space, and
+with escapes such as `\\n` and `\\xff` for control characters and invalid bytes; every token has a unique
+name.
 """
 
 import os
@@ -26,10 +27,10 @@ FORMATS: tuple[ExportFormat, ...] = ("word2vec", "word2vec-bin", "tsv", "parquet
 
 
 def export(embeddings: Vectors, path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
-    """Writes the files, each whole or not at all, and gives their paths."""
+    """Write the files atomically and return their paths."""
     path = Path(path)
     if format not in FORMATS:
-        raise SettingsError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+        raise SettingsError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     folder = path if format == "tsv" else path.parent
     make_folder(folder)
     if format == "tsv":
@@ -42,7 +43,7 @@ def export(embeddings: Vectors, path: str | os.PathLike[str], format: ExportForm
 
 
 def name(token: bytes) -> str:
-    """A token as one word, and no other token's.
+    """Return a unique name for a token, without whitespace.
 
     >>> name(b" creature"), name(b"\\n\\n"), name(bytes([0xC3]))
     ('▁creature', '\\\\n\\\\n', '\\\\xc3')
@@ -62,7 +63,7 @@ def _character(character: str) -> str:
 
 
 def _numbers(embeddings: Vectors, separator: str) -> Iterator[str]:
-    """Rows as text; nine digits bring back the same float."""
+    """Yield the rows as text, with nine digits so that reading restores the same floats."""
     for row in embeddings.vectors:
         yield separator.join(f"{number:.9g}" for number in row.tolist())
 
@@ -85,7 +86,7 @@ def _tsv(embeddings: Vectors, folder: Path) -> list[Path]:
         for numbers in _numbers(embeddings, "\t"):
             file.write(f"{numbers}\n".encode())
     with written_whole(metadata) as file:
-        file.write(b"token\tid\tcount\n")  # with more than one column, the projector wants a heading
+        file.write(b"token\tid\tcount\n")  # the projector requires a header if there are several columns
         rows = zip(embeddings.tokens, embeddings.ids.tolist(), embeddings.counts.tolist(), strict=True)
         for token, id, count in rows:
             file.write(f"{name(token)}\t{id}\t{count}\n".encode())

@@ -1,4 +1,4 @@
-"""Vectors of tokens, as they are stored: the value that files and exports know."""
+"""Vectors of tokens as a value that files and exports store; `Embeddings` adds queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.embed import spread
+from merganser.embed import similarities
 from merganser.embed.text import check_ids
 from merganser.errors import EmbeddingsError
 from merganser.tokenizer import Tokenizer
@@ -18,10 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vectors:
-    """Vectors of tokens, the most frequent token first.
+    """Vectors of tokens, most frequent token first.
 
-    ids, counts: the token of each row, and how often it occurs in the text.
-    training: facts about the training: settings, figures of every interval.
+    Attributes
+    ----------
+    vectors
+        One row per token.
+    ids, counts
+        The id of each row's token, and how often it occurs in the text.
+    tokenizer
+        The tokenizer of the ids.
+    training
+        Facts about the training: its settings and the figures of every interval.
     """
 
     vectors: "NDArray[np.float32]"
@@ -35,13 +43,13 @@ class Vectors:
         ids, counts = np.array(self.ids, np.uint32), np.array(self.counts, np.uint64)
         if vectors.ndim != 2 or not len(vectors) or not len(vectors) == len(ids) == len(counts):
             raise EmbeddingsError(
-                f"there are {len(ids):,} tokens, {len(counts):,} counts and vectors of shape "
-                f"{vectors.shape}: each token has one of each, and there is at least one"
+                "vectors, ids and counts must have one row per token and at least one row, got "
+                f"{len(ids):,} ids, {len(counts):,} counts and vectors of shape {vectors.shape}"
             )
-        check_ids(ids, self.tokenizer, "the list of tokens")
+        check_ids(ids, self.tokenizer, "ids")
         if len(np.unique(ids)) < len(ids):
-            raise EmbeddingsError("a token has two vectors; give each id once")
-        spread.finite(vectors)
+            raise EmbeddingsError("an id has two vectors; pass each id once")
+        similarities.check_finite(vectors)
         for name, array in (("vectors", vectors), ("ids", ids), ("counts", counts)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -51,9 +59,10 @@ class Vectors:
 
     @property
     def dimension(self) -> int:
+        """The dimension of the vectors."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def tokens(self) -> list[bytes]:
-        """The bytes of every row's token."""
+        """The bytes of each row's token."""
         return [self.tokenizer.decode_bytes([id]) for id in self.ids.tolist()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from merganser.embed import study
 from merganser.embed.embeddings import Embeddings
-from merganser.embed.settings import Settings
+from merganser.embed.settings import EmbedSettings
 from merganser.embed.text import Text
 from merganser.engines.local import ProgressCallback
 from merganser.reporting.embeddings.experiments import meaning, similarity, training
@@ -16,7 +16,7 @@ def sections(
 ) -> list[Section]:
     """Run all experiments for which there is enough data."""
     lists = study.lists_for(embeddings)
-    settings = Settings(**(embeddings.training.get("settings") or {}))
+    settings = EmbedSettings(**(embeddings.training.get("settings") or {}))
     steps: list[Callable[[], Sequence[Section | None]]] = [
         lambda: [similarity.histograms(embeddings)],
         lambda: [similarity.heat_map(embeddings, lists)],

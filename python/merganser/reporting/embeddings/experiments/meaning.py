@@ -8,7 +8,7 @@ from merganser.embed import baselines
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.evaluation import INSTALLED, Agreement, evaluate, installed, separation, synonym_ranks
 from merganser.embed.groups import Lists
-from merganser.embed.spread import unit
+from merganser.embed.similarities import normalized
 from merganser.embed.text import Text
 from merganser.errors import EmbeddingsError
 from merganser.reporting.section import Section
@@ -59,7 +59,7 @@ def _mean(embeddings: Embeddings, ids: "NDArray[np.uint32]") -> "NDArray[np.floa
 
 def _most_different(vectors: "NDArray[np.float32]", n: int) -> list[int]:
     """Return dissimilar rows: the first, then repeatedly the one least similar to those chosen."""
-    rows = unit(vectors)
+    rows = normalized(vectors)
     chosen = [0]
     while len(chosen) < min(n, len(rows)):
         chosen.append(int(np.argmin((rows @ rows[chosen].T).max(axis=1))))
@@ -70,7 +70,7 @@ def evaluation(embeddings: Embeddings, lists: Lists) -> Section | None:
     """The scores on our word lists, and on those of an installed gensim."""
     rows: list[tuple[str, str, float | None, str]] = []
     compared = [("these vectors", embeddings)]
-    if len(embeddings) <= baselines.LARGEST:
+    if len(embeddings) <= baselines.MAX_TOKENS:
         compared.append(("one-hot vectors", baselines.one_hot(embeddings)))
     for name, vectors in compared:
         try:

@@ -3,7 +3,7 @@
 from merganser.embed import study
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.groups import Lists
-from merganser.embed.settings import Settings
+from merganser.embed.settings import EmbedSettings
 from merganser.embed.text import Text
 from merganser.errors import EmbeddingsError
 from merganser.reporting.embeddings import pictures
@@ -39,7 +39,7 @@ def progress(embeddings: Embeddings) -> Section | None:
     return Section("progress", "Training progress", about, table, pictures.progress(rows))
 
 
-def dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: Lists) -> Section | None:
+def dimensions(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
     try:
         rows = study.dimensions(text, settings, embeddings.tokenizer, lists.groups)
     except EmbeddingsError:  # too little text for a held-out split
@@ -57,7 +57,7 @@ def dimensions(embeddings: Embeddings, text: Text, settings: Settings, lists: Li
     return Section("dimensions", "Quality by dimension", about, table, pictures.dimensions(rows))
 
 
-def objectives(embeddings: Embeddings, text: Text, settings: Settings, lists: Lists) -> Section | None:
+def objectives(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
     try:
         rows = study.objectives(text, settings, embeddings.tokenizer, lists.groups)
     except (EmbeddingsError, ValueError):  # too little text for a held-out split, or too few frequent tokens

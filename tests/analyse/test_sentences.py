@@ -9,7 +9,7 @@ from merganser.analyse.sentences import read_sentences
 
 DOCS = Path(__file__).parents[2] / "docs" / "analyse.md"
 #: Those that the report must have, word for word.
-ASKED_FOR = (
+REQUIRED = (
     "The monster approached with terrifying deliberation.",
     "Victor felt overwhelming remorse for his creation.",
     "The desolate landscape stretched endlessly before them.",
@@ -22,9 +22,9 @@ ASKED_FOR = (
 def test_every_example_sentence_is_in_the_docs() -> None:
     ours = {*SENTENCES, *HARD.values()}
     text = DOCS.read_text("utf-8")
-    for asked in ASKED_FOR:
-        assert asked in ours
-        assert asked in text
+    for name in REQUIRED:
+        assert name in ours
+        assert name in text
 
 
 def test_every_language_has_ten_sentences() -> None:

@@ -32,7 +32,7 @@ def test_control_characters_never_reach_the_terminal() -> None:
 
 def test_html_is_escaped() -> None:
     shown = CHAT.show(IDS, MASK, with_ids=True)
-    assert '<span style="color:red">&lt;</span><span style="color:grey">(60)</span>' in shown.html
+    assert '<span style="color:red">&lt;</span><span style="color:gray">(60)</span>' in shown.html
     assert '<span style="color:green">&lt;|assistant_end|&gt;</span>' in shown.html
     assert shown._repr_html_() == shown.html
 

@@ -12,7 +12,7 @@ from merganser.tokenizer import Tokenizer
 from merganser.tokenizer.display import use_color
 from merganser.tokenizer.escaping import escape
 
-_GREEN, _RED, _GREY, _END = "\033[92m", "\033[91m", "\033[90m", "\033[0m"
+_GREEN, _RED, _GRAY, _END = "\033[92m", "\033[91m", "\033[90m", "\033[0m"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class MaskedTokens:
     def ansi(self) -> str:
         """The tokens in terminal colors: green if learned, red if not."""
         return "|".join(
-            f"{_GREEN if learned else _RED}{token}{_END}" + (f"{_GREY}{number}{_END}" if number else "")
+            f"{_GREEN if learned else _RED}{token}{_END}" + (f"{_GRAY}{number}{_END}" if number else "")
             for token, learned, number in zip(self.tokens, self.mask, self._numbers, strict=True)
         )
 
@@ -74,7 +74,7 @@ class MaskedTokens:
         """The tokens as a `<pre>` element: green if learned, red if not."""
         spans = "|".join(
             f'<span style="color:{"green" if learned else "red"}">{html.escape(token)}</span>'
-            + (f'<span style="color:grey">{number}</span>' if number else "")
+            + (f'<span style="color:gray">{number}</span>' if number else "")
             for token, learned, number in zip(self.tokens, self.mask, self._numbers, strict=True)
         )
         return f'<pre style="white-space:pre-wrap">{spans}</pre>'

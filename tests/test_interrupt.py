@@ -11,7 +11,7 @@ import pytest
 from merganser import Counts
 from ticking import ticks_during
 
-#: Endless documents to count, or so many unique pre-tokens that merging takes seconds.
+#: Counts endless documents, or merges enough unique pre-tokens to take seconds.
 WORK = """
 import random, sys, merganser
 from interrupting import interrupted

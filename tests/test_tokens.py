@@ -153,8 +153,8 @@ def test_documents_on_disk_equal_those_in_memory(
         append=65 if mark else None,
         engine=Local(threads=threads),
     )
-    before, behind = ([290], [65]) if mark else ([], [])
-    expected = [before + SMALL.encode_ordinary(text) + behind for text in documents if text]
+    before, after = ([290], [65]) if mark else ([], [])
+    expected = [before + SMALL.encode_ordinary(text) + after for text in documents if text]
     assert [document.tolist() for document in tokens.documents()] == expected
     assert b"".join(tokens.decode(SMALL)) == "".join(documents).encode()
     assert b"".join(tokens.decode(SMALL, separator="\n")).decode() == "\n".join(filter(None, documents))

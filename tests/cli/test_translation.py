@@ -44,7 +44,7 @@ CASES = {
         "300",
         "--work-dir",
         "work",
-    ): "choose another --work-dir, or start afresh with --no-resume",
+    ): "choose another --work-dir, or start over with --no-resume",
     (
         "train",
         "a.txt",

@@ -68,13 +68,13 @@ pub enum Error {
     Write { path: PathBuf, source: io::Error },
 
     /// The corpus contains no text.
-    #[error("the corpus holds no text; check the path, the glob and the separator")]
+    #[error("the corpus contains no text; check the path, the glob and the separator")]
     EmptyCorpus,
 
     /// An interrupted run was to resume at an offset that the corpus does not reach.
     #[error(
         "the corpus ends before the offset where the last run was interrupted; pass the same corpus, \
-         or start afresh with overwrite=True"
+         or start over with overwrite=True"
     )]
     CorpusEndsEarly,
 
@@ -137,7 +137,7 @@ pub enum Error {
 
     /// A file of spilled counts has changed since it was written.
     #[error(
-        "{path}, which holds the counts of an earlier run, is corrupt: {reason}; start afresh with --no-resume \
+        "{path}, which holds the counts of an earlier run, is corrupt: {reason}; start over with --no-resume \
          (resume=False)"
     )]
     BadRun { path: PathBuf, reason: String },
@@ -172,7 +172,7 @@ pub enum Error {
 
     // ── checkpoints ─────────────────────────────────────────────────────────
     /// The merge log in a work folder belongs to a different training.
-    #[error("{path} cannot be resumed: {reason}; choose another work_dir, or start afresh with resume=False")]
+    #[error("{path} cannot be resumed: {reason}; choose another work_dir, or start over with resume=False")]
     OtherCheckpoint { path: PathBuf, reason: String },
 
     /// Another process trains in the same work folder.
@@ -202,11 +202,11 @@ pub enum Error {
 /// What to do about a failed write; `merganser/files.py` says the same in Python.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "get write permission, or choose another place",
+        io::ErrorKind::PermissionDenied => "get write permission, or choose another path",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, or choose another place"
+            "free some space, or choose another path"
         }
-        _ => "choose another place",
+        _ => "choose another path",
     }
 }
 

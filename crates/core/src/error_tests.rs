@@ -5,9 +5,9 @@ use super::*;
 #[test]
 fn a_failed_write_says_what_helps() {
     for (kind, helps) in [
-        (io::ErrorKind::PermissionDenied, "get write permission, or choose another place"),
-        (io::ErrorKind::StorageFull, "free some space, or choose another place"),
-        (io::ErrorKind::ReadOnlyFilesystem, "half-written; choose another place"),
+        (io::ErrorKind::PermissionDenied, "get write permission, or choose another path"),
+        (io::ErrorKind::StorageFull, "free some space, or choose another path"),
+        (io::ErrorKind::ReadOnlyFilesystem, "half-written; choose another path"),
     ] {
         let message = Error::Write { path: "out".into(), source: kind.into() }.to_string();
         assert!(message.ends_with(helps), "{message}");

@@ -76,7 +76,7 @@ impl Wide {
                 let size: usize = text.call_method0("__sizeof__")?.extract()?;
                 let head = size.checked_sub((count + 1) * width).filter(|head| head % align_of::<u32>() == 0);
                 let Some(head) = head else { return Ok(None) };
-                // SAFETY: the object has so many bytes.
+                // SAFETY: `size` is the size of the object in bytes, and `head` is at most that.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>().add(head), size - head) };
                 let number = u32::from(sample.chars().next().unwrap_or_default()).to_ne_bytes();

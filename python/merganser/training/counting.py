@@ -124,15 +124,15 @@ def count(
             )
         check_file(target, "choose another out=")
     engine.check()
-    with _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings):
+    with _resolved(corpus, pattern, special_tokens, separator, buffer_size, reading) as (resolved, settings):
         if target is not None:
-            file = engine.count_to(found, settings, target, progress)
-            found.skips.skipped.warn()
-            return replace(file, skipped=found.skips.skipped)
-        with engine.counted(found, settings, progress) as counts:
+            file = engine.count_to(resolved, settings, target, progress)
+            resolved.skips.skipped.warn()
+            return replace(file, skipped=resolved.skips.skipped)
+        with engine.counted(resolved, settings, progress) as counts:
             native = _core.Counts.load(counts.path) if isinstance(counts, CountsFile) else counts
-        found.skips.skipped.warn()
-        return Counts._of(native, found.skips.skipped)
+        resolved.skips.skipped.warn()
+        return Counts._of(native, resolved.skips.skipped)
 
 
 @contextmanager
@@ -148,10 +148,10 @@ def counted(
 ) -> Iterator[Counts | CountsFile]:
     """Count a corpus; yield the counts in memory, or in a temporary file if they do not fit."""
     with (
-        _found(corpus, pattern, special_tokens, separator, buffer_size, reading) as (found, settings),
-        engine.counted(found, settings, progress) as counts,
+        _resolved(corpus, pattern, special_tokens, separator, buffer_size, reading) as (resolved, settings),
+        engine.counted(resolved, settings, progress) as counts,
     ):
-        skipped = found.skips.skipped
+        skipped = resolved.skips.skipped
         skipped.warn()
         if isinstance(counts, CountsFile):
             yield replace(counts, skipped=skipped)
@@ -160,7 +160,7 @@ def counted(
 
 
 @contextmanager
-def _found(
+def _resolved(
     corpus: Source,
     pattern: str | None,
     special_tokens: Iterable[str] | None,
@@ -172,11 +172,11 @@ def _found(
 
     Remote counts are downloaded. TSV files have no settings, so they get those of the other counts.
     """
-    found = resolve(corpus, buffer_size, ReadOptions(**reading))
+    resolved = resolve(corpus, buffer_size, ReadOptions(**reading))
     with ExitStack() as stack:
         copies = [
             stack.enter_context(file.downloaded()) if isinstance(file, RemoteFile) else file
-            for file in found.counts
+            for file in resolved.counts
         ]
         files = list(copies)
         plain = [file for file in files if file.suffix != ".tsv"]
@@ -188,9 +188,9 @@ def _found(
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="merganser-"))
                     files[nth] = Path(folder, f"{file.stem}.counts")
                     Counts.from_tsv(file, **asdict(settings)).save(files[nth])
-            yield replace(found, counts=tuple(files)), settings
+            yield replace(resolved, counts=tuple(files)), settings
         except CountsError as error:
             message = str(error)
-            for copy, known in zip(copies, found.counts, strict=True):
+            for copy, known in zip(copies, resolved.counts, strict=True):
                 message = message.replace(str(copy), str(known))
             raise CountsError(message) from error

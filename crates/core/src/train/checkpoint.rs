@@ -40,12 +40,12 @@ pub struct MergeLog {
 
 impl MergeLog {
     /// Opens the log of this training, if there is one. The log of another training is an error, unless
-    /// `afresh` is set: then it is emptied, whatever it holds.
+    /// `restart` is set: then it is emptied, whatever it holds.
     pub fn open(
         path: &Path,
         source: &Source,
         settings: &TrainSettings,
-        afresh: bool,
+        restart: bool,
         every: Duration,
     ) -> Result<MergeLog> {
         let ours = identity(source, settings)?;
@@ -61,12 +61,12 @@ impl MergeLog {
             last: Instant::now(),
         };
         if path.exists() {
-            log.read(&ours, afresh)?;
+            log.read(&ours, restart)?;
         }
         Ok(log)
     }
 
-    fn read(&mut self, ours: &[String], afresh: bool) -> Result<()> {
+    fn read(&mut self, ours: &[String], restart: bool) -> Result<()> {
         let path = self.path.clone();
         let mut file = self.open_file()?;
         let mut text = Vec::new();
@@ -76,7 +76,7 @@ impl MergeLog {
         let first = lines.next().unwrap_or_default();
         // A part of our own header means that the very first write was torn.
         let torn = !first.ends_with(b"\n") && self.header.as_bytes().starts_with(first);
-        if afresh || torn {
+        if restart || torn {
             return self.begin();
         }
         let found = self.check(first).map(|line| line.split('\t').map(str::to_owned).collect());

@@ -8,7 +8,7 @@
 //!   count of these buckets occurs in loaded pre-tokens only, so the trainer in memory (`in_memory.rs`)
 //!   merges exactly down to that floor. Then the pre-tokens are written back to the bucket of what is now
 //!   their best pair.
-//! - *Streamed*: the first pairs are in so many pre-tokens that even one bucket does not fit. Then a batch of
+//! - *Streamed*: the pre-tokens of the first pairs are too many for even one bucket to fit. Then a batch of
 //!   merges is applied while the bucket is read and written back: those that are certain to come next,
 //!   whatever the pre-tokens look like after the first of them (see `certain`).
 //!

@@ -1,10 +1,12 @@
-# Everything happens in .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
-# `make` remembers what is built: .venv/core is the package with its charts and studio, .venv/dev adds the tools of the tests.
+# Everything is installed into .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
+# Stamp files record what is installed: .venv/core is the package with charts and studio, .venv/dev adds all other
+# extras and the dependency groups `test` and `lint`.
 
 PYTHON ?= python3
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.toml)
 
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,65 +20,69 @@ test: .venv/dev browser
 	cargo test --quiet
 	$(BIN)/python -W error -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# The page of a report is opened in Debian's Chromium. Only CI installs it; where there is none, its tests are
-# skipped and say how to get it.
+# Browser tests use Debian's Chromium. Only CI installs it; without it, they are skipped and say how to install it.
 browser:
 	@if [ -n "$$CI" ] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get update && timeout 900 apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
-			|| echo "Chromium could not be installed: the tests in a browser are skipped"; \
+			|| echo "Chromium could not be installed; the browser tests will be skipped"; \
 	fi
 
-# The property tests with many more examples; then every shared corpus, 32,000 tokens, against the peers.
+# Property tests with many more examples; then all shared corpora, 32,000 tokens, compared with the peers.
 test-long: .venv/dev
 	$(BIN)/python -W error -m pytest --hypothesis-profile=thorough --timeout 7200
 	$(BIN)/python -W error -m pytest tests/long
 
 lint: .venv/dev
-	$(BIN)/ruff format --check python tests benchmarks
-	$(BIN)/ruff check python tests benchmarks
+	$(BIN)/ruff format --check python tests benchmarks tools
+	$(BIN)/ruff check python tests benchmarks tools
 	$(BIN)/mypy
+	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	cd python && ../$(BIN)/stubtest merganser._core --mypy-config-file ../pyproject.toml
+	$(BIN)/python tools/check_phrases.py
+	$(BIN)/oxlint --deny-warnings python
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 format: .venv/dev
-	$(BIN)/ruff format python tests benchmarks
-	$(BIN)/ruff check --fix python tests benchmarks
+	$(BIN)/ruff format python tests benchmarks tools
+	$(BIN)/ruff check --fix python tests benchmarks tools
 	cargo fmt --all
 
-# In an environment of its own, with the peers: benchmarks/README.md.
+# Runs in benchmarks/.venv, with the peers; see benchmarks/README.md.
 bench:
 	$(PYTHON) benchmarks/run.py
 
 clean:
 	rm -rf .venv target python/merganser/_core*.so merganser-out merganser-demo
 
-# Without it, a cargo that is missing or too old would fail in the middle of the build, with an error of the compiler.
+# Checked first, because an old or missing cargo would otherwise fail in the middle of the build with a compiler error.
 toolchain:
 	@if ! command -v cargo >/dev/null; then \
-		echo "merganser needs Rust $(RUST_VERSION) or newer, and there is no cargo: install it from https://rustup.rs" >&2; \
+		echo "cargo was not found; merganser needs Rust $(RUST_VERSION) or newer: install it from https://rustup.rs" >&2; \
 		exit 1; \
 	fi; \
 	found=$$(cargo --version | cut -d ' ' -f 2); \
 	if [ "$$(printf '%s\n' $(RUST_VERSION) "$$found" | sort -V | head -n 1)" != "$(RUST_VERSION)" ]; then \
-		echo "merganser needs Rust $(RUST_VERSION) or newer, and cargo is $$found: run 'rustup update'" >&2; \
+		echo "cargo $$found is too old; merganser needs Rust $(RUST_VERSION) or newer: run 'rustup update'" >&2; \
 		exit 1; \
 	fi
 
 .venv/maturin: | toolchain
-	@echo "Creating the virtual environment .venv…"
+	@echo "Creating the virtual environment in .venv…"
 	@$(PYTHON) -m venv .venv
-	@echo "Installing maturin, which builds the package…"
+	@echo "Installing maturin, the build tool…"
 	@$(BIN)/pip install 'maturin>=1.9,<2'
 	@touch $@
 
 .venv/core: .venv/maturin pyproject.toml $(RUST) | toolchain
-	@echo "Building the Rust core (about a minute) and installing what merganser needs…"
+	@echo "Building the Rust core (about a minute) and installing dependencies…"
 	@$(BIN)/maturin develop --release --quiet --extras plot,studio
 	@touch $@
 
 .venv/dev: .venv/core
-	@echo "Installing what the tests need (some minutes)…"
-	@$(BIN)/maturin develop --release --quiet --extras dev
+	@echo "Installing development tools (a few minutes)…"
+	@$(BIN)/maturin develop --release --quiet --extras $(EXTRAS)
+	@$(BIN)/python -m pip install 'pip>=25.1'  # older versions do not know --group
+	@$(BIN)/python -m pip install --group test --group lint
 	@touch $@

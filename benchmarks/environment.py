@@ -1,8 +1,8 @@
-"""Makes `benchmarks/.venv`: the pinned peers, and merganser built from this checkout.
+"""Creates `benchmarks/.venv` with the pinned peers, and merganser built from this checkout.
 
-Standard library only, so that any python3 can start it. Nothing is done twice: the peers are
-installed when `requirements.txt` changes, merganser when one of its sources is newer than the
-last build (a release build takes about a minute, a benchmark should not).
+Uses only the standard library, so that any python3 can run it. The peers are reinstalled when
+`requirements.txt` changes, and merganser when a source file is newer than the last build, because
+a release build takes about a minute.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCE_SUFFIXES = {".rs", ".py", ".pyi", ".toml", ".lock", ".bin"}
 
 
 def enter() -> None:
-    """Go on inside the environment: returns there, replaces the process elsewhere."""
+    """Restart the process inside the environment, unless it already runs there."""
     if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
         return
     prepare()
@@ -33,16 +33,16 @@ def enter() -> None:
 
 
 def prepare() -> None:
-    """Bring the environment up to date."""
+    """Create or update the environment."""
     if not PYTHON.exists():
-        say(f"making {ENVIRONMENT}")
+        say(f"creating {ENVIRONMENT}")
         venv.create(ENVIRONMENT, with_pip=True)
     install_peers()
     install_merganser()
 
 
 def install_peers() -> None:
-    """Install the pinned peers unless this very list is installed already."""
+    """Install the pinned peers unless the same list is already installed."""
     requirements = HERE / "requirements.txt"
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     stamp = ENVIRONMENT / "peers.stamp"
@@ -56,10 +56,10 @@ def install_peers() -> None:
 def install_merganser() -> None:
     """Build and install merganser if its sources are newer than the last build.
 
-    Without a `pyproject.toml` there is nothing to build; the peers can still be run.
+    Without a `pyproject.toml` there is nothing to build, but the peers can still be run.
     """
     if not (REPOSITORY / "pyproject.toml").exists():
-        say("no pyproject.toml: merganser is left out")
+        say("no pyproject.toml: skipping merganser")
         return
     stamp = ENVIRONMENT / "merganser.stamp"
     newest = max(path.stat().st_mtime for path in source_files())
@@ -71,7 +71,7 @@ def install_merganser() -> None:
 
 
 def source_files() -> Iterator[Path]:
-    """Every file that a build of merganser reads."""
+    """Yield every file that a build of merganser reads."""
     for name in SOURCES:
         path = REPOSITORY / name
         if path.is_file():
@@ -82,11 +82,11 @@ def source_files() -> Iterator[Path]:
 
 
 def pip(*arguments: str) -> None:
-    """Run the environment's own pip, quietly, and fail loudly."""
+    """Run the pip of the environment; raise if it fails."""
     command = [str(PYTHON), "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     subprocess.run(command, check=True)
 
 
 def say(message: str) -> None:
-    """Tell the person at the terminal what takes so long."""
+    """Print a progress message to stderr."""
     print(f"[bench] {message}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""How time grows: with pre-tokens, with pre-tokens that do not matter, with pathological text."""
+"""How training time grows: with pre-tokens, with unrelated pre-tokens, and with pathological text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RUN_KINDS = (*corpora.RUNS, "one line")
 
 
 def counts_file(name: str, base: int, unrelated: int = 0) -> Path:
-    """A `.counts` file of generated pre-tokens, made in a process of its own for its memory's sake."""
-    tsv = corpora.made(f"{name}.tsv", lambda target: zipf.write_tsv(target, base, unrelated))
+    """Return a `.counts` file of generated pre-tokens, written in a separate process to free its memory."""
+    tsv = corpora.cached(f"{name}.tsv", lambda target: zipf.write_tsv(target, base, unrelated))
 
     def convert(target: Path) -> None:
         code = (
@@ -26,16 +26,16 @@ def counts_file(name: str, base: int, unrelated: int = 0) -> Path:
         command = [sys.executable, "-c", code, str(tsv), str(target)]
         subprocess.run(command, cwd=REPOSITORY, check=True)
 
-    return corpora.made(f"{name}.counts", convert)
+    return corpora.cached(f"{name}.counts", convert)
 
 
 def train_job(label: str, path: Path, vocab_size: int, threads: int) -> Job:
-    """Training from a `.counts` file."""
+    """Train from a `.counts` file."""
     return Job(label, "train_counts", {"path": str(path), "vocab_size": vocab_size}, threads)
 
 
 def pretokens(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
-    """From n unique pre-tokens, and from a tenth and a third of them, to a vocabulary."""
+    """Train from n unique pre-tokens, and from 10% and 30% of them."""
     sizes = sorted({n // 10, 3 * n // 10, n})
     jobs = [train_job(f"{size:,}", counts_file(f"zipf-{size}", size), vocab_size, threads) for size in sizes]
     records = [one.record() for one in measure.interleaved(jobs, repeat)]
@@ -52,20 +52,20 @@ def pretokens(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
     ]
     note = (
         f"Unique pre-tokens with Zipf counts, mean length 9 bytes → {vocab_size:,} tokens, "
-        f"{threads} threads, from a `.counts` file. Wanted for 10 million: under 15 s and 2,500 MB."
+        f"{threads} threads, from a `.counts` file. Goal for 10 million: under 15 s and 2,500 MB."
     )
     columns = ["pretokens", "load s", "merge s", "total s", "peak MB", ""]
     return Section("zipf", "Training from counts", note, columns, rows, records)
 
 
 def unrelated(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
-    """The same merges among ever more pre-tokens that contain none of the merged pairs."""
+    """Learn the same merges among a growing number of pre-tokens without any of the merged pairs."""
     base = n // 10
     extras = (0, 3 * base, 9 * base)
     jobs = []
     for extra in extras:
         path = counts_file(f"zipf-{base}-unrelated-{extra}", base, extra)
-        # One merge: everything but merging. The difference is what the merges cost.
+        # With one merge, nearly all time is setup. The difference is the cost of the merges.
         jobs.append(train_job(f"+{extra:,}, start", path, 257, threads))
         jobs.append(train_job(f"+{extra:,}", path, vocab_size, threads))
     records = [one.record() for one in measure.interleaved(jobs, repeat)]
@@ -81,15 +81,15 @@ def unrelated(n: int, vocab_size: int, threads: int, repeat: int) -> Section:
         )  # fmt: skip
     note = (
         "The added pre-tokens share no pair with the base and are too rare to be merged, so every row "
-        "makes the same merges. The time per merge (training less training of one merge) should "
+        "learns the same merges. The time per merge (training minus training of one merge) should "
         "not grow."
     )
     columns = ["pretokens", "one merge, s", "merge s", "merges", "µs per merge", "ratio"]
-    return Section("unrelated", "Pre-tokens that do not matter", note, columns, rows, records)
+    return Section("unrelated", "Unrelated pre-tokens", note, columns, rows, records)
 
 
 def pathological(n: int, threads: int, repeat: int) -> Section:
-    """Twice the input in at most 2.3 times the time, whatever the text."""
+    """Check that twice the input takes at most 2.3 times as long, whatever the text."""
     jobs = []
     for kind in RUN_KINDS:
         smaller = 2 * n if kind == "one line" else n
@@ -110,6 +110,6 @@ def pathological(n: int, threads: int, repeat: int) -> Section:
              seconds(two["seconds"]), times(two["seconds"], one["seconds"]),
              number(two["peak_mb"]), error.splitlines()[-1] if error else ""]
         )  # fmt: skip
-    note = f"merganser, `gpt2` pattern, 1,000 tokens, {threads} threads. Wanted: ratio at most 2.3."
+    note = f"merganser, `gpt2` pattern, 1,000 tokens, {threads} threads. Goal: a ratio of at most 2.3."
     columns = ["one run of", "s for n", "s for 2n", "ratio", "peak MB", ""]
     return Section("pathological", "Pathological text", note, columns, rows, records)

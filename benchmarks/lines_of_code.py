@@ -1,8 +1,8 @@
-"""Lines of code: ours by stage beside each peer's.
+"""Lines of code by stage, for merganser and each peer.
 
-A line counts if it holds code: not blank, not a comment, not a docstring, not a test, not a
-generated table. The wheels of the peers hold no Rust, so their source distributions are fetched
-(once, into the cache); a peer that has none is said to have none.
+A line counts if it contains code: blank lines, comments, docstrings, tests and generated tables do
+not count. The peers' wheels contain no Rust source, so their source distributions are downloaded
+once into the cache; peers without one are listed as "not shipped".
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ INDEX = "https://pypi.org/simple"
 
 STAGES = ("split", "count", "train", "whole package")
 
-# What each stage is made of, as patterns on paths. Files serve several stages in some peers; such
-# a file is put where most of it belongs, and what is left over is in the whole only.
+# The files of each stage, as regular expressions on paths. A file that serves several stages counts
+# for the one that most of it belongs to; files of no stage count only for the whole package.
 OURS = {
     "split": r"crates/core/src/split/",
     "count": r"crates/core/src/(count|corpus)/",
@@ -57,7 +57,7 @@ NOT_CODE = re.compile(r"(^|/)(tests?|benches|examples|benchmarks|target)/|(_|/)t
 
 
 def section() -> Section:
-    """Ours, then each peer's."""
+    """Build the table: merganser first, then the peers."""
     rows = [row("merganser", OURS, ours())]
     records = [{"name": "merganser", **by_stage(OURS, ours())}]
     for name, stages in PEERS.items():
@@ -68,9 +68,9 @@ def section() -> Section:
         rows.append(row(name, stages, files))
         records.append({"name": name, **by_stage(stages, files)})
     note = (
-        "Lines that hold code: no blanks, comments, docstrings, tests or generated tables. "
-        "`count` includes reading the corpus. rustbpe is one file. Whole packages do different "
-        "things: HF tokenizers has many models, gigatoken and ffbpe encode, merganser has three "
+        "Lines of code without blank lines, comments, docstrings, tests and generated tables. "
+        "`count` includes reading the corpus. rustbpe is one file. Whole packages differ in scope: "
+        "HF tokenizers has many models, gigatoken and ffbpe encode, merganser has three "
         "tiers of splitting for any pattern, a command line and formats."
     )
     columns = ["package", *STAGES]
@@ -78,13 +78,13 @@ def section() -> Section:
 
 
 def row(name: str, stages: dict[str, str], files: dict[str, str]) -> list[str]:
-    """A table row; a stage that a package does not keep apart is a dash."""
+    """Format a table row, with a dash for stages that a package does not separate."""
     found = by_stage(stages, files)
     return [name, *(number(found.get(stage)) for stage in STAGES)]
 
 
 def by_stage(stages: dict[str, str], files: dict[str, str]) -> dict[str, int]:
-    """Lines by stage."""
+    """Count lines by stage."""
     return {
         stage: sum(lines(p, t) for p, t in files.items() if re.search(pattern, p))
         for stage, pattern in stages.items()
@@ -92,7 +92,7 @@ def by_stage(stages: dict[str, str], files: dict[str, str]) -> dict[str, int]:
 
 
 def ours() -> dict[str, str]:
-    """Our sources: path → text."""
+    """Return merganser's source files: path → text."""
     return texts(
         (str(path.relative_to(REPOSITORY)), path.read_bytes())
         for root in ("crates", "python")
@@ -102,11 +102,11 @@ def ours() -> dict[str, str]:
 
 
 def unpacked(name: str) -> dict[str, str] | None:
-    """A peer's sources from its source distribution, or None where there is none."""
+    """Return the source files of a peer's source distribution, or None if it has none."""
     pinned = re.search(rf"^{name}==(\S+)$", (HERE / "requirements.txt").read_text(), re.MULTILINE)
     file_name = f"{name}-{pinned[1] if pinned else ''}.tar.gz"
     try:
-        archive = corpora.made(file_name, lambda target: fetch(name, file_name, target))
+        archive = corpora.cached(file_name, lambda target: fetch(name, file_name, target))
     except (OSError, LookupError, ValueError) as error:
         say(f"{file_name}: {error}")
         return None
@@ -116,9 +116,9 @@ def unpacked(name: str) -> dict[str, str] | None:
 
 
 def fetch(name: str, file_name: str, target: Path) -> None:
-    """Download a source distribution from the package index, checksum compared.
+    """Download a source distribution from the package index and verify its checksum.
 
-    Not by `pip download`: it would build the package to learn its dependencies.
+    `pip download` would build the package to find its dependencies.
     """
     with urllib.request.urlopen(f"{INDEX}/{name}/", timeout=30) as answer:
         page = answer.read().decode()
@@ -128,29 +128,29 @@ def fetch(name: str, file_name: str, target: Path) -> None:
     with urllib.request.urlopen(urllib.parse.urljoin(f"{INDEX}/{name}/", link[1])) as answer:
         data = answer.read()
     if hashlib.sha256(data).hexdigest() != link[2]:
-        raise ValueError("checksum differs")
+        raise ValueError("the checksum does not match")
     target.write_bytes(data)
 
 
 def texts(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """Decoded, without tests and generated files."""
+    """Decode files, without tests and generated files."""
     decoded = {p: data.decode(errors="replace") for p, data in files if not NOT_CODE.search(p)}
     return {p: text for p, text in decoded.items() if not generated(p, text)}
 
 
 def generated(path: str, text: str) -> bool:
-    """A file that a program wrote says so near its top, or is HF's table of scripts."""
+    """Whether a file says near its top that it is generated, or is HF's table of scripts."""
     head = text[:400].lower()
     return "generated by" in head or "@generated" in head or path.endswith("scripts.rs")
 
 
 def lines(path: str, text: str) -> int:
-    """How many lines of the file hold code."""
+    """Count the lines of code in a file."""
     return rust_lines(text) if path.endswith(".rs") else python_lines(text)
 
 
 def rust_lines(text: str) -> int:
-    """Up to the test module, which by custom ends a file; block comments and `//` left out."""
+    """Count lines up to the test module at the end of the file, without comments."""
     text = re.split(r"^#\[cfg\(test\)\]\s*(?:#\[.*\]\s*)*(?:pub )?mod \w+ \{", text, flags=re.MULTILINE)[0]
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     stripped = (line.strip() for line in text.splitlines())
@@ -158,7 +158,7 @@ def rust_lines(text: str) -> int:
 
 
 def python_lines(text: str) -> int:
-    """Lines that carry a token other than a comment or a string that stands alone."""
+    """Count lines with a token other than a comment or a string that is a statement by itself."""
     held: set[int] = set()
     alone = True
     skipped = (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)

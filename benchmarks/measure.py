@@ -1,8 +1,8 @@
-"""Runs tasks in fresh processes, in turn, several times, and keeps the best.
+"""Runs tasks in fresh processes, interleaved and repeated, and keeps the best time.
 
-In turn (A B C A B C …) because a machine drifts: neighbours, heat and caches then fall on all
-alike. The best, because noise only ever adds. Wall clock inside the process, from the call to
-its return; starting Python and importing are left out for everyone.
+Interleaved (A B C A B C …), so that other load, heat and caches affect all tasks alike. The best,
+because noise only adds time. The wall clock runs inside the process, from call to return; starting
+Python and importing modules are excluded for everyone.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TIMEOUT = 3600.0
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure: a label for people, a task of `tasks.py` and its values.
+    """One measurement: a label, a task of `tasks.py` and its arguments.
 
-    `rounds` is for those that take long: no more than this many, however often the others run.
+    `rounds` limits the repetitions of a slow task.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Job:
 
 @dataclass
 class Measured:
-    """The runs of a job; `best` is the fastest of them."""
+    """The runs of a job; `best` is the fastest."""
 
     job: Job
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -46,17 +46,17 @@ class Measured:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The fastest run, or nothing when the job failed."""
+        """The fastest run, or None if the job failed."""
         runs = [run for run in self.runs if run.get("seconds") is not None]
         return min(runs, key=lambda run: run["seconds"]) if runs and not self.error else None
 
     def least(self, stage: str) -> float | None:
-        """The shortest time of one stage over all runs, whichever run was the best as a whole."""
+        """Return the shortest time of a stage over all runs."""
         found = [run["stages"][stage] for run in self.runs if stage in run.get("stages", {})]
         return min(found) if found and not self.error else None
 
     def record(self) -> dict[str, Any]:
-        """A JSON-able account: the best run, all times, the leanest and the highest peak."""
+        """Return JSON-compatible data: the best run, all times and the highest peak."""
         best = self.best
         peaks = [run["peak_mb"] for run in self.runs if run.get("peak_mb")]
         return {
@@ -72,7 +72,7 @@ class Measured:
 
 
 def interleaved(jobs: Iterable[Job], repeat: int) -> list[Measured]:
-    """Run all jobs in turn, `repeat` times over; a job that fails is not tried again."""
+    """Run all jobs in turn, `repeat` times; a job that fails is not repeated."""
     measured = [Measured(job) for job in jobs]
     for turn in range(repeat):
         for one in measured:
@@ -93,7 +93,7 @@ def interleaved(jobs: Iterable[Job], repeat: int) -> list[Measured]:
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Run a job once in a process of its own; {"error": …} with the last words if it fails."""
+    """Run a job once in a fresh process; return {"error": …} with the end of its output if it fails."""
     values = {"task": job.task, "threads": job.threads, **job.values}
     environment = {
         **os.environ,
@@ -118,9 +118,9 @@ def run(job: Job) -> dict[str, Any]:
                     check=False,
                 ).returncode
             except subprocess.TimeoutExpired:
-                return {"error": f"stopped after {TIMEOUT:.0f} s"}
+                return {"error": f"timed out after {TIMEOUT:.0f} s"}
         if code != 0:
-            said = log.read_text(errors="replace").strip()
-            return {"error": said[-2000:] or f"ended with code {code}"}
+            output = log.read_text(errors="replace").strip()
+            return {"error": output[-2000:] or f"exited with code {code}"}
         outcome: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
         return outcome

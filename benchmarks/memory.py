@@ -1,6 +1,6 @@
 """Peak resident memory of this process, in MB (10⁶ bytes).
 
-Not `merganser.memory.peak`: whoever measures a peer does not load merganser beside it.
+`merganser.engines.memory.peak` is not used, because measuring a peer must not load merganser.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 def peak_mb() -> float:
-    """The high-water mark of the resident set.
+    """Return the high-water mark of the resident set.
 
-    Linux: VmHWM, which belongs to this program alone; `ru_maxrss` there may carry over the mark
-    of the process that started it. Elsewhere: `ru_maxrss`.
+    On Linux this is VmHWM, because `ru_maxrss` may include the mark of the parent process;
+    elsewhere it is `ru_maxrss`.
     """
     try:
         with Path("/proc/self/status").open(encoding="ascii") as status:

@@ -1,21 +1,20 @@
-"""The split patterns that the benchmarks name, written out where a peer or a trial needs it.
+"""Split patterns that the benchmarks use.
 
-`gpt2`, `gpt4` and `o200k` are merganser's own presets; what stands here is the text that the
-Python `regex` module and the peers are given, and the patterns that merganser has no name for.
+`gpt2`, `gpt4` and `o200k` are merganser's presets. This module has the pattern that Python's
+`regex` module and the peers need as text, and patterns that are not presets.
 """
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-# Without the look-ahead alternative, a run of white space before a word is one pre-token and takes
-# the space that belongs to the word: what a splitter without the fix-up would yield.
+# Without the look-ahead alternative, a run of white space before a word is one pre-token that
+# includes the space that belongs to the word, as a splitter without the fix-up would yield.
 GPT2_WITHOUT_FIXUP = GPT2.replace(r"\s+(?!\S)|", "")
 
-# The last alternative is never reached (every character is matched by an earlier one), but its
-# look-behind sends the whole pattern to the engine that handles true look-around: the same
-# pre-tokens by backtracking.
+# The last alternative never matches (an earlier one matches every character), but its look-behind
+# selects the backtracking engine: the same pre-tokens by another engine.
 GPT2_BACKTRACKING = GPT2 + r"|(?<=\S)\S"
 
-# A pattern nobody knows by heart: nanochat's, with numbers of up to four digits.
+# A pattern without a preset: nanochat's, with numbers of up to four digits.
 CUSTOM = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,4}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"

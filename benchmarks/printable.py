@@ -1,10 +1,10 @@
-"""GPT-2's way to write bytes as printable characters, read back into bytes."""
+"""GPT-2's encoding of bytes as printable characters, and its inverse."""
 
 
 def printable_bytes() -> dict[str, int]:
-    """GPT-2's way to write bytes as printable characters, inverted.
+    """Return the byte for each of GPT-2's printable characters.
 
-    Printable bytes stand for themselves; the other 68 become the characters from U+0100 on.
+    Printable bytes represent themselves; the other 68 become the characters from U+0100 on.
     """
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in set(shown)]
@@ -17,5 +17,5 @@ PRINTABLE = printable_bytes()
 
 
 def to_bytes(token: str) -> bytes:
-    """The bytes that a token written in GPT-2's printable characters stands for."""
+    """Decode a token written in GPT-2's printable characters."""
     return bytes(PRINTABLE[character] for character in token)

@@ -1,18 +1,18 @@
-"""Makes any amount of text out of a corpus, without repeating it: the `1GB` input.
+"""Generates text of any size from a corpus without repeating it: the `1GB` input.
 
-Repeating 132 MB eight times would give counts that are multiples of eight and no new pre-token, which
-no real corpus does: there, new words never stop (Heaps' law). So:
+Repeating 132 MB eight times would yield counts that are multiples of eight and no new pre-tokens. In a
+real corpus, new words never stop appearing (Heaps' law). Therefore:
 
-1. the corpus is cut into words (at white space that follows something else, and at each Chinese
-   or Japanese character, whose scripts have no spaces; the separator line is a word too),
-   and the text is a walk over them: after each word, with probability 1/4, the walk jumps to
-   another occurrence of the same word and goes on from there. Spans of about four words are
-   copied, the joints are plausible, documents end where separators come;
-2. characters are then replaced at random places by others of their kind (Latin and Cyrillic
-   lower-case letters, Chinese characters), at a rate chosen so that 1 GB made of mixed has 5 to 6
-   million unique pre-tokens under the gpt2 pattern, as 1 GB of real mixed text was measured to have.
+1. The corpus is split into words, at white space after other characters and at each Chinese or
+   Japanese character, whose scripts have no spaces. The separator line is a word too. The text is a
+   walk over these words: after each word, with probability 1/4, it jumps to another occurrence of
+   the same word and continues there. Spans of about four words are copied, the joints are plausible,
+   and documents end at separators.
+2. Characters at random offsets are replaced by others of the same kind (Latin and Cyrillic
+   lower-case letters, Chinese characters), at a rate chosen so that 1 GB generated from mixed has 5
+   to 6 million unique pre-tokens under the gpt2 pattern, as measured for 1 GB of real mixed text.
 
-Deterministic: same corpus, size and numpy, same bytes. About a minute per GB, 4 GB of memory.
+Deterministic for a given corpus, size and numpy version. About a minute per GB, 4 GB of memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEED = 20261115
 WALKERS = 2048
 BATCH = 64_000_000
 JUMP = 0.25
-# Share of the replaceable characters that are replaced.
+# The fraction of replaceable characters that are replaced.
 NOVELTY = 0.008
 
 Bytes = NDArray[np.uint8]
@@ -37,7 +37,7 @@ Indices = NDArray[np.int64]
 
 
 def write(source: Path, target: Path, size: int) -> None:
-    """Write about `size` bytes (whole documents, never more) made of `source`."""
+    """Write at most `size` bytes of whole documents generated from `source`."""
     random = np.random.default_rng(SEED)
     text = np.frombuffer(source.read_bytes(), dtype=np.uint8)
     starts = word_starts(text)
@@ -60,13 +60,13 @@ def write(source: Path, target: Path, size: int) -> None:
                 offset = (random.random(len(jumps)) * count[chosen]).astype(np.int64)
                 at[jumps] = order[first[chosen] + offset]
                 at += 1
-            made = gathered(text, starts, lengths, path.ravel())
-            mutate(made, random)
-            remaining = append(file, made.tobytes(), mark + b"\n", remaining)
+            generated = gathered(text, starts, lengths, path.ravel())
+            mutate(generated, random)
+            remaining = append(file, generated.tobytes(), mark + b"\n", remaining)
 
 
 def append(file: IO[bytes], data: bytes, mark: bytes, remaining: int) -> int:
-    """Write the whole documents of `data` that fit; return what is left to write."""
+    """Write the whole documents of `data` that fit; return the number of bytes left to write."""
     end = data.rfind(mark, 0, remaining)
     if end < 0:
         return 0
@@ -76,9 +76,9 @@ def append(file: IO[bytes], data: bytes, mark: bytes, remaining: int) -> int:
 
 
 def word_starts(text: Bytes) -> Indices:
-    """A word begins at white space that follows something else, and at each East Asian character.
+    """Return where words start: at white space after other characters, and at East Asian characters.
 
-    Bytes E3 … E9 begin the characters from U+3000 to U+9FFF: kana, Chinese, their punctuation.
+    Bytes E3 … E9 start the characters from U+3000 to U+9FFF: kana, Chinese and their punctuation.
     """
     white = (text == 0x20) | (text == 0x0A)
     begins = white.copy()
@@ -89,26 +89,26 @@ def word_starts(text: Bytes) -> Indices:
 
 
 def word_hashes(text: Bytes, starts: Indices, lengths: Indices) -> NDArray[np.uint64]:
-    """A 64-bit hash of each word: its bytes times powers of an odd number, summed."""
-    place = np.arange(len(text), dtype=np.int64) - np.repeat(starts, lengths)
+    """Return a 64-bit hash of each word: the sum of its bytes times powers of an odd number."""
+    offset = np.arange(len(text), dtype=np.int64) - np.repeat(starts, lengths)
     powers = np.cumprod(np.full(int(lengths.max()), 0x9E3779B97F4A7C15, dtype=np.uint64), dtype=np.uint64)
-    return np.add.reduceat((text.astype(np.uint64) + np.uint64(1)) * powers[place], starts)
+    return np.add.reduceat((text.astype(np.uint64) + np.uint64(1)) * powers[offset], starts)
 
 
 def occurrences(hashes: NDArray[np.uint64]) -> tuple[Indices, Indices, Indices, Indices]:
-    """Words grouped by hash: `order[first[g] : first[g] + count[g]]` are the words of group g."""
+    """Group words by hash: `order[first[g] : first[g] + count[g]]` are the words of group g."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
-    fresh = np.append(True, ranked[1:] != ranked[:-1])
-    first = np.flatnonzero(fresh)
+    is_first = np.append(True, ranked[1:] != ranked[:-1])
+    first = np.flatnonzero(is_first)
     count = np.diff(np.append(first, len(hashes)))
     group = np.empty(len(hashes), dtype=np.int64)
-    group[order] = np.cumsum(fresh) - 1
+    group[order] = np.cumsum(is_first) - 1
     return order, first, count, group
 
 
 def separator_words(text: Bytes, starts: Indices, lengths: Indices, mark: bytes) -> Indices:
-    """The indices of the words that are a separator line."""
+    """Return the indices of the words that are separator lines."""
     likely = np.flatnonzero(lengths == len(mark))
     rows = text[starts[likely][:, None] + np.arange(len(mark))]
     found: Indices = likely[(rows == np.frombuffer(mark, dtype=np.uint8)).all(axis=1)]
@@ -116,7 +116,7 @@ def separator_words(text: Bytes, starts: Indices, lengths: Indices, mark: bytes)
 
 
 def gathered(text: Bytes, starts: Indices, lengths: Indices, path: NDArray[np.int32]) -> Bytes:
-    """The bytes of the words of a path, one after the other."""
+    """Concatenate the words of a path."""
     sizes = lengths[path]
     ends = np.cumsum(sizes)
     shift = np.repeat(starts[path] - (ends - sizes), sizes)
@@ -124,9 +124,9 @@ def gathered(text: Bytes, starts: Indices, lengths: Indices, path: NDArray[np.in
 
 
 def mutate(text: Bytes, random: np.random.Generator) -> None:
-    """Replace characters by others of their kind, in place; UTF-8 stays valid.
+    """Replace characters by others of the same kind, in place; UTF-8 stays valid.
 
-    The separator is left alone: its letters stand between `<|` and `|>`.
+    Separators are not changed: their letters are between `<|` and `|>`.
     """
     at = np.flatnonzero(random.random(len(text), dtype=np.float32) < NOVELTY)
     at = at[(at > 20) & (at < len(text) - 20)]
@@ -142,7 +142,7 @@ def mutate(text: Bytes, random: np.random.Generator) -> None:
 
 
 def near_mark(text: Bytes, at: Indices) -> NDArray[np.bool_]:
-    """Whether a letter may be part of a separator: `|` within eleven bytes on both sides."""
+    """Whether a letter may be part of a separator: `|` occurs within eleven bytes on both sides."""
     before = np.zeros(len(at), dtype=bool)
     after = np.zeros(len(at), dtype=bool)
     for distance in range(1, 12):

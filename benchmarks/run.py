@@ -1,4 +1,4 @@
-"""The benchmarks: `python3 benchmarks/run.py`, with any python3; it makes its own environment.
+"""Run the benchmarks: `python3 benchmarks/run.py`, with any python3; it creates its own environment.
 
 --size 10MB          (default) all sections, a few minutes
 --size mixed         132 MB, vocabulary 32,000
@@ -16,35 +16,35 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-# Run as a script, Python looks for modules beside this file; the package is one level up.
+# As a script, Python looks for modules in this folder; the package is one level up.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from benchmarks import environment  # noqa: E402
 
-SECTIONS = ("training", "patterns", "road", "pathological", "lines")
-LARGEST_ROAD = 20_000_000
+SECTIONS = ("training", "patterns", "steps", "pathological", "lines")
+LARGEST_STEPS = 20_000_000
 LARGEST_PROOF = 10_000_000
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; what depends on the size is filled in by `defaults`."""
+    """Parse the options; `defaults` fills in those that depend on the size."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", default="10MB", help="10MB, mixed, 1GB, zipf10m, pathological …")
-    parser.add_argument("--peers", help="comma-separated; merganser is always there")
-    parser.add_argument("--repeat", type=int, help="runs of each; the best counts")
-    parser.add_argument("--threads", type=int, default=2, help="threads of the main table")
-    parser.add_argument("--thread-counts", help="threads of the table by threads, as 1,2")
+    parser.add_argument("--size", default="10MB", help="10MB, mixed, 1GB, zipf10m or pathological")
+    parser.add_argument("--peers", help="comma-separated; merganser is always included")
+    parser.add_argument("--repeat", type=int, help="runs of each job; the best counts")
+    parser.add_argument("--threads", type=int, default=2, help="threads for the main table")
+    parser.add_argument("--thread-counts", help="thread counts to compare, such as 1,2")
     parser.add_argument("--vocab-size", type=int)
-    parser.add_argument("--sections", help=f"comma-separated, of {', '.join(SECTIONS)}")
-    parser.add_argument("--json", type=Path, help="write the JSON here too")
+    parser.add_argument("--sections", help=f"comma-separated: {', '.join(SECTIONS)}")
+    parser.add_argument("--json", type=Path, help="also write the JSON to this path")
     parser.add_argument("--out", type=Path, default=environment.HERE / "records")
     return parser.parse_args(arguments)
 
 
 def defaults(size: int) -> dict[str, Any]:
-    """What to do at a size in bytes, so that it ends within reason."""
+    """Return settings for a size in bytes that finish in reasonable time."""
     if size <= 20_000_000:
         peers = "gigatoken,ffbpe,rustbpe,hf_tokenizers,naive_python"
         return {"vocab_size": 8_000, "repeat": 3, "thread_counts": "1,2", "peers": peers,
@@ -52,14 +52,14 @@ def defaults(size: int) -> dict[str, Any]:
     if size <= 300_000_000:
         peers = "gigatoken,ffbpe,rustbpe,hf_tokenizers,naive_python"
         return {"vocab_size": 32_000, "repeat": 3, "thread_counts": "1,2", "peers": peers,
-                "sections": ("training", "patterns", "road")}  # fmt: skip
-    # HF tokenizers takes half an hour here; its equality is proven on smaller sizes.
+                "sections": ("training", "patterns", "steps")}  # fmt: skip
+    # HF tokenizers takes half an hour at this size; its equality is proven at smaller sizes.
     return {"vocab_size": 50_000, "repeat": 2, "thread_counts": "2",
             "peers": "gigatoken,ffbpe,rustbpe", "sections": ("training", "patterns")}  # fmt: skip
 
 
 def main() -> None:
-    """Prepare, measure, write."""
+    """Set up the environment, run the benchmarks and write the report."""
     arguments = parse(sys.argv[1:])
     environment.enter()
     from benchmarks import report
@@ -85,13 +85,13 @@ def main() -> None:
 
 
 def requirements() -> list[str]:
-    """The pinned peers."""
+    """Return the pinned peers."""
     lines = (environment.HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def from_counts(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
-    """`zipf10m`: training from generated pre-tokens."""
+    """Run `zipf10m`: train from generated pre-tokens."""
     from benchmarks import growth
 
     digits, unit = arguments.size[4:-1], arguments.size[-1]
@@ -106,7 +106,7 @@ def from_counts(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any
 
 
 def runs(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
-    """`pathological`: 25 and 50 MB of one character."""
+    """Run `pathological`: 25 and 50 MB of one character."""
     from benchmarks import growth
 
     repeat = arguments.repeat or 3
@@ -116,8 +116,8 @@ def runs(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
 def from_text(
     arguments: argparse.Namespace, folder: Path, names: tuple[str, ...]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """A corpus on disk: the peers, the patterns, the road of the split."""
-    from benchmarks import corpora, growth, lines_of_code, split_road, splitting, training
+    """Run the benchmarks on a corpus: training, patterns and splitting."""
+    from benchmarks import corpora, growth, lines_of_code, split_steps, splitting, training
 
     path = corpora.corpus(arguments.size)
     size = path.stat().st_size
@@ -129,7 +129,9 @@ def from_text(
     counts = [int(n) for n in (arguments.thread_counts or usual["thread_counts"]).split(",")]
     unknown = [*(set(wanted) - set(names)), *(set(chosen) - set(SECTIONS))]
     if unknown:
-        raise SystemExit(f"unknown: {', '.join(unknown)}; peers are {', '.join(names)}")
+        raise SystemExit(
+            f"unknown: {', '.join(unknown)}; peers are {', '.join(names)}, sections {', '.join(SECTIONS)}"
+        )
 
     small = size <= LARGEST_PROOF
     plan = training.Training(
@@ -143,19 +145,21 @@ def from_text(
         repeat=repeat,
         folder=folder,
     )
-    road_path = path if size <= LARGEST_ROAD else corpora.corpus("20MB")
-    made: list[Any] = []
+    steps_path = path if size <= LARGEST_STEPS else corpora.corpus("20MB")
+    sections: list[Any] = []
     if "training" in chosen:
-        made += training.sections(plan)
+        sections += training.sections(plan)
     if "patterns" in chosen:
-        made.append(splitting.section(path, arguments.threads, max(repeat, 5)))
-    if "road" in chosen:
-        made += split_road.sections(road_path, min(vocab_size, 8_000), arguments.threads, repeat, folder)
+        sections.append(splitting.section(path, arguments.threads, max(repeat, 5)))
+    if "steps" in chosen:
+        sections += split_steps.sections(
+            steps_path, min(vocab_size, 8_000), arguments.threads, repeat, folder
+        )
     if "pathological" in chosen:
-        made.append(growth.pathological(max(size // 2, 1_000_000), arguments.threads, repeat))
+        sections.append(growth.pathological(max(size // 2, 1_000_000), arguments.threads, repeat))
     if "lines" in chosen:
-        made.append(lines_of_code.section())
-    return made, {"repeat": repeat, "vocab_size": vocab_size, "bytes": size, "peers": plan.names}
+        sections.append(lines_of_code.section())
+    return sections, {"repeat": repeat, "vocab_size": vocab_size, "bytes": size, "peers": plan.names}
 
 
 if __name__ == "__main__":

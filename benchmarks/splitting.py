@@ -1,4 +1,4 @@
-"""Split and count by pattern: no pattern should be slow because nobody wrote it down before."""
+"""Split and count by pattern: a pattern without a preset should not be slow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATTERNS = {
 
 
 def section(path: Path, threads: int, repeat: int) -> Section:
-    """`merganser.count` under each pattern, as a multiple of gpt2's time."""
+    """Time `merganser.count` with each pattern, as a multiple of the time with gpt2."""
     jobs = [
         Job(name, "count", {"path": str(path), "pattern": pattern}, threads)
         for name, pattern in PATTERNS.items()
@@ -39,7 +39,7 @@ def section(path: Path, threads: int, repeat: int) -> Section:
         for record in records
     ]
     note = (
-        f"`merganser.count` on {size:,.1f} MB, {threads} threads. Wanted: gpt4 and o200k within "
+        f"`merganser.count` on {size:,.1f} MB, {threads} threads. Goal: gpt4 and o200k within "
         "1.3× of gpt2, the custom pattern within 2×."
     )
     columns = ["pattern", "seconds", "MB/s", "× gpt2", "unique pre-tokens", "peak MB"]

@@ -1,7 +1,7 @@
-"""The things that are timed, one function each; every one runs alone in a worker process.
+"""The timed tasks, one function each; every task runs alone in a worker process.
 
-Each takes plain values, imports what it needs, then starts its clock, and returns a dictionary
-with `seconds` and `peak_mb` at least.
+A task takes JSON values, imports its modules, starts the clock, and returns a dictionary with at
+least `seconds` and `peak_mb`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def train(
     merges_to: str | None = None,
     pattern: str | None = None,
 ) -> Result:
-    """File → vocabulary by one trainer; the merges are written out after the clock is read."""
+    """Train one trainer on a file; the merges are written after the clock has stopped."""
     from benchmarks import equality, peers
 
     module = peers.load(peer)
@@ -53,7 +53,7 @@ def train(
 
 
 def count(path: str, pattern: str, threads: int) -> Result:
-    """Split and count alone, by merganser."""
+    """Split and count with merganser."""
     import merganser
 
     start = time.perf_counter()
@@ -63,18 +63,18 @@ def count(path: str, pattern: str, threads: int) -> Result:
 
 
 def split_only(path: str, pattern: str, threads: int) -> Result:
-    """Split a whole file as one document, on one thread, and keep no pre-token."""
+    """Split a file as one document on one thread, and discard the pre-tokens."""
     from merganser import _core
 
-    text = Path(path).read_bytes().decode()  # nothing is done to line ends
-    _core.split_length(text, "whitespace")  # makes the UTF-8 that Python keeps, which is not timed
+    text = Path(path).read_bytes().decode()  # line endings are preserved
+    _core.split_length(text, "whitespace")  # Python caches the UTF-8 here, before the clock starts
     start = time.perf_counter()
     pretokens = _core.split_length(text, pattern)
     return {"seconds": time.perf_counter() - start, "peak_mb": peak_mb(), "pretokens": pretokens}
 
 
 def stages(path: str, pattern: str, vocab_size: int, threads: int) -> Result:
-    """merganser in two steps, so that each has a time: file → Counts, Counts → Tokenizer."""
+    """Run merganser in two timed stages: file → Counts, Counts → Tokenizer."""
     import merganser
 
     engine = merganser.Local(threads=threads)
@@ -91,7 +91,7 @@ def stages(path: str, pattern: str, vocab_size: int, threads: int) -> Result:
 
 
 def train_counts(path: str, vocab_size: int, threads: int) -> Result:
-    """A `.counts` file → vocabulary; loading is timed apart."""
+    """Train from a `.counts` file; loading is timed separately."""
     import merganser
 
     start = time.perf_counter()
@@ -109,21 +109,21 @@ def train_counts(path: str, vocab_size: int, threads: int) -> Result:
 
 
 def python_split(path: str, threads: int) -> Result:
-    """The road's first step: split by the `regex` module, count by `Counter`."""
+    """Run the first step: split with the `regex` module, count with `Counter`."""
     import regex
 
     return _count_in_processes(path, threads, regex.compile(GPT2).findall)
 
 
 def rust_split_python_count(path: str, threads: int) -> Result:
-    """The road's second step: merganser splits, Python counts."""
+    """Run the second step: split with merganser, count in Python."""
     import merganser
 
     return _count_in_processes(path, threads, partial(merganser.split, pattern="gpt2"))
 
 
 def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable[Any]]) -> Result:
-    """Count the pre-tokens of a file in Python; more than one thread means processes, by the GIL."""
+    """Count the pre-tokens of a file in Python, in processes if `threads` > 1, because of the GIL."""
     from benchmarks.peers import documents
 
     start = time.perf_counter()
@@ -140,17 +140,17 @@ def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable
 
 
 def _batches(path: str, size: int = 500_000) -> Iterable[list[str]]:
-    """Documents in handfuls of about half a million characters."""
+    """Yield batches of documents of about half a million characters."""
     from benchmarks.peers import documents
 
     batch: list[str] = []
-    held = 0
+    characters = 0
     for text in documents(Path(path)):
         batch.append(text)
-        held += len(text)
-        if held >= size:
+        characters += len(text)
+        if characters >= size:
             yield batch
-            batch, held = [], 0
+            batch, characters = [], 0
     yield batch
 
 

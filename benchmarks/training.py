@@ -1,4 +1,4 @@
-"""File → vocabulary by merganser and every peer: equality, time, memory, threads, stages."""
+"""Training by merganser and every peer: equality, time, memory, threads and stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.report import Section, number, seconds, times
 
 @dataclass(frozen=True)
 class Training:
-    """What to train, and where the proof of equality is made first."""
+    """The corpus and settings to time, and the corpus on which equality is proven first."""
 
     path: Path
     vocab_size: int
@@ -30,14 +30,14 @@ class Training:
 
 
 def sections(plan: Training) -> list[Section]:
-    """Prove, time, and tell."""
+    """Prove equality, time the trainers, and build the tables."""
     prover = Prover(plan.folder, plan.threads)
     verdicts = prove(plan, prover)
     refused = {v.peer for v in verdicts if not v.may_be_timed and v.tie == timed_tie(v.peer)}
     if "merganser" in plan.names and isinstance(
         prover.reference(plan.proof_path, plan.proof_vocab_size, "ids"), str
     ):
-        # Without merganser there is nothing to be equal to: the peers are timed all the same.
+        # merganser failed, so there is nothing to compare with; time the peers anyway.
         refused = set()
     names = [name for name in plan.names if name not in refused]
     for name in sorted(refused):
@@ -53,19 +53,19 @@ def sections(plan: Training) -> list[Section]:
 
 
 def timed_tie(name: str) -> str:
-    """The tie rule under which a peer is timed: its own first one."""
+    """Return the tie rule under which a peer is timed: the first of its rules."""
     return "ids" if name == "merganser" else next(iter(ties(name)))
 
 
 def ties(name: str) -> dict[str, str]:
-    """The tie rules that a peer shares with merganser."""
+    """Return the tie rules that a peer shares with merganser."""
     return dict(peers.load(name).TIES)
 
 
 def workload(plan: Training, name: str) -> tuple[Path, int, float]:
-    """The file and vocabulary that a peer can be given, and how much less work that is.
+    """Return the file and vocabulary size for a peer, and the factor by which its time is scaled.
 
-    The floor (`SLICE`) costs corpus × merges; its figure is scaled by both.
+    A slow peer (`SLICE`) takes time proportional to corpus × merges; it gets less of both.
     """
     limit = getattr(peers.load(name), "SLICE", None) if name != "merganser" else None
     if limit is None or plan.path.stat().st_size <= limit[0]:
@@ -78,7 +78,7 @@ def workload(plan: Training, name: str) -> tuple[Path, int, float]:
 
 
 def prove(plan: Training, prover: Prover) -> list[Verdict]:
-    """Compare every peer with merganser under every tie rule they share."""
+    """Compare every peer with merganser under every shared tie rule."""
     verdicts = []
     for name in plan.names:
         if name == "merganser":
@@ -94,8 +94,8 @@ def prove(plan: Training, prover: Prover) -> list[Verdict]:
 
 
 def jobs(plan: Training, names: list[str]) -> list[Job]:
-    """Every trainer at every number of threads; the floor has one thread by nature."""
-    made = []
+    """Return a job for every trainer and thread count; scaled peers run at one thread count."""
+    planned = []
     for name in names:
         path, vocab_size, factor = workload(plan, name)
         for threads in plan.thread_counts:
@@ -108,17 +108,17 @@ def jobs(plan: Training, names: list[str]) -> list[Job]:
                 "tie": timed_tie(name),
                 "merges_to": str(merges_file(plan, name)),
             }
-            made.append(Job(name, "train", values, threads))
-    return made
+            planned.append(Job(name, "train", values, threads))
+    return planned
 
 
 def merges_file(plan: Training, name: str) -> Path:
-    """Where a timed run leaves its merges."""
+    """Return the file to which a timed run writes its merges."""
     return plan.folder / f"timed-{name}.merges"
 
 
 def verify(plan: Training, prover: Prover, measured: list[Measured], name: str) -> Verdict | None:
-    """Equality at the size that was timed, from the merges that the timed runs left."""
+    """Compare the merges of the timed runs with merganser's."""
     if not any(m.job.label == name and m.runs for m in measured):
         return None
     path, vocab_size, _ = workload(plan, name)
@@ -129,7 +129,7 @@ def verify(plan: Training, prover: Prover, measured: list[Measured], name: str) 
 
 
 def version(name: str) -> str:
-    """The version of a peer's package; the floor is part of this checkout."""
+    """Return the version of a peer's package; `naive_python` is part of this checkout."""
     if name == "naive_python":
         return "here"
     package = {"hf_tokenizers": "tokenizers"}.get(name, name)
@@ -140,12 +140,12 @@ def version(name: str) -> str:
 
 
 def find(measured: list[Measured], name: str, threads: int) -> Measured | None:
-    """The measurement of a trainer at a number of threads."""
+    """Return the measurement of a trainer at a thread count."""
     return next((m for m in measured if (m.job.label, m.job.threads) == (name, threads)), None)
 
 
 def best_seconds(one: Measured | None) -> float | None:
-    """The best time, if there is one."""
+    """Return the best time, or None."""
     return one.best["seconds"] if one and one.best else None
 
 
@@ -156,7 +156,7 @@ def table(
     at_size: dict[str, Verdict | None],
     refused: set[str],
 ) -> Section:
-    """The table that answers: how fast, how lean, and is it the same vocabulary?"""
+    """Build the main table: time, memory, and whether the vocabulary is the same."""
     unit = best_seconds(find(measured, "merganser", plan.threads))
     rows: list[list[str]] = []
     records: list[dict[str, Any]] = []
@@ -167,7 +167,7 @@ def table(
         factor = workload(plan, name)[2]
         took = best_seconds(one)
         scaled = took * factor if took else None
-        # A vocabulary that differs at the measured size is not the same work: no ratio.
+        # A different vocabulary is not the same work, so there is no ratio.
         comparable = name == "merganser" or (verdict is not None and verdict.may_be_timed)
         about = "≈ " if factor != 1.0 else ""
         peak = one.record()["peak_mb"] if one else None
@@ -209,25 +209,25 @@ def table(
 
 
 def equality_table(verdicts: list[Verdict]) -> Section:
-    """Every tie rule that was proven, not only the timed ones."""
+    """Build the table of all proven tie rules, not only the timed ones."""
     rows = [
         [
             v.peer,
             v.tie,
-            ties(v.peer)[v.tie] or "its only one",
+            ties(v.peer)[v.tie] or "fixed",
             v.where,
             "equal" if v.equal else str(v),
         ]
         for v in verdicts
     ]
-    note = "Proven before anything was timed: the ordered list of merges is the same."
+    note = "Proven before timing: the ordered lists of merges are equal."
     columns = ["trainer", "merganser's `tie_break`", "the peer's setting", "on", "verdict"]
     records = [v.record() for v in verdicts]
     return Section("equality", "Equality of merges", note, columns, rows, records)
 
 
 def by_threads(plan: Training, measured: list[Measured]) -> Section:
-    """The same jobs by number of threads."""
+    """Build the table by number of threads."""
     rows = []
     for name in plan.names:
         if workload(plan, name)[2] != 1.0:
@@ -236,12 +236,15 @@ def by_threads(plan: Training, measured: list[Measured]) -> Section:
         rows.append([name, *map(seconds, took)])
     columns = ["trainer", *(f"{t} thread{'s' * (t > 1)}" for t in plan.thread_counts)]
     records = [m.record() for m in measured]
-    note = "Seconds, file → vocabulary; peers by RAYON_NUM_THREADS, merganser by `Local(threads=…)`."
+    note = (
+        "Seconds, file → vocabulary. Threads are set by RAYON_NUM_THREADS for the peers, and by "
+        "`Local(threads=…)` for merganser."
+    )
     return Section("threads", "Training by number of threads", note, columns, rows, records)
 
 
 def by_stage(plan: Training, measured: list[Measured]) -> Section:
-    """Where the time goes, for those that let one look."""
+    """Build the table of time by stage, for trainers that report it."""
     rows = []
     records = []
     if "merganser" in plan.names:
@@ -271,9 +274,9 @@ def by_stage(plan: Training, measured: list[Measured]) -> Section:
         rows.append([name, "–", seconds(counting), seconds(merging), seconds(best_seconds(one))])
         records.append(one.record())
     note = (
-        "Seconds. merganser: `count`, then `train` from its Counts; its split alone is on one "
-        "thread, pre-tokens counted and dropped. gigatoken: by its own log. rustbpe and HF tokenizers "
-        "do not tell."
+        "Seconds. merganser: `count`, then `train` from its Counts; the split alone runs on one "
+        "thread and discards the pre-tokens. gigatoken: from its log. rustbpe and HF tokenizers do "
+        "not report stages."
     )
     columns = ["trainer", "split", "split and count", "merge", "total"]
     return Section("stages", "Time by stage", note, columns, rows, records)

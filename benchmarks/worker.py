@@ -1,8 +1,8 @@
 """Runs one task in a fresh process: `python -m benchmarks.worker '{"task": …}' RESULT`.
 
-What is imported is imported before the clock starts; peak memory is the high-water mark of this
-very process (its resident pages, mapped files included), read before anything is done with the
-result. The answer goes to a file, because peers write to standard output and error.
+Imports happen before the clock starts. Peak memory is the high-water mark of this process (resident
+pages, including mapped files), read before the result is processed. The result is written to a file,
+because peers write to stdout and stderr.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TASKS = tasks.TASKS | encode_tasks.TASKS | scale_tasks.TASKS
 
 
 def main(arguments: list[str]) -> None:
-    """Do the task and write {"seconds": …, "peak_mb": …, …} to the result file."""
+    """Run the task and write {"seconds": …, "peak_mb": …, …} to the result file."""
     parameters = json.loads(arguments[0])
     task = TASKS[parameters.pop("task")]
     result = task(**parameters)

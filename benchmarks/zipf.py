@@ -1,10 +1,9 @@
-"""Makes 10 million unique pre-tokens with Zipf counts and a mean length of 9 bytes: `zipf10m`.
+"""Generates 10 million unique pre-tokens with Zipf counts and a mean length of 9 bytes: `zipf10m`.
 
-For training from counts, where only the number of pre-tokens matters and no text is wanted. Pre-tokens
-are made of syllables (so that merges have something to find), half of them begin with a space,
-shorter ones tend to be more frequent; the pre-token of rank r has count max(1, 10 × n / r).
-Deterministic for a given n and numpy. Written as `pre-token<TAB>count` lines, and by merganser as
-`.counts`.
+For training from counts, where only the number of pre-tokens matters. Pre-tokens consist of
+syllables, so that there are pairs to merge; half of them start with a space, and shorter ones tend
+to be more frequent. The pre-token of rank r has the count max(1, 10 × n / r). Deterministic for a
+given n and numpy version. Written as `pre-token<TAB>count` lines and, by merganser, as `.counts`.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ CHUNK = 1_000_000
 
 
 def syllables() -> list[bytes]:
-    """All syllables, the plain ones first."""
+    """Return all syllables, simple ones first."""
     onsets, vowels, codas = ONSETS.split(), VOWELS.split(), CODAS.split()
-    made = [o + v for v in vowels for o in onsets] + [v + c for v in vowels for c in codas]
-    return made + [o + v + c for v in vowels[:5] for o in onsets[:16] for c in codas]
+    simple = [o + v for v in vowels for o in onsets] + [v + c for v in vowels for c in codas]
+    return simple + [o + v + c for v in vowels[:5] for o in onsets[:16] for c in codas]
 
 
 def pretokens(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
-    """`n` unique pre-tokens, the most frequent first, and their counts."""
+    """Return `n` unique pre-tokens, the most frequent first, and their counts."""
     random = np.random.default_rng(SEED)
     table = np.array(syllables(), dtype=object)
     weights = 1.0 / (np.arange(len(table)) + 8)
@@ -53,10 +52,10 @@ def pretokens(n: int) -> tuple[list[bytes], NDArray[np.int64]]:
 
 
 def write_tsv(target: Path, n: int, unrelated: int = 0) -> None:
-    """`pre-token<TAB>count` lines: n pre-tokens, and further ones that have nothing to do with them.
+    """Write `pre-token<TAB>count` lines: n pre-tokens, and `unrelated` ones that share no pair with them.
 
-    The unrelated ones are in capitals and occur once each, the n a million times more often than
-    they would: no pair of capitals is ever the most frequent.
+    The unrelated pre-tokens are upper-case and occur once each, and the counts of the others are
+    multiplied by a million, so that no upper-case pair is ever the most frequent.
     """
     texts, counts = pretokens(n)
     with target.open("wb") as file:
@@ -67,14 +66,14 @@ def write_tsv(target: Path, n: int, unrelated: int = 0) -> None:
 
 
 def write_lines(file: IO[bytes], texts: list[bytes], counts: NDArray[np.int64]) -> None:
-    """The lines, a million at a time."""
+    """Write the lines, a million at a time."""
     for start in range(0, len(texts), CHUNK):
         lines = zip(texts[start : start + CHUNK], counts[start : start + CHUNK], strict=True)
         file.writelines(b"%s\t%d\n" % line for line in lines)
 
 
 def read_tsv(path: Path) -> Iterator[dict[bytes, int]]:
-    """The lines again, a million at a time."""
+    """Read the lines, a million at a time."""
     batch: dict[bytes, int] = {}
     with path.open("rb") as file:
         for line in file:
@@ -88,7 +87,7 @@ def read_tsv(path: Path) -> Iterator[dict[bytes, int]]:
 
 
 def write_counts(tsv: Path, target: Path) -> None:
-    """The same as merganser's own file."""
+    """Convert a TSV file to merganser's format."""
     import merganser
 
     pretokens: dict[bytes, int] = {}

@@ -20,8 +20,8 @@ settings.load_profile("merganser")
 LONGEST = (
     "tests/test_ray.py",
     "tests/test_readme.py",
-    "tests/studio/test_work_in_browser.py",
-    "tests/studio/test_browser.py",
+    "tests/studio/test_train_charts_embeddings_ladder_in_browser.py",
+    "tests/studio/test_playground_compare_vocabulary_chat_in_browser.py",
     "tests/test_docs.py",
     "tests/test_encode.py",
     "tests/formats/test_real_vocabularies.py",

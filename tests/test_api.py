@@ -32,7 +32,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "MerganserWarning",
         "PatternError",
         "Ray",
-        "Reading",
+        "ReadOptions",
         "SettingsError",
         "Skipped",
         "Spans",

@@ -1,4 +1,4 @@
-"""Wrong arguments: the error says what was meant, and is the one that Python programmers expect."""
+"""Wrong arguments: the error suggests a correction, and is of the type that Python programmers expect."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ import merganser
 import numpy as np
 import pytest
 from merganser import ArgumentError, CorpusError, EncodeError, PatternError
-from merganser.comparison import compare
+from merganser.analyse.comparison import compare
 
 TOKENIZER = merganser.train(["low lower lowest"] * 9, 262, special_tokens=["<|a|>", "<|b|>"])
 TEXTS = ["low lower"]
@@ -34,7 +34,7 @@ TEXTS = ["low lower"]
         ),
         (
             lambda: merganser.count(TEXTS, zzz=1),  # type: ignore[call-overload]
-            r"count\(\) has no argument 'zzz'; it takes corpus, pattern, special_tokens, .*allow_binary",
+            r"count\(\) has no argument 'zzz'; it accepts corpus, pattern, special_tokens, .*allow_binary",
         ),
         (
             lambda: TOKENIZER.encode_corpus(TEXTS, out="x", fromat="npy"),  # type: ignore[call-arg]
@@ -50,15 +50,15 @@ TEXTS = ["low lower"]
         ),
         (
             lambda: merganser.train(TEXTS, "1000"),  # type: ignore[arg-type]
-            r"vocab_size must be an int, not the str '1000'; write vocab_size=1000",
+            r"vocab_size must be an int, got the str '1000'; write vocab_size=1000",
         ),
         (
             lambda: merganser.train(TEXTS, 1e3),  # type: ignore[arg-type]
-            r"vocab_size must be an int, not the float 1000\.0; write vocab_size=1000",
+            r"vocab_size must be an int, got the float 1000\.0; write vocab_size=1000",
         ),
         (
             lambda: merganser.train(TEXTS, None),  # type: ignore[arg-type]
-            r"vocab_size must be an int, not the NoneType None$",
+            r"vocab_size must be an int, got the NoneType None$",
         ),
         (
             lambda: TOKENIZER.encode(["low", "lower"]),  # type: ignore[arg-type]
@@ -75,33 +75,31 @@ TEXTS = ["low lower"]
         (lambda: TOKENIZER.encode(None), r"must be one str, not NoneType; pass a str"),  # type: ignore[arg-type]
     ],
 )
-def test_a_wrong_argument_is_a_type_error_that_says_what_was_meant(
-    call: Callable[[], object], message: str
-) -> None:
+def test_a_wrong_argument_is_a_type_error_with_a_suggestion(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message) as raised:
         call()
     assert isinstance(raised.value, TypeError)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_integers_are_accepted() -> None:
     assert merganser.train(["low lower lowest"] * 9, np.int64(258)).vocab_size == 258  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["the text itself", "a line\nand another", "some text " * 1000, "why so?"])
-def test_a_text_that_was_given_as_a_corpus_is_recognized(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"if it is a document, pass it in a list: \[text\]$") as raised:
+def test_a_text_passed_as_a_corpus_is_recognized(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"to pass a text instead, wrap it in a list: \[text\]$") as raised:
         merganser.train(text, 1000)
     assert len(str(raised.value)) < 300
     assert "\n" not in str(raised.value)
 
 
-def test_a_path_that_does_not_exist_is_no_text() -> None:
+def test_a_path_that_does_not_exist_is_not_mistaken_for_a_text() -> None:
     for path in ("missing.txt", Path("a missing file.txt"), [Path("a missing file.txt")]):
         with pytest.raises(CorpusError, match=r"there is no file or folder .*; check the path$"):
             merganser.count(path)
 
 
-def test_an_unknown_special_token_is_an_error_that_names_the_others(tmp_path: Path) -> None:
+def test_an_unknown_special_token_is_reported_with_those_that_exist(tmp_path: Path) -> None:
     for call in (
         lambda names: TOKENIZER.encode("low", allowed_special=names),
         lambda names: TOKENIZER.encode_batch(["low"], allowed_special=names),

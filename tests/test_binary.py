@@ -1,4 +1,4 @@
-"""Binary files: refused where they were named, skipped with a warning where they were found."""
+"""Binary files: rejected when named, skipped with a warning when a folder or glob includes them."""
 
 import gzip
 import sys
@@ -9,11 +9,11 @@ from pathlib import Path
 import merganser
 import processes
 import pytest
-from merganser import CorpusError, Local, MerganserWarning, Reading
-from merganser.binary import judged, text_of
+from merganser import CorpusError, Local, MerganserWarning, ReadOptions
 from merganser.corpus import resolve
-from merganser.reading import Skips
-from merganser.remote import find
+from merganser.corpus.binary import judged, text_of
+from merganser.corpus.remote import find
+from merganser.corpus.skipped import Skips
 
 TEXT = "the cat sat on the mat\n" * 5
 BINARY = {
@@ -53,7 +53,7 @@ TEXTS = {
         lambda file, tmp: merganser.verify(BYTES, BYTES, on=file),
     ],
 )
-def test_a_binary_file_that_was_named_is_refused(
+def test_a_binary_file_that_is_named_is_rejected(
     name: str, use: Callable[[Path, Path], object], tmp_path: Path
 ) -> None:
     file = tmp_path / name
@@ -67,7 +67,7 @@ BYTES = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_text_is_read_even_if_a_few_bytes_are_wrong(name: str, tmp_path: Path) -> None:
+def test_text_with_a_few_invalid_bytes_is_read(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(TEXTS[name])
     assert resolve(file, 1).files == (file,)
@@ -81,23 +81,23 @@ def test_binary_files_in_a_folder_are_skipped_with_one_warning(tmp_path: Path) -
         (tmp_path / name).write_bytes(data)
     kept = tuple(sorted(tmp_path / name for name in TEXTS))
     for source, found in ((tmp_path, f"below {tmp_path}"), (tmp_path / "*", f"that match {tmp_path / '*'}")):
-        with pytest.warns(MerganserWarning) as told:
+        with pytest.warns(MerganserWarning) as warned:
             assert resolve(source, 1).files == kept
-        assert [str(one.message) for one in told] == [
+        assert [str(warning.message) for warning in warned] == [
             f"skipped 8 binary files {found}: big.txt (UTF-16), image.png, late.dat, …"
         ]
 
 
 def test_a_folder_of_nothing_but_binary_files_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.so").write_bytes(b"\x7fELF\0")
-    with pytest.raises(CorpusError, match=rf"the only file below {tmp_path}: binary, not text \(a\.so\)"):
+    with pytest.raises(CorpusError, match=rf"the only file below {tmp_path} is binary, not text \(a\.so\)"):
         merganser.train(tmp_path, 300)
     (tmp_path / "b.so").write_bytes(b"\x7fELF\0")
-    with pytest.raises(CorpusError, match=r"all 2 files below .*\(a\.so, b\.so\); .*--allow-binary"):
+    with pytest.raises(CorpusError, match=r"all 2 files below .* are .*\(a\.so, b\.so\); .*--allow-binary"):
         merganser.train(tmp_path, 300)
 
 
-def test_on_error_skip_skips_what_was_named(tmp_path: Path) -> None:
+def test_on_error_skip_skips_binary_files_that_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     (tmp_path / "b.bin").write_bytes(b"a\0b")
     files = [tmp_path / "a.txt", tmp_path / "b.bin"]
@@ -106,23 +106,23 @@ def test_on_error_skip_skips_what_was_named(tmp_path: Path) -> None:
     assert counts == merganser.count(files[0])
 
 
-def test_binary_files_are_read_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_allow_binary_reads_binary_files(tmp_path: Path) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(b"a\0b")
     assert merganser.count(file, allow_binary=True) == merganser.count([b"a\0b"])
     assert merganser.count(tmp_path, allow_binary=True) == merganser.count([b"a\0b"])
-    with pytest.raises(merganser.SettingsError, match="allow_binary must be True or False, not 'no'"):
-        Reading(allow_binary="no")  # type: ignore[arg-type]
+    with pytest.raises(merganser.SettingsError, match="allow_binary must be True or False, got 'no'"):
+        ReadOptions(allow_binary="no")  # type: ignore[arg-type]
 
 
-def test_a_pipe_is_not_read_before_its_time(tmp_path: Path) -> None:
+def test_the_binary_check_does_not_consume_a_pipe(tmp_path: Path) -> None:
     script = "import merganser, sys; print(merganser.count(sys.argv[1]).total)"
     command = f'"{sys.executable}" -W error -c \'{script}\' <(printf "one two")'
     done = processes.run(["bash", "-c", command])
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
-def test_standard_input_is_judged_too() -> None:
+def test_binary_standard_input_is_rejected() -> None:
     script = "import merganser; print(merganser.count('-').total)"
     done = processes.run([sys.executable, "-c", script], input=b"\x7fELF\0", text=False)
     assert b"CorpusError: standard input is a binary file (NUL byte at offset 4), not text" in done.stderr
@@ -130,7 +130,7 @@ def test_standard_input_is_judged_too() -> None:
     assert (done.stdout, done.stderr) == (b"2\n", b"")
 
 
-def test_remote_files_are_judged_when_they_are_read(tmp_path: Path) -> None:
+def test_remote_files_are_checked_when_they_are_read(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     for name, data in (("a.txt", TEXT.encode()), ("b.png.gz", gzip.compress(b"a\0b")), ("c.txt", b"dog")):
@@ -153,32 +153,32 @@ def test_remote_files_are_judged_when_they_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_the_stream_that_a_cluster_reads_is_judged_there() -> None:
+def test_streams_are_checked_where_they_are_read() -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     with memory.open("/shards/a.bin", "wb") as file:
         file.write(b"a\0b")
     skips = Skips()
     (found,) = find("memory://shards")
-    assert b"".join(text_of(found, Reading(), skips)[0]) == b""
+    assert b"".join(text_of(found, ReadOptions(), skips)[0]) == b""
     assert skips.skipped.files == 1
     (named,) = find("memory://shards/a.bin")
     with pytest.raises(CorpusError, match="binary"):
-        text_of(named, Reading(), skips)
+        text_of(named, ReadOptions(), skips)
 
 
-def test_a_lost_stream_is_reported_by_its_reader() -> None:
+def test_a_lost_stream_raises_when_it_is_read() -> None:
     def broken() -> Iterator[bytes]:
         yield b"some text"
         raise CorpusError("lost")
 
-    chunks, name = judged(broken(), "x", Reading(), Skips(), may_skip=True)
+    chunks, name = judged(broken(), "x", ReadOptions(), Skips(), may_skip=True)
     assert (next(chunks), name) == (b"some text", "x")
     with pytest.raises(CorpusError, match="lost"):
         next(chunks)
 
 
-def test_interrupted_work_goes_on_with_the_same_files(tmp_path: Path) -> None:
+def test_resumed_counting_skips_the_same_binary_files(tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     for number in range(6):

@@ -1,4 +1,4 @@
-"""Checkpoints: a training that was stopped goes on to the identical tokenizer."""
+"""Checkpoints: an interrupted training resumes to the identical tokenizer."""
 
 import signal
 import sys
@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from killing import VOCAB_SIZE, check_killed_trainings_go_on, training, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
+from merganser.engines.work_folder import MERGES
 from merganser.training import TIE_BREAKS
-from merganser.work import MERGES
 
 COUNTS = Counts({b"abab": 3, b"abc": 2, b"bcbc": 4, b"cab": 1})
 
@@ -37,7 +37,7 @@ def quietly(*args: Any, **settings: Any) -> Tokenizer:
     st.integers(1, 3),
     st.booleans(),
 )
-def test_smaller_and_larger_trainings_share_a_log(
+def test_trainings_of_different_sizes_share_a_log(
     tmp_path_factory: pytest.TempPathFactory,
     pretokens: dict[bytes, int],
     tie_break: str,
@@ -65,21 +65,21 @@ def stop_after(merges: int) -> Any:
     return watch
 
 
-def test_what_was_learned_before_ctrl_c_is_not_learned_again(tmp_path: Path) -> None:
+def test_merges_learned_before_an_interrupt_are_not_learned_again(tmp_path: Path) -> None:
     pretokens = {f"{n * n:x}{n:x}".encode(): 1 + n % 7 for n in range(60_000)}
     engine = Local(work_dir=tmp_path / "new" / "folder")
     with pytest.raises(KeyboardInterrupt):
         merganser.train(Counts(pretokens), 20_000, engine=engine, progress=stop_after(1000))
     assert (tmp_path / "new" / "folder" / MERGES).read_text().count("\n") > 1000
-    first_told = []
+    reports = []
     resumed = merganser.train(
-        Counts(pretokens), 20_000, engine=engine, progress=lambda *state: first_told.append(state)
+        Counts(pretokens), 20_000, engine=engine, progress=lambda *report: reports.append(report)
     )
-    assert next(done for stage, done, _ in first_told if stage == "merge" and done) >= 1000
+    assert next(done for stage, done, _ in reports if stage == "merge" and done) >= 1000
     assert resumed == merganser.train(Counts(pretokens), 20_000)
 
 
-def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None:
+def test_a_checkpoint_of_a_different_job_is_rejected_or_replaced(tmp_path: Path) -> None:
     engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     others: list[tuple[Counts, dict[str, Any], str]] = [
@@ -94,41 +94,43 @@ def test_other_work_in_the_folder_is_refused_or_replaced(tmp_path: Path) -> None
         with pytest.raises(CheckpointError, match=f"{why}.*choose another work_dir"):
             merganser.train(counts, 258, engine=engine, **settings)
     assert merganser.train(COUNTS, 259, engine=engine) == merganser.train(COUNTS, 259)
-    afresh = Local(work_dir=tmp_path, resume=False)
-    by_bytes = merganser.train(COUNTS, 258, tie_break="bytes", engine=afresh)
+    restarted = Local(work_dir=tmp_path, resume=False)
+    by_bytes = merganser.train(COUNTS, 258, tie_break="bytes", engine=restarted)
     assert by_bytes == merganser.train(COUNTS, 258, tie_break="bytes", engine=engine)
 
 
-def test_the_order_of_pretokens_makes_no_other_work(tmp_path: Path) -> None:
+def test_the_order_of_pretokens_does_not_change_the_job(tmp_path: Path) -> None:
     engine = Local(work_dir=tmp_path, checkpoint_every=1e-6, keep_work=True)
     merganser.train(COUNTS, 258, engine=engine)
     backwards = Counts(dict(reversed(COUNTS.to_dict().items())))
     assert merganser.train(backwards, 259, engine=engine) == merganser.train(COUNTS, 259)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+def test_a_work_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WriteError, match="choose another"):
+    with pytest.raises(WriteError, match="choose another work_dir"):
         merganser.train(COUNTS, 258, engine=Local(work_dir=tmp_path / "file" / "work", checkpoint_every=1e-6))
-    with pytest.raises(SettingsError, match="checkpoint_every"):
+    with pytest.raises(SettingsError, match="checkpoint_every must be a positive number of seconds, got 0"):
         Local(checkpoint_every=0)
 
 
-def test_kills_change_nothing(tmp_path: Path) -> None:
+def test_killed_trainings_resume_to_the_identical_tokenizer(tmp_path: Path) -> None:
     check_killed_trainings_go_on(tmp_path, 6, seed=0)
 
 
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, tmp_path: Path) -> None:
+def test_an_interrupt_writes_a_checkpoint_and_says_how_to_resume(
+    stop: int, code: int, tmp_path: Path
+) -> None:
     write_counts(tmp_path)
     log = tmp_path / "work" / MERGES
     logged = training("out", "--work-dir", "work", "--checkpoint-every", "0.001")
     with processes.started(logged, cwd=tmp_path) as process:
         processes.wait_until(lambda: log.exists() and log.read_text().count("\n") > 50, process)
         process.send_signal(stop)
-        _, told = process.communicate()
+        _, stderr = process.communicate()
     assert process.returncode == code
-    lines = [line for line in told.splitlines() if line]  # click ends the line of a ^C
+    lines = [line for line in stderr.splitlines() if line]  # click prints a newline after ^C
     assert lines == ["stopped; run the same command again to resume"]
     assert 50 < log.read_text().count("\n") < VOCAB_SIZE - 256
     assert not (tmp_path / "out").exists()
@@ -137,7 +139,7 @@ def test_a_stop_writes_a_checkpoint_and_says_how_to_go_on(stop: int, code: int, 
     assert merganser.load(tmp_path / "out") == merganser.train(counts, VOCAB_SIZE)
 
 
-def test_a_full_disk_leaves_a_log_to_go_on_with(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_a_log_to_resume_from(tmp_path: Path) -> None:
     write_counts(tmp_path)
     script = (
         "import resource, signal, sys\n"

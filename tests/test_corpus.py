@@ -1,4 +1,4 @@
-"""Corpus: every way to name one gives the same text, and what is not there is named."""
+"""Corpus: every kind of source yields the same text, and what is missing is named."""
 
 import os
 import sys
@@ -11,8 +11,8 @@ import processes
 import pytest
 from merganser import CorpusError, Counts, SettingsError
 from merganser.corpus import Corpus, Source, is_read_once, resolve
-from merganser.named import python_stdlib
-from merganser.remote import RemoteFile
+from merganser.corpus.named_datasets import python_stdlib
+from merganser.corpus.remote import RemoteFile
 from strategies import SPECIAL_NAMES
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five five"}
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_way_to_name_a_corpus_gives_the_same_counts(folder: Path) -> None:
+def test_every_way_to_name_a_corpus_yields_the_same_counts(folder: Path) -> None:
     whole = merganser.count(list(TEXTS.values()))
     files = [folder / name for name in TEXTS]
     assert merganser.count(folder) == whole
@@ -75,7 +75,7 @@ def test_documents_are_pulled_a_buffer_at_a_time() -> None:
         while True:
             pulled += 1
             if pulled == 25:
-                raise RuntimeError("the reader is asked for no more than it must be")
+                raise RuntimeError("too many documents were pulled")
             yield "text"
 
     found = resolve(endless(), 10)
@@ -83,18 +83,18 @@ def test_documents_are_pulled_a_buffer_at_a_time() -> None:
     buffers = iter(found.documents or ())
     next(buffers)
     assert pulled == 10
-    with pytest.raises(RuntimeError, match="asked for no more"):
+    with pytest.raises(RuntimeError, match="too many documents were pulled"):
         merganser.count(endless(), buffer_size=10)
 
 
-def test_python_stdlib_is_sources_and_topics_and_always_in_the_same_order() -> None:
+def test_python_stdlib_lists_sources_and_topics_in_sorted_order() -> None:
     files = python_stdlib()
     assert files == sorted(files)
     assert {"argparse.py", "topics.py"} <= {file.name for file in files}
     assert not any("site-packages" in file.parts or "test" in file.parts for file in files)
 
 
-def test_a_corpus_goes_on_after_any_of_its_parts() -> None:
+def test_a_corpus_can_resume_after_any_of_its_parts() -> None:
     streams = [RemoteFile(None, "", name, 0) for name in ("c", "d")]
     corpus = Corpus((Path("a"),), (), True, tuple(streams), [["e", "f"], ["g"]])
     whole = ["a", "-", "c", "d", "e", "f", "g"]
@@ -103,11 +103,11 @@ def test_a_corpus_goes_on_after_any_of_its_parts() -> None:
         texts = [text for buffer in rest.documents or () for text in buffer]
         names = [*map(str, rest.files), *["-"] * rest.stdin, *map(str, rest.streams)]
         assert names + texts == whole[parts:]
-    with pytest.raises(merganser.TokensError, match="1 documents less"):
+    with pytest.raises(merganser.TokensError, match=r"1 fewer documents .* pass the same corpus"):
         list(corpus.after(8).documents or ())
 
 
-def test_python_stdlib_does_not_look_at_installed_packages(
+def test_python_stdlib_does_not_enter_installed_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("os.py", "json/decoder.py", "site-packages/large/code.py", "json/tests/test_json.py"):
@@ -116,25 +116,25 @@ def test_python_stdlib_does_not_look_at_installed_packages(
     entered: list[str] = []
     scandir = os.scandir
 
-    def noted(folder: str) -> Any:
+    def recorded(folder: str) -> Any:
         entered.append(Path(folder).name)
         return scandir(folder)
 
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
-    monkeypatch.setattr(os, "scandir", noted)
+    monkeypatch.setattr(os, "scandir", recorded)
     assert python_stdlib() == [tmp_path / "json" / "decoder.py", tmp_path / "os.py"]
     assert sorted(entered) == sorted([tmp_path.name, "json"])
 
 
 @pytest.mark.parametrize("missing", ["not-there.txt", "not/there/", "*.nothing", "python-stdlibs"])
-def test_what_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
+def test_a_missing_path_is_named(tmp_path: Path, missing: str) -> None:
     with pytest.raises(CorpusError, match=missing.rstrip("/").replace("*", r"\*")):
         merganser.count(tmp_path / missing)
     with pytest.raises(CorpusError, match=missing.rstrip("/").replace("*", r"\*")):
         merganser.count([tmp_path, tmp_path / missing] if list(tmp_path.iterdir()) else [tmp_path / missing])
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_broken_link_is_named(tmp_path: Path) -> None:
     gone = tmp_path / "gone.txt"
     gone.symlink_to(tmp_path / "nowhere")
     with pytest.raises(CorpusError, match=r"gone\.txt"):
@@ -148,18 +148,18 @@ def test_an_empty_iterable_is_an_error(empty: list[str]) -> None:
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="no files"):
+    with pytest.raises(CorpusError, match="contains no files; check the path"):
         merganser.count(tmp_path)
 
 
 @pytest.mark.parametrize("wrong", [5, b"one text", None, [1, 2], ["text", Path("file")], [Path("a"), "b"]])
-def test_what_is_not_a_corpus_is_refused(wrong: object) -> None:
+def test_an_object_that_is_not_a_corpus_is_rejected(wrong: object) -> None:
     with pytest.raises(CorpusError):
         merganser.count(wrong)  # type: ignore[arg-type]
 
 
-def test_a_text_in_place_of_a_path_is_explained() -> None:
-    with pytest.raises(CorpusError, match=r"\[text\]"):
+def test_a_text_passed_as_a_path_is_explained() -> None:
+    with pytest.raises(CorpusError, match=r"to pass a text instead, wrap it in a list: \[text\]"):
         merganser.count("a rather long text " * 1000)
     with pytest.raises(CorpusError, match="check the path"):
         merganser.count("a short text\0")
@@ -169,7 +169,7 @@ def test_a_text_in_place_of_a_path_is_explained() -> None:
 def test_a_string_in_an_iterable_is_a_document_whatever_it_says(
     document: str, recwarn: pytest.WarningsRecorder
 ) -> None:
-    """Some of them are warned about, none is opened."""
+    """Some cause a warning, none is opened."""
     for documents in ([document], (document,), {document: 1}, {document}):
         found = resolve(documents, 10)
         assert list(found.documents or ()) == [[document]]
@@ -184,24 +184,24 @@ def test_standard_input_is_read_once(once: Source) -> None:
     assert resolve(Path("-"), 1).stdin
 
 
-def test_a_path_in_place_of_a_text_is_mentioned(folder: Path) -> None:
-    with pytest.warns(merganser.MerganserWarning, match="Path objects"):
+def test_a_document_that_names_a_file_causes_a_warning(folder: Path) -> None:
+    with pytest.warns(merganser.MerganserWarning, match=r"a file of that name exists; .* pass Path objects"):
         merganser.count([str(folder / "a.txt")])
 
 
-def test_special_tokens_as_one_string_are_caught() -> None:
-    with pytest.raises(SettingsError, match="list"):
+def test_special_tokens_as_one_string_are_rejected() -> None:
+    with pytest.raises(SettingsError, match=r"must be a list of strings, .* write special_tokens=\['<s>'\]"):
         merganser.count(["text"], special_tokens="<s>")
 
 
-def test_a_reader_that_fails_is_heard() -> None:
+def test_an_exception_in_the_iterator_propagates() -> None:
     def failing() -> Iterator[str]:
         yield "text"
-        raise ZeroDivisionError("the reader failed")
+        raise ZeroDivisionError("the iterator failed")
 
-    with pytest.raises(ZeroDivisionError, match="the reader failed"):
+    with pytest.raises(ZeroDivisionError, match="the iterator failed"):
         merganser.count(failing())
 
 
-def test_a_first_document_with_more_bytes_than_a_name_may_have() -> None:
+def test_the_first_document_may_be_longer_than_a_file_name() -> None:
     assert merganser.count(["é" * 200]).total == 1

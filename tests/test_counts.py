@@ -1,4 +1,4 @@
-"""Counts: exact, beyond 32 bits, added up and kept without loss."""
+"""Counts: exact, beyond 32 bits, and added and stored without loss."""
 
 import pickle
 from collections import Counter
@@ -16,7 +16,7 @@ pretokens = st.dictionaries(st.binary(min_size=1, max_size=8), st.integers(1, 2*
 
 
 @given(st.lists(texts, max_size=8), st.sampled_from(["gpt2", "gpt4", r"\w+"]), st.sampled_from([1, 2, 4]))
-def test_counts_are_those_of_a_plain_loop(texts: list[str], pattern: str, threads: int) -> None:
+def test_counts_equal_those_of_a_plain_loop(texts: list[str], pattern: str, threads: int) -> None:
     plain = Counter(pretoken.encode() for text in texts for pretoken in merganser.split(text, pattern))
     counts = merganser.count(
         [*texts, "the iterable is not empty"], pattern=pattern, separator=None, engine=Local(threads=threads)
@@ -30,7 +30,7 @@ def test_counts_are_those_of_a_plain_loop(texts: list[str], pattern: str, thread
 @given(
     st.lists(st.sampled_from(["ab ", "<s>", "<sep>", "<", "s>", "x\n"]), min_size=1, max_size=20).map("".join)
 )
-def test_special_tokens_and_separators_are_cut_out_and_never_counted(text: str) -> None:
+def test_special_tokens_and_separators_are_not_counted(text: str) -> None:
     counts = merganser.count([text], special_tokens=["<s>", "<s>x"], separator="<sep>")
     parts = split_documents([text], ["<s>", "<s>x", "<sep>"])
     assert counts.to_dict() == Counter(
@@ -39,7 +39,7 @@ def test_special_tokens_and_separators_are_cut_out_and_never_counted(text: str) 
 
 
 @given(documents, st.integers(1, 5), st.booleans())
-def test_the_buffer_size_and_the_kind_of_document_change_nothing(
+def test_counts_do_not_depend_on_buffer_size_or_document_type(
     texts: list[str], buffer_size: int, as_bytes: bool
 ) -> None:
     generator = (text.encode() if as_bytes else text for text in texts)
@@ -53,7 +53,7 @@ def test_addition_is_exact(left: dict[bytes, int], right: dict[bytes, int]) -> N
 
 
 @given(pretokens)
-def test_nothing_is_lost_in_a_file(counts: dict[bytes, int]) -> None:
+def test_counts_round_trip_through_files(counts: dict[bytes, int]) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def test_nothing_is_lost_in_a_file(counts: dict[bytes, int]) -> None:
         assert pickle.loads(pickle.dumps(original)) == original
 
 
-def test_counts_beyond_32_bits_are_right() -> None:
+def test_counts_beyond_32_bits_are_correct() -> None:
     counts = Counts({b"aab": 2**40, b"ab": 2**40 - 1})
     assert counts.total == 2**41 - 1
     tokenizer = merganser.train(counts, 258)
@@ -86,7 +86,7 @@ def test_counts_beyond_64_bits_are_an_error() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{b"a": -1}, {b"a": 2**64}, {b"a": 1.5}, {"a": 1}, {b"a": "1"}])
-def test_what_is_not_a_count_is_an_error(wrong: dict[bytes, int]) -> None:
+def test_invalid_counts_are_rejected(wrong: dict[bytes, int]) -> None:
     with pytest.raises(CountsError):
         Counts(wrong)
 
@@ -99,17 +99,17 @@ def test_what_is_not_a_count_is_an_error(wrong: dict[bytes, int]) -> None:
         Counts({b"a": 1}, separator=None),
     ],
 )
-def test_unlike_counts_do_not_add(other: Counts) -> None:
+def test_counts_with_different_settings_cannot_be_added(other: Counts) -> None:
     with pytest.raises(CountsError):
         Counts({b"a": 1}) + other
 
 
-def test_a_damaged_counts_file_is_refused(tmp_path: Path) -> None:
+def test_a_corrupt_counts_file_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "a.counts"
     Counts({b"some": 1, b"pretokens": 2, b"here": 3}).save(file)
     whole = file.read_bytes()
-    for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole[1:], b"x" + whole[1:], whole + b"x"):
-        file.write_bytes(damaged)
+    for corrupt in (b"", whole[:-1], whole[: len(whole) // 2], whole[1:], b"x" + whole[1:], whole + b"x"):
+        file.write_bytes(corrupt)
         with pytest.raises(CountsError, match=r"a\.counts"):
             Counts.load(file)
     for at in range(len(whole)):
@@ -118,14 +118,14 @@ def test_a_damaged_counts_file_is_refused(tmp_path: Path) -> None:
             Counts.load(file)
 
 
-def test_most_common_comes_first() -> None:
+def test_most_common_sorts_by_count() -> None:
     counts = Counts({b"c": 1, b"b": 1, b"a": 5})
     assert counts.most_common(2) == [(b"a", 5), (b"b", 1)]
     assert counts.most_common() == [(b"a", 5), (b"b", 1), (b"c", 1)]
     assert counts.most_common(0) == []
 
 
-def test_invalid_bytes_are_counted_and_never_dropped() -> None:
+def test_invalid_bytes_are_counted_and_kept() -> None:
     counts = merganser.count([b"caf\xc3\xa9 \xff\xfe ol\xc3"])
     assert counts.invalid_bytes == 3
     joined = b"".join(sorted(pretoken * count for pretoken, count in counts.to_dict().items()))

@@ -1,4 +1,4 @@
-"""Decoding: whatever holds the ids, whole or as a stream, the text is that of their bytes joined."""
+"""Decoding: from any container, at once or as a stream, the text is the joined bytes of the tokens."""
 
 import sys
 import threading
@@ -16,7 +16,7 @@ from strategies import texts
 
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
 TRAINED = merganser.train([TEXT], 300, special_tokens=["<|endoftext|>", "<|é|>"])
-#: Gaps between the ids, tokens on either side of the 15 bytes that a slot holds, and one that takes many.
+#: Gaps between the ids, tokens just below and above the 15 bytes that fit a slot, and one of many slots.
 LONG = {b"%x" % n * length: 1000 + 3 * n for n, length in enumerate((14, 15, 16, 17, 300))}
 GAPPED = Tokenizer({bytes([byte]): 2 * byte for byte in range(256)} | LONG, special_tokens={"<s>": 999})
 TOKENS = {tokenizer: {id: token for token, id in tokenizer.vocab.items()} for tokenizer in (TRAINED, GAPPED)}
@@ -40,7 +40,7 @@ def joined(tokenizer: Tokenizer, ids: Sequence[int]) -> bytes:
 
 
 def outcome(decode: Callable[[], Any]) -> Any:
-    """What it returns, or `None` for ids that are no text."""
+    """Return the decoded value, or `None` if the ids are not valid text."""
     try:
         return decode()
     except (DecodeError, UnicodeDecodeError):
@@ -48,7 +48,7 @@ def outcome(decode: Callable[[], Any]) -> Any:
 
 
 @given(some_ids())
-def test_text_is_that_of_the_bytes_joined(given_ids: tuple[Tokenizer, list[int]]) -> None:
+def test_decoding_joins_the_bytes_of_the_tokens(given_ids: tuple[Tokenizer, list[int]]) -> None:
     tokenizer, ids = given_ids
     data = joined(tokenizer, ids)
     assert tokenizer.decode_bytes(ids) == data
@@ -58,7 +58,7 @@ def test_text_is_that_of_the_bytes_joined(given_ids: tuple[Tokenizer, list[int]]
 
 
 @given(some_ids())
-def test_tiktoken_decodes_the_same(given_ids: tuple[Tokenizer, list[int]]) -> None:
+def test_tiktoken_decodes_to_the_same_text(given_ids: tuple[Tokenizer, list[int]]) -> None:
     tokenizer, ids = given_ids
     theirs = EXPORTED[tokenizer]
     assert tokenizer.decode_bytes(ids) == theirs.decode_bytes(ids)
@@ -70,19 +70,19 @@ def test_tiktoken_decodes_the_same(given_ids: tuple[Tokenizer, list[int]]) -> No
 
 
 @given(tokenizers, texts)
-def test_offsets_in_bytes_are_sums_of_lengths(tokenizer: Tokenizer, text: str) -> None:
+def test_byte_offsets_are_cumulative_token_lengths(tokenizer: Tokenizer, text: str) -> None:
     ids = tokenizer.encode_ordinary(text)
     starts = [len(joined(tokenizer, ids[:nth])) for nth in range(len(ids))]
     assert tokenizer.decode_with_offsets(ids, unit="bytes") == (text, starts)
 
 
-def test_offsets_have_a_unit() -> None:
+def test_an_unknown_offset_unit_is_rejected() -> None:
     with pytest.raises(SettingsError, match="characters"):
         TRAINED.decode_with_offsets([65], unit="words")  # type: ignore[arg-type]
 
 
 @given(some_ids(), st.data())
-def test_it_does_not_matter_what_holds_the_ids(
+def test_any_container_of_ids_is_accepted(
     given_ids: tuple[Tokenizer, list[int]], data: st.DataObject
 ) -> None:
     tokenizer, ids = given_ids
@@ -111,7 +111,7 @@ def test_it_does_not_matter_what_holds_the_ids(
     assert tokenizer.decode_bytes(array[::-1]) == joined(tokenizer, ids[::-1])
 
 
-def test_no_ids_are_no_text_in_any_form() -> None:
+def test_empty_containers_decode_to_empty_text() -> None:
     for nothing in ([], (), iter([]), np.array([]), np.array([], dtype="u4")):
         assert TRAINED.decode(nothing) == ""
         assert TRAINED.decode_bytes(nothing) == b""
@@ -134,28 +134,28 @@ DECODERS: list[Callable[[Any], object]] = [
 @pytest.mark.parametrize(
     "unknown", [3, 998, 10_000, 2**24, 2**31, 2**32 - 1, 2**32, 2**63, 2**200, -1, -(2**63)]
 )
-def test_an_unknown_id_is_named_with_its_place(decode: Callable[[Any], object], unknown: int) -> None:
-    said = rf"no token with id {unknown} \(position 20\)"
+def test_an_unknown_id_is_reported_with_its_position(decode: Callable[[Any], object], unknown: int) -> None:
+    message = rf"no token with id {unknown} \(position 20\)"
     ids = [*[2] * 20, unknown, 5]
     holders: list[object] = [ids, tuple(ids), iter(ids)]
     for dtype in ("i4", "u4", "i8", "u8", ">i8", "O"):
         if dtype == "O" or np.iinfo(dtype).min <= unknown <= np.iinfo(dtype).max:
             holders.append(np.array(ids, dtype=dtype))
     for holder in holders:
-        with pytest.raises(DecodeError, match=said):
+        with pytest.raises(DecodeError, match=message):
             decode(holder)
 
 
 @pytest.mark.parametrize("decode", DECODERS)
 @pytest.mark.parametrize("wrong", ["5", 1.5, 2.0, None, [2], b"a", np.float64(2)])
-def test_what_is_not_a_whole_number_is_not_an_id(decode: Callable[[Any], object], wrong: object) -> None:
+def test_an_id_that_is_not_an_integer_is_rejected(decode: Callable[[Any], object], wrong: object) -> None:
     for holder in ([2, wrong], (2, wrong)):
         with pytest.raises(DecodeError, match=r"position 1\) is not an id"):
             decode(holder)
 
 
 @pytest.mark.parametrize("decode", DECODERS)
-def test_arrays_that_hold_no_ids_are_refused(decode: Callable[[Any], object]) -> None:
+def test_arrays_of_other_types_and_shapes_are_rejected(decode: Callable[[Any], object]) -> None:
     for dtype in ("f4", "f8", "?", "c16", "U1", "M8[s]"):
         with pytest.raises(DecodeError, match="holds no ids"):
             decode(np.zeros(3, dtype=dtype))
@@ -164,7 +164,7 @@ def test_arrays_that_hold_no_ids_are_refused(decode: Callable[[Any], object]) ->
             decode(np.zeros(shape, dtype="u4"))
 
 
-def test_what_holds_nothing_is_refused() -> None:
+def test_objects_that_are_not_containers_are_rejected() -> None:
     for wrong in (5, None, 1.5, object):
         with pytest.raises(TypeError, match="list, a numpy array"):
             TRAINED.decode(wrong)  # type: ignore[arg-type]
@@ -174,7 +174,7 @@ def test_what_holds_nothing_is_refused() -> None:
         TRAINED.decode_batch([65])  # type: ignore[list-item]
 
 
-def test_a_list_that_shrinks_while_it_is_read_does_no_harm() -> None:
+def test_a_list_that_shrinks_while_it_is_read_is_safe() -> None:
     class Index:
         def __index__(self) -> int:
             ids.clear()
@@ -187,22 +187,22 @@ def test_a_list_that_shrinks_while_it_is_read_does_no_harm() -> None:
 
 @pytest.mark.parametrize("char", ["é", "ÿ", "Ā", "中", "\uffff", "👍", "\U0010ffff"])
 @pytest.mark.parametrize("size", [100, 1_000, 200_000])
-def test_long_texts_are_those_that_python_makes(char: str, size: int) -> None:
+def test_long_texts_equal_those_that_python_decodes(char: str, size: int) -> None:
     text = "a" * size + char + "sixteen letters and more " * 9 + char * size
     ids = np.frombuffer(text.encode(), np.uint8).astype(np.uint32) * 2
     back = GAPPED.decode(ids)
     assert back == text
-    # A str that is wider than need be is unlike all others.
+    # A str that is stored wider than necessary is not equal to any other.
     assert hash(back) == hash(text)
     assert sys.getsizeof(back) == sys.getsizeof(text.encode().decode())
     assert GAPPED.decode(ids.tolist()) == text
-    # The last character is cut.
+    # The last character is incomplete.
     with pytest.raises(DecodeError):
         GAPPED.decode(ids[:-1])
     assert GAPPED.decode(ids[:-1], errors="replace") == text[:-1] + "\ufffd"
 
 
-def test_an_unknown_id_far_into_a_list_is_named_with_its_place() -> None:
+def test_an_unknown_id_far_into_a_list_is_reported_with_its_position() -> None:
     ids = [0] * 10_000 + [1, 2 * ord("a")]
     with pytest.raises(DecodeError, match="position 10000"):
         GAPPED.decode(ids)
@@ -210,7 +210,7 @@ def test_an_unknown_id_far_into_a_list_is_named_with_its_place() -> None:
         GAPPED.decode_bytes(ids)
 
 
-def test_one_token() -> None:
+def test_token_bytes_returns_the_bytes_of_one_token() -> None:
     assert GAPPED.token_bytes(999) == b"<s>"
     assert GAPPED.token_bytes(np.uint16(2)) == b"\x01"  # type: ignore[arg-type]
     for unknown in (3, -1, 2**40):
@@ -221,13 +221,13 @@ def test_one_token() -> None:
 
 
 @given(st.lists(texts, max_size=8), st.sampled_from([None, 1, 3]))
-def test_a_batch_is_each_of_its_sequences(batch: list[str], threads: int | None) -> None:
+def test_a_batch_equals_its_sequences_decoded_one_by_one(batch: list[str], threads: int | None) -> None:
     ids = [TRAINED.encode_ordinary(text) for text in batch]
     assert TRAINED.decode_batch(ids, threads=threads) == batch
     assert TRAINED.decode_batch((np.array(one, dtype="u4") for one in ids), threads=threads) == batch
 
 
-def test_a_large_batch_keeps_its_order_on_threads() -> None:
+def test_a_large_batch_keeps_its_order_with_many_threads() -> None:
     rows = np.random.default_rng(1).integers(0, 128, (3000, 700), dtype="u4")
     expected = [bytes(row.tolist()).decode() for row in rows]
     for threads in (None, 1, 5):
@@ -235,7 +235,7 @@ def test_a_large_batch_keeps_its_order_on_threads() -> None:
     assert TRAINED.decode_batch(rows.tolist()) == expected
 
 
-def test_a_batch_says_which_sequence_is_wrong() -> None:
+def test_a_batch_error_names_the_sequence() -> None:
     with pytest.raises(DecodeError, match="sequence 1 of the batch: this tokenizer has no token with id 400"):
         TRAINED.decode_batch([[65], [65, 400]])
     with pytest.raises(DecodeError, match=r"sequence 2 .* decode_bytes"):
@@ -254,7 +254,9 @@ def pretokens(stream: StreamDecoder, ids: Sequence[int], cuts: Sequence[int]) ->
 
 
 @given(some_ids(), st.data())
-def test_a_stream_joined_is_the_whole(given_ids: tuple[Tokenizer, list[int]], data: st.DataObject) -> None:
+def test_the_chunks_of_a_stream_join_to_the_whole_text(
+    given_ids: tuple[Tokenizer, list[int]], data: st.DataObject
+) -> None:
     tokenizer, ids = given_ids
     cuts = data.draw(st.lists(st.integers(0, len(ids)), max_size=10))
     whole = joined(tokenizer, ids).decode("utf-8", "replace")
@@ -268,7 +270,7 @@ def test_a_stream_joined_is_the_whole(given_ids: tuple[Tokenizer, list[int]], da
 
 
 @given(texts)
-def test_a_stream_yields_a_character_as_soon_as_it_is_whole(text: str) -> None:
+def test_a_stream_yields_a_character_as_soon_as_it_is_complete(text: str) -> None:
     stream = StreamDecoder(TRAINED)
     sent = b""
     received = ""
@@ -281,15 +283,15 @@ def test_a_stream_yields_a_character_as_soon_as_it_is_whole(text: str) -> None:
     assert received == text
 
 
-def test_a_stream_that_fails_has_not_moved() -> None:
+def test_a_failed_push_leaves_the_stream_unchanged() -> None:
     stream = StreamDecoder(TRAINED)
     assert stream.push([65, 0xE4, 0xB8]) == "A"
-    for wrong, said in (
+    for wrong, message in (
         ([0xAD, 400], "no token with id 400"),
         ([0xAD, 66, 0xFF], "byte 5"),
         ([None], "not an id"),
     ):
-        with pytest.raises(DecodeError, match=said):
+        with pytest.raises(DecodeError, match=message):
             stream.push(wrong)  # type: ignore[arg-type]
         assert stream.pending == b"\xe4\xb8"
     assert stream.push(0xAD) == "中"
@@ -300,7 +302,7 @@ def test_a_stream_that_fails_has_not_moved() -> None:
     assert stream.push([65]) + stream.finish() == "A"
 
 
-def test_a_stream_takes_one_id_or_many() -> None:
+def test_a_stream_accepts_one_id_or_several() -> None:
     stream = StreamDecoder(TRAINED, errors="replace")
     for ids in (65, np.int64(65), [65], (65,), np.array([65], dtype="u2"), iter([65])):
         assert stream.push(ids) == "A"  # type: ignore[arg-type]
@@ -313,7 +315,7 @@ def test_a_stream_takes_one_id_or_many() -> None:
         StreamDecoder(TRAINED, "ignore")  # type: ignore[arg-type]
 
 
-def test_special_tokens_are_text_unless_skipped() -> None:
+def test_special_tokens_are_decoded_unless_skipped() -> None:
     end = TRAINED.special_tokens["<|é|>"]
     ids = [65, 0xE4, end, 0xB8, 0xAD, end]
     assert TRAINED.decode([65, end]) == "A<|é|>"
@@ -323,7 +325,7 @@ def test_special_tokens_are_text_unless_skipped() -> None:
         StreamDecoder(TRAINED, skip_special=True).push([400])
 
 
-def test_long_ids_in_many_threads() -> None:
+def test_many_threads_decode_long_sequences() -> None:
     ids = np.resize(np.array(TRAINED.encode(TEXT), dtype="u4"), 200_000)
     expected = joined(TRAINED, ids.tolist()).decode("utf-8", "replace")
     wrong: list[int] = []
@@ -340,7 +342,7 @@ def test_long_ids_in_many_threads() -> None:
     assert not wrong
 
 
-def test_ids_that_change_while_they_are_decoded_do_no_harm() -> None:
+def test_ids_that_change_while_they_are_decoded_are_safe() -> None:
     ids = np.full(2_000_000, 65, dtype="u4")
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Display: every token is seen, no character is torn, and no text can act."""
+"""Display: every token is visible, no character is broken, and no text affects the terminal or page."""
 
 import sys
 import unicodedata
@@ -6,31 +6,31 @@ import unicodedata
 import merganser
 import pytest
 from hypothesis import given
-from merganser.display import Segment, Shown
-from merganser.glyphs import visible
+from merganser.tokenizer.display import Segment, TokenDisplay
+from merganser.tokenizer.glyphs import visible
 from strategies import texts
 
 BYTES = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens={"<end>": 256})
 PLAY = merganser.train(["play, sing, ring with tokens"] * 9, 275)
-#: What could act on a terminal, or turn the letters of its neighbours round.
+#: Text that could affect a terminal, or reverse the letters next to it.
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\x07\x9b\u202eabc\u2066\u200b\ufeff\r\x00"
 
 
 @given(texts)
-def test_segments_are_the_text_and_its_ids(text: str) -> None:
+def test_segments_contain_the_text_and_its_ids(text: str) -> None:
     for tokenizer in (BYTES, PLAY):
         shown = tokenizer.show(text)
         assert shown.text == text
         assert list(shown.ids) == tokenizer.encode_ordinary(text)
         assert (shown.tokens, shown.characters) == (len(shown.ids), len(text))
         for segment in shown.segments:
-            # No boundary that could be drawn is left out of a segment that is not a cut character.
+            # Only a split character may contain a token boundary that is not drawn.
             if not segment.split:
                 assert tokenizer.decode(segment.ids) == segment.text
 
 
 @given(texts)
-def test_nothing_acts(text: str) -> None:
+def test_hostile_text_is_inert(text: str) -> None:
     shown = PLAY.show(text + HOSTILE)
     for drawn in (shown.plain, shown.ansi.replace("\x1b[", ""), shown.html):
         kinds = {
@@ -42,14 +42,14 @@ def test_nothing_acts(text: str) -> None:
     assert visible(HOSTILE).isprintable()
 
 
-def test_separators_and_ids_below() -> None:
+def test_segments_are_separated_and_ids_are_aligned_below() -> None:
     ids = PLAY.encode("playing with tokens")
     first, second, *_ = str(PLAY.show("playing with tokens")).split("\n")
     assert first == "play|ing|·with|·tokens"
     assert second == f"{ids[0]:<5}{ids[1]:<4}{ids[2]:<6}{ids[3]}"
 
 
-def test_figures() -> None:
+def test_the_figures_are_right() -> None:
     shown = BYTES.show("aé")
     assert shown.figures == {
         "tokens": 3,
@@ -69,7 +69,7 @@ def test_figures() -> None:
     "character",
     ["é", "e\u0301", "👍🏽", "👨\u200d👩\u200d👧", "🇩🇪", "स्", "❤\ufe0f"],
 )
-def test_a_character_is_whole_and_marked(character: str) -> None:
+def test_a_split_character_is_displayed_whole_and_marked(character: str) -> None:
     before, cut, after = BYTES.show(f"a{character}b").segments
     assert (before, after) == (Segment("a", (97,)), Segment("b", (98,)))
     assert cut.text == character
@@ -87,10 +87,10 @@ def test_white_space_is_visible() -> None:
     assert BYTES.show("a\nb").plain.split("\n")[:4] == ["a |⏎", "97 10", "b", "98"]
 
 
-def test_wide_characters_keep_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = (b"\xe6\x9c", "未".encode(), b"\xe6\x9d", "来".encode())
+def test_wide_characters_are_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    merged = (b"\xe6\x9c", "未".encode(), b"\xe6\x9d", "来".encode())
     tokenizer = merganser.Tokenizer(
-        BYTES.mergeable_ranks | {token: 256 + nth for nth, token in enumerate(made)}
+        BYTES.mergeable_ranks | {token: 256 + nth for nth, token in enumerate(merged)}
     )
     first, second, *_ = tokenizer.show("未来a").plain.split("\n")
     assert (first, second) == ("未 |来 |a", "257 259 97")
@@ -98,24 +98,25 @@ def test_wide_characters_keep_their_column(monkeypatch: pytest.MonkeyPatch) -> N
     assert tokenizer.show("未来a").plain.split("\n")[2] == "a"
 
 
-def test_right_to_left() -> None:
+def test_right_to_left_text_is_isolated_and_ordered() -> None:
     shown = BYTES.show("שa1")
     assert shown.direction == "rtl"
-    assert [(way, [part.text for part in run]) for way, run in shown.runs()] == [
+    assert [(direction, [part.text for part in run]) for direction, run in shown.runs()] == [
         ("rtl", ["ש"]),
         ("ltr", ["a", "1"]),
     ]
-    assert shown.plain.startswith("\u2068⟨ש⟩\u2069"), (
-        "isolated, so that it does not turn its neighbours round"
-    )
+    assert shown.plain.startswith("\u2068⟨ש⟩\u2069"), "isolated, so that it does not reverse its neighbors"
     assert '<span dir="rtl"><span' in shown.html
     assert "<bdi" in shown.html
-    # What has no direction goes with its neighbours where they agree, and with the whole where not.
-    assert [way for way, _ in BYTES.show("a.b").runs()] == ["ltr"]
-    assert [(way, len(run)) for way, run in BYTES.show("ש.ש.a").runs()] == [("rtl", 4), ("ltr", 1)]
+    # Text without a direction takes that of its neighbors if they agree, or else that of the whole text.
+    assert [direction for direction, _ in BYTES.show("a.b").runs()] == ["ltr"]
+    assert [(direction, len(run)) for direction, run in BYTES.show("ש.ש.a").runs()] == [
+        ("rtl", 4),
+        ("ltr", 1),
+    ]
 
 
-def test_colours_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_terminals_get_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = PLAY.show("play")
     assert "\033" not in str(shown)
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -128,12 +129,12 @@ def test_colours_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(shown) == shown.plain
 
 
-def test_special_tokens_are_text_unless_allowed() -> None:
+def test_special_tokens_are_ordinary_text_unless_allowed() -> None:
     assert BYTES.show("<end>").tokens == 5
     assert BYTES.show("<end>", allowed_special="all").segments == (Segment("<end>", (256,)),)
-    assert Shown.of(BYTES, "<end>", {"<end>"}) == BYTES.show("<end>", allowed_special={"<end>"})
+    assert TokenDisplay.of(BYTES, "<end>", {"<end>"}) == BYTES.show("<end>", allowed_special={"<end>"})
 
 
-def test_a_lone_surrogate_is_refused() -> None:
+def test_a_lone_surrogate_is_rejected() -> None:
     with pytest.raises(merganser.EncodeError, match="lone surrogate"):
         BYTES.show("\ud83d")

@@ -1,4 +1,4 @@
-"""Encode: the ids of tiktoken and of the oracle, whichever way they are asked for."""
+"""Encode: every method returns the ids of tiktoken and of the oracle."""
 
 import gc
 import random
@@ -36,16 +36,16 @@ batches = st.lists(texts | st.just(END) | st.just(f"a{END}b"), max_size=8)
 
 
 def tokenizers() -> list[Tokenizer]:
-    """A small one, and one with thousands of tokens."""
+    """Return a small tokenizer, and one with thousands of tokens."""
     return [ONE, vocabs.ours("cl100k_base")]
 
 
-# ── the same ids as others ────────────────────────────────────────────────────
+# ── ids equal to those of other libraries ─────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", vocabs.ALL)
 @given(text=texts)
-def test_ids_are_those_of_tiktoken(name: str, text: str) -> None:
+def test_ids_equal_those_of_tiktoken(name: str, text: str) -> None:
     ours, theirs = vocabs.ours(name), vocabs.theirs(name)
     ids = ours.encode_ordinary(text)
     assert ids == theirs.encode_ordinary(text)
@@ -59,7 +59,7 @@ def test_ids_are_those_of_tiktoken(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", vocabs.OPENAI)
 @pytest.mark.parametrize("corpus", ["english.txt", "code.txt", "multilingual.txt"])
-def test_real_text_has_the_ids_of_tiktoken(name: str, corpus: str) -> None:
+def test_ids_of_real_text_equal_those_of_tiktoken(name: str, corpus: str) -> None:
     text = corpus_text(corpus, 1_000_000)[-400_000:]
     ids = vocabs.ours(name).encode_ordinary(text)
     assert ids == vocabs.theirs(name).encode_ordinary(text)
@@ -67,7 +67,7 @@ def test_real_text_has_the_ids_of_tiktoken(name: str, corpus: str) -> None:
 
 
 def tiktoken_ids(encoding: tiktoken.Encoding, text: str) -> list[int]:
-    """What tiktoken gives; where it panics, what it gives for each pre-token that another engine cuts."""
+    """Return tiktoken's ids; where it panics, its ids of the pre-tokens that another regex engine finds."""
     try:
         return encoding.encode_ordinary(text)
     except BaseException as error:
@@ -79,7 +79,7 @@ def tiktoken_ids(encoding: tiktoken.Encoding, text: str) -> list[int]:
 
 @pytest.mark.parametrize("name", vocabs.OPENAI)
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=ADVERSARIAL)
-def test_long_runs_have_the_ids_of_tiktoken(name: str, text: str) -> None:
+def test_ids_of_long_runs_equal_those_of_tiktoken(name: str, text: str) -> None:
     ours = vocabs.ours(name)
     ids = ours.encode_ordinary(text)
     assert ids == tiktoken_ids(vocabs.theirs(name), text)
@@ -87,7 +87,7 @@ def test_long_runs_have_the_ids_of_tiktoken(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=ADVERSARIAL)
-def test_long_runs_have_the_ids_of_the_oracle(text: str) -> None:
+def test_ids_of_long_runs_equal_those_of_the_oracle(text: str) -> None:
     for tokenizer in tokenizers():
         ranks = tokenizer.mergeable_ranks
         short = text[:400] + text[-400:]
@@ -98,7 +98,7 @@ def test_long_runs_have_the_ids_of_the_oracle(text: str) -> None:
 
 @pytest.mark.parametrize("pattern", TRAINED)
 @given(text=texts)
-def test_every_pattern_gives_the_ids_of_the_oracle(pattern: str, text: str) -> None:
+def test_ids_of_every_pattern_equal_those_of_the_oracle(pattern: str, text: str) -> None:
     tokenizer, ranks = TRAINED[pattern], RANKS[pattern]
     pretokens = merganser.split(text, pattern)
     tokens = [token for pretoken in pretokens for token in encode_pretoken(pretoken.encode(), ranks)]
@@ -114,11 +114,11 @@ def test_ids_with_gaps_are_kept() -> None:
     assert tokenizer.encode_batch(["ab", "<s>"], allowed_special="all") == [[5000], [1_000_000]]
 
 
-# ── the same ids whichever way they are asked for ─────────────────────────────
+# ── equal ids from every method ───────────────────────────────────────────────
 
 
 @given(batch=batches, allowed=st.sampled_from([(), "all", {END}, [END]]))
-def test_batches_are_many_single_texts(batch: list[str], allowed: str | set[str]) -> None:
+def test_a_batch_equals_its_texts_encoded_one_by_one(batch: list[str], allowed: str | set[str]) -> None:
     for tokenizer in tokenizers():
         policy = {"allowed_special": allowed, "disallowed_special": (), "prepend": END, "append": 65}
         single = [tokenizer.encode(text, **policy) for text in batch]
@@ -133,7 +133,7 @@ def test_batches_are_many_single_texts(batch: list[str], allowed: str | set[str]
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter, dict.fromkeys, lambda texts: (text for text in texts)])
-def test_texts_come_in_any_iterable(kind: type) -> None:
+def test_any_iterable_of_texts_is_accepted(kind: type) -> None:
     batch = ["one", "two", "", "drei"]
     single = [ONE.encode(text) for text in batch]
     assert ONE.encode_batch(kind(batch)) == single
@@ -141,7 +141,7 @@ def test_texts_come_in_any_iterable(kind: type) -> None:
     assert ONE.count_tokens(kind(batch)) == [len(ids) for ids in single]
 
 
-def test_nothing_gives_nothing() -> None:
+def test_empty_input_yields_empty_output() -> None:
     assert ONE.encode("") == ONE.encode_ordinary("") == []
     assert ONE.encode_batch([]) == ONE.count_tokens([]) == []
     assert ONE.count_tokens("") == 0
@@ -151,12 +151,12 @@ def test_nothing_gives_nothing() -> None:
 
 
 def long_text() -> str:
-    """More than a megabyte, with many kinds of pre-tokens, and special tokens."""
+    """Return more than 1 MB with many kinds of pre-tokens and special tokens."""
     words = random.Random(3).choices(TEXT.split(" "), k=250_000)
     return " ".join(words) + END + "中文" * 10_000 + " " * 50_000 + END
 
 
-def test_long_texts_are_the_sum_of_their_documents() -> None:
+def test_a_long_text_equals_its_documents_encoded_one_by_one() -> None:
     text = long_text()
     documents = [f"{document}{END}" for document in text.split(END)[:-1]]
     for tokenizer in tokenizers():
@@ -172,7 +172,7 @@ def test_long_texts_are_the_sum_of_their_documents() -> None:
             assert tokenizer.count_tokens([text, "a"], **policy) == [len(expected), 1]
 
 
-def test_flat_arrays_are_plain_numpy() -> None:
+def test_flat_arrays_are_plain_numpy_arrays() -> None:
     ids, offsets = ONE.encode_flat([TEXT, TEXT])
     assert (ids.dtype, offsets.dtype) == (np.uint32, np.int64)
     assert ids.flags.c_contiguous
@@ -183,8 +183,8 @@ def test_flat_arrays_are_plain_numpy() -> None:
     assert (ids == copy).all()
 
 
-def test_texts_of_every_size_take_the_same_way_to_the_same_ids() -> None:
-    # Around the sizes where the bindings change their ways: 4 KiB and 1 MiB.
+def test_texts_of_every_size_are_encoded_identically() -> None:
+    # Around the sizes where the bindings switch strategy: 4 KiB and 1 MiB.
     unit = "the cat's 中文 "
     for size in (4096, 1 << 20):
         for length in range(size // len(unit.encode()) - 1, size // len(unit.encode()) + 2):
@@ -199,7 +199,7 @@ def test_texts_of_every_size_take_the_same_way_to_the_same_ids() -> None:
 
 
 @given(text=texts | texts.map(lambda text: f"{text}{END}{text}"))
-def test_offsets_say_where_each_token_stands(text: str) -> None:
+def test_offsets_locate_every_token(text: str) -> None:
     data = text.encode()
     for tokenizer in tokenizers():
         spans = tokenizer.encode_with_offsets(text, allowed_special="all")
@@ -210,7 +210,7 @@ def test_offsets_say_where_each_token_stands(text: str) -> None:
             assert start == at
             assert data[start:end] == tokenizer.decode_bytes([id])
             at = end
-            # The characters touched, counted from the text itself.
+            # The characters that the token overlaps, computed from the text itself.
             edges = [0]
             for character in text:
                 edges.append(edges[-1] + len(character.encode()))
@@ -219,7 +219,7 @@ def test_offsets_say_where_each_token_stands(text: str) -> None:
         assert at == len(data)
 
 
-def test_what_is_added_at_the_ends_has_no_place_in_the_text() -> None:
+def test_prepended_and_appended_ids_have_empty_spans() -> None:
     spans = ONE.encode_with_offsets("é!", prepend=END, append="<|end|>")
     end = ONE.special_tokens
     assert spans.ids == [end[END], *ONE.encode("é!"), end["<|end|>"]]
@@ -229,10 +229,10 @@ def test_what_is_added_at_the_ends_has_no_place_in_the_text() -> None:
     assert only == Spans([65, 66], [(0, 0), (0, 0)], [(0, 0), (0, 0)])
 
 
-# ── what is asked for wrongly ─────────────────────────────────────────────────
+# ── invalid arguments ─────────────────────────────────────────────────────────
 
 
-def test_documents_are_marked_at_their_ends() -> None:
+def test_prepend_and_append_mark_every_document() -> None:
     ids = ONE.encode(TEXT)
     end = ONE.special_tokens[END]
     assert ONE.encode(TEXT, prepend=END) == [end, *ids]
@@ -245,7 +245,7 @@ def test_documents_are_marked_at_their_ends() -> None:
 
 @pytest.mark.parametrize("token", ["<|nobody|>", "", "\ud800", 300, -1, 2**40, 1.5, b"a", [END]])
 @pytest.mark.parametrize("end", ["prepend", "append"])
-def test_an_unknown_token_at_the_ends_is_refused(token: object, end: str) -> None:
+def test_an_unknown_token_to_prepend_or_append_is_rejected(token: object, end: str) -> None:
     with pytest.raises(EncodeError, match=r"special tokens are \[.*endoftext"):
         ONE.encode("a", **{end: token})
     with pytest.raises(EncodeError, match="special tokens"):
@@ -253,18 +253,18 @@ def test_an_unknown_token_at_the_ends_is_refused(token: object, end: str) -> Non
 
 
 @pytest.mark.parametrize("encode", [ONE.encode_batch, ONE.encode_flat])
-def test_one_text_is_not_many(encode: object) -> None:
+def test_a_single_text_is_not_accepted_as_a_batch(encode: object) -> None:
     with pytest.raises(EncodeError, match=r"\[text\]"):
         encode("abc")
 
 
 @pytest.mark.parametrize("encode", [ONE.encode_batch, ONE.encode_flat, ONE.count_tokens])
-def test_what_is_no_text_is_refused(encode: object) -> None:
-    with pytest.raises(EncodeError, match=r"number 1 \(the first is 0\) is bytes"):
+def test_batch_elements_that_are_not_texts_are_rejected(encode: object) -> None:
+    with pytest.raises(EncodeError, match=r"number 1 \(counted from 0\) is bytes"):
         encode(["abc", b"abc"])
     with pytest.raises(EncodeError, match=r"number 2 .* is NoneType"):
         encode(text for text in ("abc", "", None))
-    with pytest.raises(EncodeError, match="not int"):
+    with pytest.raises(EncodeError, match="got int"):
         encode(5)
     with pytest.raises(EncodeError, match=r"text number 1 .*lone surrogate at position 1"):
         encode(["abc", "a\ud83d"])
@@ -275,7 +275,7 @@ def test_what_is_no_text_is_refused(encode: object) -> None:
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
-def test_threads_are_counted_from_one(threads: object) -> None:
+def test_an_invalid_number_of_threads_is_rejected(threads: object) -> None:
     for encode in (ONE.encode_batch, ONE.encode_flat, ONE.count_tokens):
         with pytest.raises(SettingsError, match="threads"):
             encode(["abc"], threads=threads)
@@ -283,14 +283,14 @@ def test_threads_are_counted_from_one(threads: object) -> None:
 
 @pytest.mark.parametrize("name", ["allowed_special", "disallowed_special"])
 @pytest.mark.parametrize("choice", [END, "ALL", "\ud800", None, 5, [5], [b"all"], ["\ud800"]])
-def test_special_tokens_are_named_in_a_collection(name: str, choice: object) -> None:
+def test_special_tokens_must_be_named_in_a_collection(name: str, choice: object) -> None:
     for encode in (ONE.encode, ONE.encode_with_offsets, ONE.count_tokens):
         with pytest.raises(EncodeError):
             encode("abc", **{name: choice})
 
 
 @pytest.mark.parametrize("text", [b"abc", None, 5, ["abc"]])
-def test_encode_takes_one_text(text: object) -> None:
+def test_encode_accepts_only_one_text(text: object) -> None:
     for encode in (ONE.encode, ONE.encode_ordinary, ONE.encode_with_offsets):
         with pytest.raises(TypeError, match="str"):
             encode(text)
@@ -307,7 +307,7 @@ def test_ids_outlive_their_tokenizer() -> None:
     assert lists == [[5097, 5098, 5099]] * 4
 
 
-def test_lists_hold_one_reference_for_each_element() -> None:
+def test_lists_hold_one_reference_per_element() -> None:
     tokenizer = Tokenizer({bytes([byte]): 5000 + byte for byte in range(256)})
     kept = tokenizer.encode("a")
     a = kept[0]
@@ -324,7 +324,7 @@ def test_lists_hold_one_reference_for_each_element() -> None:
     assert now == before
 
 
-def test_the_garbage_collector_stays_as_it_was() -> None:
+def test_the_garbage_collector_state_is_preserved() -> None:
     assert gc.isenabled()
     ONE.encode_batch(["abc"] * 10)
     assert gc.isenabled()
@@ -347,7 +347,7 @@ def test_a_list_may_change_while_it_is_encoded() -> None:
         assert [ONE.decode(ids) for ids in encoded] in (expected, [])
 
 
-def test_32_threads_share_one_tokenizer() -> None:
+def test_32_threads_can_share_a_tokenizer() -> None:
     tokenizer = tokenizers()[-1]
     random_ = random.Random(5)
     samples = ["".join(random_.choices(TEXT, k=random_.randrange(300))) for _ in range(40)]
@@ -373,7 +373,7 @@ def test_32_threads_share_one_tokenizer() -> None:
     assert wrong == []
 
 
-#: Uses the tokenizer and its threads before the workers are made, as a data loader would.
+#: Uses the tokenizer and its threads before the workers start, as a data loader does.
 WORKERS = """
 import multiprocessing, sys, merganser
 text = "the cat sat on the mat, 2024 times; naïve café 中文 " * 40_000
@@ -398,14 +398,14 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_four_workers_get_the_tokenizer_by_value(method: str, tmp_path: Path) -> None:
+def test_a_tokenizer_can_be_sent_to_worker_processes(method: str, tmp_path: Path) -> None:
     script = tmp_path / "workers.py"
     script.write_text(WORKERS)
     done = processes.run([sys.executable, script, method])
     assert done.stdout == "done\n", done.stderr
 
 
-#: Hundreds of megabytes: far from done when the signal comes.
+#: Hundreds of megabytes: far from done when the signal arrives.
 LONG_BATCH = """
 import sys, merganser
 from interrupting import interrupted
@@ -422,14 +422,14 @@ print("and it still works", flush=True)
 """
 
 
-@pytest.mark.parametrize("way", ["encode", "encode_batch", "encode_flat", "count_tokens"])
-def test_ctrl_c_stops_a_long_batch_at_once(way: str) -> None:
-    done = processes.interrupted(LONG_BATCH, way)
+@pytest.mark.parametrize("method", ["encode", "encode_batch", "encode_flat", "count_tokens"])
+def test_ctrl_c_stops_a_long_batch_at_once(method: str) -> None:
+    done = processes.interrupted(LONG_BATCH, method)
     assert done.stdout == "stopped\nand it still works\n", done.stderr
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lists_are_right_while_another_thread_keeps_the_gil(threads: int) -> None:
+def test_lists_are_correct_while_another_thread_holds_the_gil(threads: int) -> None:
     done = threading.Event()
 
     def keep() -> None:
@@ -438,7 +438,7 @@ def test_lists_are_right_while_another_thread_keeps_the_gil(threads: int) -> Non
 
     thread = threading.Thread(target=keep, daemon=True)
     thread.start()
-    # Short documents, empty ones, and one that is cut.
+    # Short documents, empty ones, and one that is split.
     texts = [TEXT * (n % 30) for n in range(500)] + [TEXT * 20_000, "", TEXT]
     try:
         lists = ONE.encode_batch(texts, threads=threads)
@@ -451,7 +451,7 @@ def test_lists_are_right_while_another_thread_keeps_the_gil(threads: int) -> Non
 def test_lists_own_their_ints() -> None:
     texts = [TEXT * 100] * 10
     highest = max(ONE.encode(TEXT))
-    # Python keeps those up to 256 for ever, and need not count them.
+    # Ints up to 256 are immortal, so their references need not be counted.
     assert highest > 256
     before = sys.getrefcount(highest)
     lists = ONE.encode_batch(texts)

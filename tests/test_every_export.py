@@ -1,6 +1,6 @@
-"""Every preset and a custom pattern: our ids are those of all exports, for any text and any special tokens.
+"""Every preset and a custom pattern: all exports produce our ids, for any text and special tokens.
 
-tests/long/test_every_export.py does the same with all of the shared corpora.
+tests/long/test_every_export.py repeats this with the complete shared corpora.
 """
 
 from collections.abc import Collection
@@ -45,7 +45,7 @@ def holds_special(text: str) -> bool:
     return any(special in text for special in SPECIAL_TOKENS)
 
 
-#: Special tokens whole, in halves, and such that two of them overlap.
+#: Whole, partial and overlapping special tokens.
 fragments = st.lists(
     st.sampled_from(
         [*SPECIAL_TOKENS, "<|end", "|end|>", "oftext|>", "<|", "|>", "<|bo", "s|>", " a", "é", "\n"]
@@ -55,7 +55,7 @@ some = st.sets(st.sampled_from(SPECIAL_TOKENS))
 
 
 @given(fragments, some | st.just("all"), some | st.just("all"))
-def test_every_policy_is_that_of_tiktoken(
+def test_every_special_token_policy_matches_tiktoken(
     exports: Everywhere, text: str, allowed: Collection[str], disallowed: Collection[str]
 ) -> None:
     policy = {"allowed_special": allowed, "disallowed_special": disallowed}
@@ -69,7 +69,7 @@ def test_every_policy_is_that_of_tiktoken(
 
 
 @given(fragments)
-def test_both_policies_of_hugging_face_are_among_ours(exports: Everywhere, text: str) -> None:
+def test_both_special_token_policies_of_hugging_face_are_available(exports: Everywhere, text: str) -> None:
     special = exports.ours.encode(text, allowed_special="all")
     assert exports.tokenizers.encode(text).ids == special
     assert exports.transformers.encode(text) == special

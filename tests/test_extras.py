@@ -24,7 +24,7 @@ def packages(requirements: list[str]) -> set[str]:
 
 
 BASE = packages(PROJECT["dependencies"]) | {"merganser"}
-EXTRAS = {name: packages(needs) for name, needs in PROJECT["optional-dependencies"].items() if name != "dev"}
+EXTRAS = {name: packages(needs) for name, needs in PROJECT["optional-dependencies"].items()}
 
 
 def needed(code: str) -> list[tuple[str, int]]:

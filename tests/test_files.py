@@ -1,4 +1,4 @@
-"""Files: whether a result can be written is known before the work, and the advice fits what is wrong."""
+"""Files: unwritable paths are reported before the work starts, with a remedy that fits the failure."""
 
 import errno
 import os
@@ -9,50 +9,53 @@ from pathlib import Path
 import merganser
 import processes
 import pytest
-from merganser import WriteError, analyse, embed
+from merganser import WriteError, embed, reporting
 from merganser.files import check_file, check_folder, written_whole
 
 TEXT = "the cat sat on the mat with the other cat\n" * 20
 
 
 @pytest.mark.parametrize("below", ["", "new", "new/er"])
-def test_a_folder_that_can_be_written_to_passes_and_stays_as_it_was(tmp_path: Path, below: str) -> None:
+def test_checking_a_writable_folder_leaves_it_unchanged(tmp_path: Path, below: str) -> None:
     check_folder(tmp_path / below)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported_with_the_reason(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.touch()
     link.symlink_to("nowhere")
-    for folder, wrong in (
-        (file, f"cannot write to {file}: {file} is a file, not a folder; choose another"),
-        (file / "below", f"cannot write to {file / 'below'}: {file} is a file, not a folder; choose another"),
-        (link / "below", f"cannot write to {link / 'below'}: {link} is a broken link; choose another"),
+    below_file, below_link = file / "below", link / "below"
+    remedy = "choose another path"
+    for folder, message in (
+        (file, f"cannot write to {file}: {file} is a file, not a folder; {remedy}"),
+        (below_file, f"cannot write to {below_file}: {file} is a file, not a folder; {remedy}"),
+        (below_link, f"cannot write to {below_link}: {link} is a broken link; {remedy}"),
     ):
         with pytest.raises(WriteError) as caught:
             check_folder(folder)
-        assert str(caught.value) == wrong
-    for path, wrong in (
-        (tmp_path, f"cannot write {tmp_path}: it is a folder, not a file; choose another"),
+        assert str(caught.value) == message
+    missing = tmp_path / "no"
+    for path, message in (
+        (tmp_path, f"cannot write {tmp_path}: it is a folder, not a file; {remedy}"),
         (
-            tmp_path / "no/x",
-            f"cannot write {tmp_path / 'no/x'}: there is no folder {tmp_path / 'no'}; create it",
+            missing / "x",
+            f"cannot write {missing / 'x'}: the folder {missing} does not exist; create it, or {remedy}",
         ),
     ):
         with pytest.raises(WriteError) as caught:
             check_file(path)
-        assert str(caught.value).startswith(wrong)
+        assert str(caught.value) == message
 
 
 def without_privileges(folder: Path, script: str) -> str:
-    """What a program prints for whom the permissions of files bind, as they do not for root."""
-    bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    command = [*bound, sys.executable, "-W", "error", "-c", script]
+    """Return the output of a script that file permissions apply to, even when the tests run as root."""
+    unprivileged = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*unprivileged, sys.executable, "-W", "error", "-c", script]
     return str(processes.run(command, cwd=folder, check=True).stdout)
 
 
-def test_permission_is_missing(tmp_path: Path) -> None:
+def test_a_missing_permission_is_reported(tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o555)
     script = (
         "from pathlib import Path\n"
@@ -63,18 +66,18 @@ def test_permission_is_missing(tmp_path: Path) -> None:
         "    try: attempt(Path('locked/below') if attempt is not write else Path('locked/file'))\n"
         "    except OSError as error: print(error)\n"
     )
-    checked, made, written = without_privileges(tmp_path, script).splitlines()
-    helps = "get write permission, or choose another"
-    assert checked == f"cannot write to locked/below: Permission denied; {helps}"
-    assert made == f"cannot create the folder locked/below: Permission denied; {helps}"
+    checked, created, written = without_privileges(tmp_path, script).splitlines()
+    remedy = "get write permission, or choose another path"
+    assert checked == f"cannot write to locked/below: Permission denied; {remedy}"
+    assert created == f"cannot create the folder locked/below: Permission denied; {remedy}"
     assert written == (
-        f"cannot write locked/file: Permission denied; nothing was left half-written; {helps} place"
+        f"cannot write locked/file: Permission denied; nothing was left half-written; {remedy}"
     )
 
 
-def test_a_locked_folder_costs_no_work(tmp_path: Path) -> None:
+def test_commands_check_the_output_folder_before_they_start(tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o555)
-    # There is no such corpus, but nobody gets as far as that.
+    # The corpus does not exist, but the output folder is checked first.
     script = (
         "from merganser.cli import main\n"
         "import sys\n"
@@ -82,38 +85,38 @@ def test_a_locked_folder_costs_no_work(tmp_path: Path) -> None:
         "assert main(['train', 'gone.txt', '--vocab-size', '300', '--out', 'locked/out']) == 1\n"
         "assert main(['count', 'gone.txt', '--out', 'locked/x.counts']) == 1\n"
     )
-    helps = "Permission denied; get write permission, or choose another --out"
+    reason = "Permission denied; get write permission, or choose another --out"
     assert without_privileges(tmp_path, script).splitlines() == [
-        f"error: cannot write to locked/out: {helps}",
-        f"error: cannot write to locked: {helps}",
+        f"error: cannot write to locked/out: {reason}",
+        f"error: cannot write to locked: {reason}",
     ]
 
 
 @pytest.mark.parametrize(
-    ("number", "helps"),
+    ("number", "remedy"),
     [
-        (errno.ENOSPC, "half-written; free some space, or choose another place"),
-        (errno.EDQUOT, "half-written; free some space, or choose another place"),
-        (errno.EACCES, "half-written; get write permission, or choose another place"),
-        (errno.EROFS, "half-written; choose another place"),
-        (errno.EIO, "half-written; choose another place"),
+        (errno.ENOSPC, "half-written; free some space, or choose another path"),
+        (errno.EDQUOT, "half-written; free some space, or choose another path"),
+        (errno.EACCES, "half-written; get write permission, or choose another path"),
+        (errno.EROFS, "half-written; choose another path"),
+        (errno.EIO, "half-written; choose another path"),
     ],
 )
-def test_what_helps_depends_on_what_went_wrong(tmp_path: Path, number: int, helps: str) -> None:
+def test_the_remedy_depends_on_the_failure(tmp_path: Path, number: int, remedy: str) -> None:
     with pytest.raises(WriteError) as caught, written_whole(tmp_path / "x"):
         raise OSError(number, os.strerror(number))
     assert str(caught.value).startswith(
         f"cannot write {tmp_path / 'x'}: {os.strerror(number)}; nothing was left"
     )
-    assert str(caught.value).endswith(helps)
+    assert str(caught.value).endswith(remedy)
     assert list(tmp_path.iterdir()) == []
 
 
 class Untouched:
-    """A corpus that must not be read."""
+    """A corpus that fails the test when it is read."""
 
     def __iter__(self) -> "Untouched":
-        raise AssertionError("the work began")
+        raise AssertionError("the work started")
 
 
 @pytest.mark.parametrize(
@@ -123,12 +126,12 @@ class Untouched:
         lambda out: merganser.train(Untouched(), 300, engine=merganser.Local(work_dir=out)),
         lambda out: merganser.train([TEXT], 260).encode_corpus(Untouched(), out=out),
         lambda out: merganser.train([TEXT], 260).export(out, format="huggingface", on=Untouched()),
-        lambda out: analyse.report(out, corpus=Untouched(), vocab_size=300),
+        lambda out: reporting.report(out, corpus=Untouched(), vocab_size=300),
         lambda out: embed.train(Untouched(), work_dir=out),
     ],
     ids=["count", "train", "encode_corpus", "export", "report", "embed"],
 )
-def test_python_asks_before_the_work(tmp_path: Path, work: Callable[[Path], object]) -> None:
+def test_functions_check_the_output_before_they_start(tmp_path: Path, work: Callable[[Path], object]) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(WriteError, match="file is a file, not a folder"):
         work(tmp_path / "file")

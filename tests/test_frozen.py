@@ -1,4 +1,4 @@
-"""Frozen: nothing changes a dict or a list that a tokenizer hands out, and everything else works."""
+"""Frozen dicts and lists: every change is rejected, and everything else works as usual."""
 
 import copy
 import json
@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
-from merganser.frozen import FrozenDict, FrozenList
+from merganser.tokenizer.frozen import FrozenDict, FrozenList
 
 PLAIN = {"b": 2, "a": 1}
 ROWS = [3, 1, 2]
@@ -28,9 +28,9 @@ ROWS = [3, 1, 2]
         lambda x: x.__ior__({"c": 3}),
     ],
 )
-def test_a_dict_refuses_every_change(change: Any) -> None:
+def test_every_change_to_a_dict_is_rejected(change: Any) -> None:
     frozen = FrozenDict(PLAIN)
-    with pytest.raises(TypeError, match=r"make a copy with dict\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"read-only; modify a copy: dict\(\.\.\.\)"):
         change(frozen)
     assert frozen == PLAIN
 
@@ -53,15 +53,15 @@ def test_a_dict_refuses_every_change(change: Any) -> None:
         lambda x: x.__imul__(2),
     ],
 )
-def test_a_list_refuses_every_change(change: Any) -> None:
+def test_every_change_to_a_list_is_rejected(change: Any) -> None:
     frozen = FrozenList(ROWS)
-    with pytest.raises(TypeError, match=r"make a copy with list\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"read-only; modify a copy: list\(\.\.\.\)"):
         change(frozen)
     assert frozen == ROWS
 
 
-def test_nothing_that_changes_is_forgotten() -> None:
-    """Whatever a plain dict or list has and an immutable one of Python's has not, apart from what copies."""
+def test_every_mutating_method_is_overridden() -> None:
+    """Compare with the methods that dict and list have and that frozenset and tuple lack."""
     reads = {"__class_getitem__", "copy", "fromkeys", "get", "items", "keys", "values", "__reversed__"}
     reads |= {"__or__", "__ror__"}
     for kind, immutable in ((FrozenDict, frozenset), (FrozenList, tuple)):
@@ -71,9 +71,9 @@ def test_nothing_that_changes_is_forgotten() -> None:
         assert changes == set(vars(kind)) & changes
 
 
-def test_copies_are_plain_and_can_be_changed() -> None:
+def test_copies_are_plain_and_mutable() -> None:
     frozen, rows = FrozenDict(PLAIN), FrozenList(ROWS)
-    for made in (
+    for copied in (
         dict(frozen),
         frozen.copy(),
         frozen | {},
@@ -81,16 +81,16 @@ def test_copies_are_plain_and_can_be_changed() -> None:
         copy.copy(frozen),
         copy.deepcopy(frozen),
     ):
-        assert type(made) is dict
-        assert made == PLAIN == frozen
-    for made in (list(rows), rows.copy(), rows[:], rows + ROWS[:0], copy.copy(rows), copy.deepcopy(rows)):
-        assert type(made) is list
-        assert made == ROWS == rows
+        assert type(copied) is dict
+        assert copied == PLAIN == frozen
+    for copied in (list(rows), rows.copy(), rows[:], rows + ROWS[:0], copy.copy(rows), copy.deepcopy(rows)):
+        assert type(copied) is list
+        assert copied == ROWS == rows
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps((frozen, rows), protocol)) == (PLAIN, ROWS)
 
 
-def test_it_reads_and_prints_like_a_plain_one() -> None:
+def test_reading_and_printing_work_as_for_plain_objects() -> None:
     frozen, rows = FrozenDict(PLAIN), FrozenList(ROWS)
     assert json.dumps([frozen, rows]) == json.dumps([PLAIN, ROWS])
     assert (repr(frozen), repr(rows)) == (repr(PLAIN), repr(ROWS))

@@ -1,4 +1,4 @@
-"""The Makefile on a fresh machine: what it says while it builds, and when Rust is missing or too old."""
+"""The Makefile on a fresh machine: its messages, also if Rust is missing or too old."""
 
 import os
 import re
@@ -27,7 +27,7 @@ TOOLS = (
     "chmod",
     "make",
 )
-#: Instead of Python, and of all that it would install: every program there does nothing.
+#: Replaces Python and the programs that it would install with ones that do nothing.
 FAKE_PYTHON = """#!/bin/sh
 mkdir -p .venv/bin
 for name in pip maturin merganser; do printf '#!/bin/sh\\n' > .venv/bin/$name; chmod +x .venv/bin/$name; done
@@ -36,7 +36,7 @@ for name in pip maturin merganser; do printf '#!/bin/sh\\n' > .venv/bin/$name; c
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What make looks at in a clone, and a `bin` with hardly more than a shell."""
+    """The files of a clone that make reads, and a `bin` with little more than a shell."""
     for name in ("Makefile", "Cargo.toml", "Cargo.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "crates").mkdir()
@@ -55,48 +55,50 @@ def script(path: Path, text: str) -> None:
 
 def make(clone: Path, target: str) -> processes.Done:
     environment = {**os.environ, "PATH": str(clone / "bin")}
-    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # of the make that runs the tests
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # set by the make that runs the tests
         environment.pop(name, None)
     return processes.run(["make", target], cwd=clone, env=environment)
 
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("make") is None or sys.platform == "win32", reason="there is no make on this machine"
+    shutil.which("make") is None or sys.platform == "win32", reason="make is not installed"
 )
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "lint"])
-def test_a_missing_cargo_is_one_clear_line(target: str, clone: Path) -> None:
+def test_a_missing_cargo_is_one_line(target: str, clone: Path) -> None:
     assert NEEDED
     done = make(clone, target)
     assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-    assert said == [
-        f"merganser needs Rust {NEEDED[1]} or newer, and there is no cargo: install it from https://rustup.rs"
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert messages == [
+        f"cargo was not found; merganser needs Rust {NEEDED[1]} or newer: install it from https://rustup.rs"
     ]
     assert not (clone / ".venv").exists()
 
 
 @pytest.mark.parametrize("version", ["1.9.0", "1.70.0", "1.90.1"])
-def test_an_old_cargo_is_one_clear_line(version: str, clone: Path) -> None:
+def test_an_old_cargo_is_one_line(version: str, clone: Path) -> None:
     assert NEEDED
     script(clone / "bin" / "cargo", f"#!/bin/sh\necho 'cargo {version} (abc 2023-01-01)'\n")
     done = make(clone, "demo")
     assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-    assert said == [f"merganser needs Rust {NEEDED[1]} or newer, and cargo is {version}: run 'rustup update'"]
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert messages == [
+        f"cargo {version} is too old; merganser needs Rust {NEEDED[1]} or newer: run 'rustup update'"
+    ]
     assert not (clone / ".venv").exists()
 
 
 @pytest.mark.parametrize("version", ["{}.0", "{}.0-nightly", "1.100.0", "2.0.0"])
-def test_demo_says_what_it_does_and_does_it_once(version: str, clone: Path) -> None:
+def test_demo_reports_its_steps_and_builds_once(version: str, clone: Path) -> None:
     assert NEEDED
     script(clone / "bin" / "cargo", f"#!/bin/sh\necho 'cargo {version.format(NEEDED[1])} (abc 2026-01-01)'\n")
     done = make(clone, "demo")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "Creating the virtual environment .venv…",
-        "Installing maturin, which builds the package…",
-        "Building the Rust core (about a minute) and installing what merganser needs…",
+        "Creating the virtual environment in .venv…",
+        "Installing maturin, the build tool…",
+        "Building the Rust core (about a minute) and installing dependencies…",
     ]
     assert make(clone, "demo").stdout == ""

@@ -1,4 +1,4 @@
-"""Counting in little memory: the same counts, and nothing that was done is lost."""
+"""Counting with a memory budget: the same counts, and no finished work is lost."""
 
 import json
 import os
@@ -12,12 +12,13 @@ import merganser
 import processes
 import pytest
 from killing import SMALL, kill_and_resume, run, word, write_corpus
-from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError, memory, work
+from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError
+from merganser.engines import memory, work_folder
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """4 MB, 200,000 unique pre-tokens: several times what fits in 16 MB."""
+    """Write 4 MB with 200,000 unique pre-tokens: several times what fits in 16 MB."""
     folder = tmp_path_factory.mktemp("corpus")
     for nth in range(3):
         write_corpus(folder / f"{nth}.txt", 100_000, nth)
@@ -39,12 +40,12 @@ def same(file: CountsFile, expected: Counts) -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_memory_and_threads_change_nothing(
+def test_counts_do_not_depend_on_memory_or_threads(
     corpus: Path, expected: Counts, threads: int, tmp_path: Path
 ) -> None:
     small = Local(threads=threads, memory="16MB", work_dir=tmp_path / "work", keep_work=True)
     assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=small), expected)
-    # Four threads may have taken all blocks before the first table is full.
+    # Four threads may have read all blocks before the first table is full.
     assert threads == 4 or len(list((tmp_path / "work").glob("run-*.counts"))) > threads
     large = Local(threads=threads)
     merganser.count(corpus, out=tmp_path / "b.counts", engine=large)
@@ -59,7 +60,7 @@ def test_a_tokenizer_does_not_depend_on_memory(corpus: Path, expected: Counts, t
     assert not (tmp_path / "work").exists()
 
 
-def test_without_a_work_folder_nothing_is_left(
+def test_without_a_work_folder_no_files_are_left(
     corpus: Path, expected: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -67,16 +68,14 @@ def test_without_a_work_folder_nothing_is_left(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_iterable_is_counted_in_little_memory_too(tmp_path: Path) -> None:
+def test_an_iterable_is_counted_in_little_memory(tmp_path: Path) -> None:
     texts = [f"{word(nth * nth)} {word(nth * 7919)} " * 2 for nth in range(100_000)]
     small = Local(memory="16MB", work_dir=tmp_path / "work")
     assert merganser.count(iter(texts), engine=small, buffer_size=1000) == merganser.count(texts)
     assert not (tmp_path / "work").exists()
 
 
-def test_counts_files_are_added_up_without_loading_them(
-    corpus: Path, expected: Counts, tmp_path: Path
-) -> None:
+def test_counts_files_are_added_without_loading_them(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     parts = [
         merganser.count(file, out=tmp_path / f"{file.stem}.counts").path for file in sorted(corpus.iterdir())
     ]
@@ -94,7 +93,7 @@ def test_counts_files_are_added_up_without_loading_them(
     assert not (tmp_path / "other.counts").exists()
 
 
-def test_the_hash_of_a_pretoken_decides_its_part(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_the_hash_of_a_pretoken_determines_its_part(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     whole = merganser.count(corpus, out=tmp_path / "all.counts").path
     outs = [tmp_path / f"{nth}.counts" for nth in range(4)]
     merganser._core.merge_counts([whole], outs, tmp_path)
@@ -108,11 +107,13 @@ def test_the_hash_of_a_pretoken_decides_its_part(corpus: Path, expected: Counts,
 
 
 def interrupted(corpus: Path, folder: Path, times: int = 3) -> Local:
-    """A work folder as a run leaves it that was stopped after some runs."""
+    """Leave the work folder of a run that was stopped after it wrote some runs."""
     engine = Local(threads=2, memory="16MB", work_dir=folder, checkpoint_every=0.001)
 
     def stop(stage: str, done: int, total: int) -> None:
-        if (folder / work.LOG).exists() and (folder / work.LOG).read_bytes().count(b"\n") >= times:
+        if (folder / work_folder.LOG).exists() and (folder / work_folder.LOG).read_bytes().count(
+            b"\n"
+        ) >= times:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -121,22 +122,22 @@ def interrupted(corpus: Path, folder: Path, times: int = 3) -> Local:
     return engine
 
 
-def test_an_interrupted_run_goes_on_where_it_was(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_where_it_stopped(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     engine = interrupted(corpus, tmp_path / "work")
-    log = (tmp_path / "work" / work.LOG).read_bytes()
+    log = (tmp_path / "work" / work_folder.LOG).read_bytes()
     first = json.loads(log.splitlines()[0])["runs"][0]["name"]
     written = (tmp_path / "work" / first).stat().st_mtime_ns
     kept = Local(2, "16MB", engine.work_dir, keep_work=True)
     assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=kept), expected)
-    assert (tmp_path / "work" / work.LOG).read_bytes().startswith(log)
+    assert (tmp_path / "work" / work_folder.LOG).read_bytes().startswith(log)
     assert (tmp_path / "work" / first).stat().st_mtime_ns == written
     engine.clean()
     assert not (tmp_path / "work").exists()
 
 
-def test_a_torn_line_and_stray_files_are_no_harm(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_a_torn_log_line_and_stray_files_are_ignored(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     engine = interrupted(corpus, tmp_path / "work")
-    with (tmp_path / "work" / work.LOG).open("ab") as log:
+    with (tmp_path / "work" / work_folder.LOG).open("ab") as log:
         log.write(b'{"runs": [{"name": "run-00')
     (tmp_path / "work" / "run-99999.counts").write_bytes(b"half")
     (tmp_path / "work" / ".run-99998.counts.1.tmp").write_bytes(b"half")
@@ -145,7 +146,7 @@ def test_a_torn_line_and_stray_files_are_no_harm(corpus: Path, expected: Counts,
     assert [file.name for file in (tmp_path / "work").iterdir()] == ["notes.txt"]
 
 
-def test_after_counting_a_training_does_not_count_again(corpus: Path, tmp_path: Path) -> None:
+def test_training_reuses_finished_counts(corpus: Path, tmp_path: Path) -> None:
     engine = Local(2, "16MB", tmp_path / "work")
 
     def stop(stage: str, done: int, total: int) -> None:
@@ -161,14 +162,15 @@ def test_after_counting_a_training_does_not_count_again(corpus: Path, tmp_path: 
     assert not (tmp_path / "work").exists()
 
 
-def test_work_on_something_else_is_refused(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_a_work_folder_of_a_different_job_is_rejected(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(corpus, copy)
     engine = interrupted(copy, tmp_path / "work")
     out = tmp_path / "a.counts"
-    with pytest.raises(CountsError, match=r'another pattern: "gpt4", not "gpt2"; .*--work-dir.*--no-resume'):
+    message = r'different job \(pattern: "gpt4", not "gpt2"\); .*--work-dir.*--no-resume'
+    with pytest.raises(CountsError, match=message):
         merganser.count(copy, out=out, pattern="gpt2", engine=engine)
-    with pytest.raises(CountsError, match="another special tokens"):
+    with pytest.raises(CountsError, match=r"different job \(special tokens: "):
         merganser.count(copy, out=out, special_tokens=["the"], engine=engine)
     with pytest.raises(CountsError, match="3 files, not 2"):
         merganser.count([copy / "0.txt", copy / "1.txt"], out=out, engine=engine)
@@ -176,11 +178,11 @@ def test_work_on_something_else_is_refused(corpus: Path, expected: Counts, tmp_p
     with pytest.raises(CountsError, match=r"1\.txt has changed since"):
         merganser.count(copy, out=out, engine=engine)
     assert not out.exists()
-    afresh = Local(2, "16MB", tmp_path / "work", resume=False)
-    assert same(merganser.count(copy, out=out, engine=afresh), expected)
+    engine = Local(2, "16MB", tmp_path / "work", resume=False)
+    assert same(merganser.count(copy, out=out, engine=engine), expected)
 
 
-def test_damage_in_the_work_folder_is_named(corpus: Path, tmp_path: Path) -> None:
+def test_corruption_in_the_work_folder_is_reported(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.counts"
     engine = interrupted(corpus, tmp_path / "work")
     folder = tmp_path / "work"
@@ -194,18 +196,18 @@ def test_damage_in_the_work_folder_is_named(corpus: Path, tmp_path: Path) -> Non
     with pytest.raises(CountsError, match=rf"{run_file.name}.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     run_file.write_bytes(whole)
-    log = (folder / work.LOG).read_bytes()
-    (folder / work.LOG).write_bytes(b"x" + log[1:])
-    with pytest.raises(CountsError, match=r"line 1 of .*log\.jsonl is damaged.*--no-resume"):
+    log = (folder / work_folder.LOG).read_bytes()
+    (folder / work_folder.LOG).write_bytes(b"x" + log[1:])
+    with pytest.raises(CountsError, match=r"line 1 of .*log\.jsonl is corrupt.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
-    (folder / work.LOG).write_bytes(log)
-    (folder / work.JOB).unlink()
-    with pytest.raises(CountsError, match=r"no usable job\.json"):
+    (folder / work_folder.LOG).write_bytes(log)
+    (folder / work_folder.JOB).unlink()
+    with pytest.raises(CountsError, match=r"no valid job\.json, .*--work-dir.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     assert not out.exists()
 
 
-def test_two_processes_do_not_share_a_work_folder(corpus: Path, tmp_path: Path) -> None:
+def test_a_work_folder_in_use_is_locked(corpus: Path, tmp_path: Path) -> None:
     engine = interrupted(corpus, tmp_path / "work")
     holder = merganser._core.Counter("gpt4", [], None, 1, None)
     holder.spill_to(tmp_path / "work", 10**6, 60.0, "{}")
@@ -215,14 +217,14 @@ def test_two_processes_do_not_share_a_work_folder(corpus: Path, tmp_path: Path) 
         released.set()
         holder.abandon()
 
-    # The other waits for a while; it must not wait for ever.
+    # Counting waits for the lock, but not forever.
     threading.Timer(0.5, release).start()
     merganser.count(corpus, out=tmp_path / "a.counts", engine=engine)
     assert released.is_set(), "it waited"
 
 
 @pytest.mark.parametrize("limit", [20_000, 1_000_000])
-def test_a_full_disk_is_told_and_the_work_goes_on_later(
+def test_counting_resumes_after_a_full_disk(
     corpus: Path, expected: Counts, tmp_path: Path, limit: int
 ) -> None:
     arguments = ["count", str(corpus), "--out", str(tmp_path / "a.counts"), *SMALL]
@@ -245,7 +247,7 @@ def test_a_full_disk_is_told_and_the_work_goes_on_later(
     assert [file.name for file in tmp_path.iterdir()] == ["a.counts"]
 
 
-def test_a_small_disk_is_told_and_the_work_goes_on_when_there_is_room(
+def test_counting_resumes_when_a_small_disk_has_space_again(
     corpus: Path, expected: Counts, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
@@ -266,7 +268,7 @@ def test_a_small_disk_is_told_and_the_work_goes_on_when_there_is_room(
         processes.run(["umount", str(disk)], check=True)
 
 
-def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_counts_are_the_same_after_any_kill(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     out = tmp_path / "a.counts"
     kill_and_resume(["count", str(corpus), "--out", str(out), *SMALL], 6, out)
     assert same(CountsFile.open(out), expected)
@@ -274,13 +276,13 @@ def test_killed_at_any_moment_the_counts_are_the_same(corpus: Path, expected: Co
 
 
 def test_peak_memory_stays_within_the_budget(tmp_path: Path) -> None:
-    """As the process sees it: the interpreter, mapped pages and all."""
+    """Measure the whole process, including the interpreter and mapped pages."""
     write_corpus(tmp_path / "a.txt", 2_500_000)
     script = (
         "import re, sys\n"
         "from merganser.cli import main\n"
         "code = main(sys.argv[1:])\n"
-        # Not getrusage, which also knows what the parent had.
+        # Not getrusage, which includes the memory of the parent process.
         "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])\n"
         "sys.exit(code)"
     )
@@ -313,32 +315,32 @@ def test_peak_memory_stays_within_the_budget(tmp_path: Path) -> None:
         ("100000000", 10**8),
     ],
 )
-def test_sizes_are_read_as_written(given: int | str, size: int) -> None:
+def test_sizes_are_parsed(given: int | str, size: int) -> None:
     assert memory.parse(given) == size
 
 
 @pytest.mark.parametrize("wrong", ["", "2", "2 apples", "-1GB", "GB", 5, "2iB"])
-def test_what_is_not_a_size_is_refused(wrong: int | str) -> None:
+def test_an_invalid_memory_size_is_rejected(wrong: int | str) -> None:
     with pytest.raises(SettingsError, match="memory"):
         Local(memory=wrong)
 
 
-def test_other_settings_of_the_engine_are_checked() -> None:
+def test_an_invalid_checkpoint_interval_is_rejected() -> None:
     for wrong in (0, -1, float("nan"), float("inf")):
         with pytest.raises(SettingsError, match="checkpoint_every"):
             Local(checkpoint_every=wrong)
 
 
-def test_the_default_is_a_share_of_what_is_free() -> None:
+def test_the_default_budget_is_a_share_of_free_memory() -> None:
     before, budget, after = memory.free(), memory.budget(None), memory.free()
     assert min(before, after) > 0
     assert 0.4 * min(before, after) < budget < 0.8 * max(before, after)
 
 
-@pytest.mark.parametrize("where", ["", "memory._field = lambda *_: 0"])  # as where there is no /proc
-def test_the_peak_stays_when_memory_is_given_back(where: str) -> None:
+@pytest.mark.parametrize("where", ["", "memory._field = lambda *_: 0"])  # as on systems without /proc
+def test_the_peak_remains_after_memory_is_freed(where: str) -> None:
     script = (
-        f"from merganser import memory\n{where}\n"
+        f"from merganser.engines import memory\n{where}\n"
         "before = memory.peak()\n"
         "given = b'x' * 10**8\n"
         "del given\n"
@@ -346,23 +348,23 @@ def test_the_peak_stays_when_memory_is_given_back(where: str) -> None:
     )
     done = processes.run([sys.executable, "-c", script], check=True)
     before, peak = map(int, done.stdout.split())
-    # Without /proc the first figure may be that of the process that started this one.
+    # Without /proc the first figure may be that of the parent process.
     assert peak > 10**8 and (where or 9e7 < peak - before < 2e8)
 
 
-def test_a_file_that_is_not_named_counts_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"\.counts"):
+def test_an_output_file_without_the_counts_suffix_is_rejected() -> None:
+    with pytest.raises(SettingsError, match=r"out must end in \.counts, .*; write out='.*\.counts'"):
         merganser.count(["text"], out="counts.txt")
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+def test_a_work_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     texts = [f"{word(nth * nth)} {word(nth * 7919)} " for nth in range(100_000)]
     with pytest.raises(WriteError, match="file"):
         merganser.count(texts, engine=Local(memory="16MB", work_dir=tmp_path / "file" / "work"))
 
 
-def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_a_run_while_it_writes(corpus: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -373,7 +375,7 @@ def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
         str(tmp_path / "a.counts"),
     ]
     with processes.started([*command, *SMALL]) as process:
-        log = tmp_path / "a.counts.work" / work.LOG
+        log = tmp_path / "a.counts.work" / work_folder.LOG
         processes.wait_until(log.exists, process)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate()
@@ -381,7 +383,7 @@ def test_ctrl_c_stops_a_run_that_writes(corpus: Path, tmp_path: Path) -> None:
     assert log.exists()
 
 
-def test_inspect_and_export_stream(corpus: Path, expected: Counts, tmp_path: Path) -> None:
+def test_inspect_and_export_stream_a_counts_file(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     from pyarrow import parquet
 
     path = str(merganser.count(corpus, out=tmp_path / "a.counts").path)
@@ -402,7 +404,7 @@ def test_inspect_and_export_stream(corpus: Path, expected: Counts, tmp_path: Pat
     assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
 
 
-def test_a_damaged_file_is_not_exported(corpus: Path, tmp_path: Path) -> None:
+def test_a_corrupt_file_is_not_exported(corpus: Path, tmp_path: Path) -> None:
     path = merganser.count(corpus, out=tmp_path / "a.counts").path
     whole = path.read_bytes()
     path.write_bytes(whole[:5000] + b"?" + whole[5001:])

@@ -1,4 +1,4 @@
-"""Named data sets: fetched once, checked always, and from a copy just the same."""
+"""Named datasets: downloaded once, verified on every use, and identical when read from a local copy."""
 
 import hashlib
 import os
@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from corpora import corpus_text
-from merganser import CorpusError, named
+from merganser import CorpusError
+from merganser.corpus import named_datasets
 from web import Page, Web, serving
 
 NOVEL = "Letter 1\n\n_To Mrs. Saville, England._\n\nRejoice… Letter 1 of four.\nlost in darkness.\n\n\n"
@@ -35,12 +36,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     with serving() as web:
-        monkeypatch.setattr(named, "FRANKENSTEIN_URL", f"{web.url}/pg84.txt")
+        monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", f"{web.url}/pg84.txt")
         web.pages["/pg84.txt"] = Page(FILE)
         yield web
 
 
-def test_frankenstein_is_fetched_once_and_kept_with_its_checksum(web: Web, cache: Path) -> None:
+def test_frankenstein_is_downloaded_once_and_cached_with_its_checksum(web: Web, cache: Path) -> None:
     expected = merganser.count([NOVEL])
     for _ in range(2):
         counts = merganser.count("frankenstein")
@@ -54,10 +55,12 @@ def test_frankenstein_is_fetched_once_and_kept_with_its_checksum(web: Web, cache
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_every_edition_of_frankenstein_gives_the_same_text(tmp_path: Path, ending: str, newline: str) -> None:
+def test_every_edition_of_frankenstein_yields_the_same_text(
+    tmp_path: Path, ending: str, newline: str
+) -> None:
     file = tmp_path / "book.txt"
     file.write_bytes((BOOK + ending).replace("\n", newline).encode("utf-8-sig"))
-    assert named.frankenstein(file).documents == (NOVEL,)
+    assert named_datasets.frankenstein(file).documents == (NOVEL,)
     assert merganser.count(f"frankenstein={file}") == merganser.count([NOVEL])
     assert merganser.count([Path(f"frankenstein={file}")]) == merganser.count([NOVEL])
 
@@ -66,7 +69,7 @@ def test_frankenstein_as_published(tmp_path: Path) -> None:
     raw = corpus_text("frankenstein_raw.txt")
     (tmp_path / "raw.txt").write_text(raw, "utf-8", newline="")
     (tmp_path / "cut.txt").write_text(corpus_text("frankenstein.txt"), "utf-8", newline="")
-    texts = [named.frankenstein(tmp_path / name).documents[0] for name in ("raw.txt", "cut.txt")]
+    texts = [named_datasets.frankenstein(tmp_path / name).documents[0] for name in ("raw.txt", "cut.txt")]
     assert texts[0] == texts[1]
     text = str(texts[0])
     assert text.startswith("Letter 1\n\n") and "Mrs. Saville" in text[:60]
@@ -75,68 +78,71 @@ def test_frankenstein_as_published(tmp_path: Path) -> None:
     assert text in raw.replace("\r\n", "\n")
 
 
-def test_another_text_is_not_taken_for_frankenstein(tmp_path: Path) -> None:
+def test_another_text_is_not_mistaken_for_frankenstein(tmp_path: Path) -> None:
     file = tmp_path / "book.txt"
     file.write_text("Letter 1\n")
-    with pytest.raises(CorpusError, match=r"book\.txt is not Project Gutenberg 84.*name the file alone"):
+    with pytest.raises(CorpusError, match=r"book\.txt is not Project Gutenberg 84.*pass its path alone"):
         merganser.count(f"frankenstein={file}")
     file.write_text(BOOK)
-    with pytest.raises(CorpusError, match=r"book\.txt is not all of Project Gutenberg 84"):
+    with pytest.raises(CorpusError, match=r"book\.txt is incomplete: .* download it again"):
         merganser.count(f"frankenstein={file}")
     with pytest.raises(CorpusError, match=r"cannot read .*gone.txt"):
         merganser.count(f"frankenstein={tmp_path}/gone.txt")
 
 
-def nothing_is_kept(cache: Path) -> bool:
+def is_empty(cache: Path) -> bool:
     return not cache.exists() or not list(cache.iterdir())
 
 
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        (Page(status=404), "answers 404"),
-        (Page(status=503, headers={"Retry-After": "1"}), "answers 503"),
-        (Page(FILE, cuts=9), r"gave [\d,]+ bytes and had announced"),
+        (Page(status=404), "returned 404 .* pass a local copy"),
+        (Page(status=503, headers={"Retry-After": "1"}), "returned 503"),
+        (Page(FILE, cuts=9), r"returned [\d,]+ bytes, but its Content-Length is"),
         (Page(b""), "not Project Gutenberg 84"),
         (Page(b"<html>please log in</html>"), "not Project Gutenberg 84"),
-        (Page(bytes(5 << 20)), "gave 4,194,305 bytes"),
-        (Page(status=302, headers={"Location": "/pg84.txt"}), "answers 302"),
+        (Page(bytes(5 << 20)), "returned 4,194,305 bytes"),
+        (Page(status=302, headers={"Location": "/pg84.txt"}), "returned 302"),
     ],
 )
-def test_a_download_that_fails_leaves_nothing(web: Web, cache: Path, page: Page, message: str) -> None:
+def test_a_failed_download_caches_nothing(web: Web, cache: Path, page: Page, message: str) -> None:
     web.pages["/pg84.txt"] = page
     with pytest.raises(CorpusError, match=message):
         merganser.count("frankenstein")
-    assert nothing_is_kept(cache)
+    assert is_empty(cache)
     web.pages["/pg84.txt"] = Page(FILE)
     assert merganser.count("frankenstein") == merganser.count([NOVEL])
 
 
-def test_a_redirection_is_followed(web: Web, cache: Path) -> None:
+def test_redirects_are_followed(web: Web, cache: Path) -> None:
     web.pages["/new.txt"] = Page(FILE)
     web.pages["/pg84.txt"] = Page(status=301, headers={"Location": "/new.txt"})
     assert merganser.count("frankenstein") == merganser.count([NOVEL])
     assert (cache / "pg84.txt").read_bytes() == FILE
 
 
-def test_a_copy_that_was_damaged_is_refused(web: Web, cache: Path) -> None:
+def test_a_corrupt_cached_file_is_rejected(web: Web, cache: Path) -> None:
     merganser.count("frankenstein")
-    for damaged in (FILE.replace(b"darkness", b"darkest!"), b""):
-        (cache / "pg84.txt").write_bytes(damaged)
-        with pytest.raises(CorpusError, match=r"pg84\.txt is damaged: .* delete it to fetch it again"):
+    for corrupt in (FILE.replace(b"darkness", b"darkest!"), b""):
+        (cache / "pg84.txt").write_bytes(corrupt)
+        with pytest.raises(CorpusError, match=r"pg84\.txt is corrupt: .* delete it to download it again"):
             merganser.count("frankenstein")
     (cache / "pg84.txt").unlink()
     assert merganser.count("frankenstein") == merganser.count([NOVEL])
-    (cache / "pg84.txt.sha256").unlink()  # as when the first fetch was interrupted
+    (cache / "pg84.txt.sha256").unlink()  # as if the first download had been interrupted
     assert merganser.count("frankenstein") == merganser.count([NOVEL])
     assert len(web.seen) == 3
 
 
-def test_without_a_network_a_copy_is_asked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
-    with pytest.raises(CorpusError, match=r"is there a network\? If not, .*frankenstein=/path/to/pg84\.txt"):
+def test_frankenstein_without_a_network_suggests_a_local_copy(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    remedy = r"check the network, or pass a local copy: frankenstein=/path/to/pg84\.txt"
+    with pytest.raises(CorpusError, match=remedy):
         merganser.count("frankenstein")
-    assert nothing_is_kept(cache)
+    assert is_empty(cache)
 
 
 def test_a_cache_that_cannot_be_written_is_named(
@@ -144,21 +150,21 @@ def test_a_cache_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(merganser.WriteError, match="MERGANSER_CACHE"):
+    with pytest.raises(merganser.WriteError, match="set MERGANSER_CACHE to another folder"):
         merganser.count("frankenstein")
 
 
-def test_the_cache_is_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_set_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MERGANSER_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert named.cache_folder() == Path.home() / ".cache" / "merganser"
+    assert named_datasets.cache_folder() == Path.home() / ".cache" / "merganser"
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert named.cache_folder() == Path("/x/merganser")
+    assert named_datasets.cache_folder() == Path("/x/merganser")
     monkeypatch.setenv("MERGANSER_CACHE", "/y")
-    assert named.cache_folder() == Path("/y")
+    assert named_datasets.cache_folder() == Path("/y")
 
 
-def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_the_same_name_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("frankenstein").write_text("the monster")
     Path("wikitext2").mkdir()
@@ -170,8 +176,8 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
 ROWS = ["", " = Robert Boulter = \n", "", " Robert is an English naïve actor . \n", ""]
 
 
-def test_wikitext2_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`datasets` takes a folder `wikitext` for the data set of that name, so the real thing runs here."""
+def test_wikitext2_is_the_same_from_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the real `datasets`, which loads a local folder `wikitext` instead of the dataset of that name."""
     expected = merganser.count(ROWS)
     raw = tmp_path / "wiki.train.raw"
     raw.write_text("".join(row or " \n" for row in ROWS), "utf-8")
@@ -192,16 +198,16 @@ def test_wikitext2_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pyte
         assert counts.documents == expected.documents
 
 
-def test_wikitext2_without_a_network_asks_for_a_copy(tmp_path: Path) -> None:
+def test_wikitext2_without_a_network_suggests_a_local_copy(tmp_path: Path) -> None:
     home = {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     script = "import merganser; merganser.count('wikitext2')"
     done = processes.run([sys.executable, "-c", script], cwd=tmp_path, env={**os.environ, **home})
     last = done.stderr.splitlines()[-1]
-    assert "CorpusError: wikitext2 comes over the network, through datasets, and that failed" in last
-    assert "wikitext2=/path/to/wiki.train.raw" in last
+    assert "CorpusError: cannot download wikitext2 through datasets" in last
+    assert "if you have a local copy, pass wikitext2=/path/to/wiki.train.raw" in last
 
 
-def test_wikitext2_asks_for_datasets_where_it_is_missing(tmp_path: Path) -> None:
+def test_wikitext2_without_datasets_says_what_to_install(tmp_path: Path) -> None:
     script = "import sys; sys.modules['datasets'] = None; import merganser; merganser.count('wikitext2')"
     done = processes.run([sys.executable, "-c", script], cwd=tmp_path)
     assert "wikitext2 needs datasets: pip install 'merganser[hf]'" in done.stderr.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""Merges are those of the systems that the tie rules are named after. `tests/long` does it at full size."""
+"""Tie-breaking rules reproduce the merges of the libraries they are named after; tests/long at full size."""
 
 import merganser
 import pytest
@@ -15,7 +15,7 @@ SLICES = [
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
 @pytest.mark.parametrize(("corpus", "size"), SLICES)
-def test_merges_are_those_of_hugging_face(pattern: str, corpus: str, size: int | None) -> None:
+def test_merges_equal_those_of_hugging_face(pattern: str, corpus: str, size: int | None) -> None:
     text = corpus_text(corpus, size)
     counts = merganser.count([text], pattern=pattern)
     tokenizer = merganser.train(counts, 2000, tie_break="huggingface")
@@ -24,7 +24,7 @@ def test_merges_are_those_of_hugging_face(pattern: str, corpus: str, size: int |
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
 @pytest.mark.parametrize(("corpus", "size"), SLICES)
-def test_merges_are_those_of_rustbpe(pattern: str, corpus: str, size: int | None) -> None:
+def test_merges_equal_those_of_rustbpe(pattern: str, corpus: str, size: int | None) -> None:
     text = corpus_text(corpus, size)
     tokenizer = merganser.train([text], 2000, pattern=pattern, separator=None)
     assert tokenizer.mergeable_ranks == rustbpe_merges([text], 2000, tokenizer.pattern)

@@ -1,4 +1,4 @@
-"""Pruning: what the certificate calls proven is what training on all pre-tokens makes."""
+"""Pruning: merges that the certificate calls proven equal those of training on all pre-tokens."""
 
 import itertools
 import warnings
@@ -28,7 +28,7 @@ def quietly(*args: Any, **settings: Any) -> Tokenizer:
 
 
 def shared(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]]) -> int:
-    """How many merges are the same before the first that is not."""
+    """Return the number of equal merges before the first difference."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
@@ -41,7 +41,7 @@ def shared(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]]) -> int:
     st.sampled_from([(), ("ab",), ("aa", "bc")]),
     st.sampled_from([1, 2]),
 )
-def test_proven_is_exactly_what_the_oracle_makes_of_all_pretokens(
+def test_proven_merges_equal_those_of_the_oracle_on_all_pretokens(
     pretokens: dict[bytes, int],
     min_pretoken_count: int,
     tie_break: str,
@@ -69,7 +69,7 @@ def test_proven_is_exactly_what_the_oracle_makes_of_all_pretokens(
 
 
 @given(pretokens, pretokens, st.integers(2, 5), st.sampled_from(TIE_BREAKS))
-def test_a_base_is_where_both_begin(
+def test_proven_merges_with_a_base_equal_those_of_the_oracle(
     first: dict[bytes, int], then: dict[bytes, int], min_pretoken_count: int, tie_break: str
 ) -> None:
     base = quietly(Counts(first), 266, tie_break=tie_break)
@@ -89,8 +89,8 @@ def test_real_text_is_proven_up_to_the_first_difference(name: str, min_pretoken_
     facts = pruned.training
     assert facts["proven_merges"] == shared(pruned.merges, truth.merges)
     assert facts["checked_merges"] == facts["proven_merges"] + 1
-    # Rare pre-tokens are 0.6 to 5 % of this text, and the first pairs lie closer together: the orders part
-    # early.
+    # Rare pre-tokens are 0.6% to 5% of this text, more than the counts of the first pairs differ by, so the
+    # orders diverge early.
     assert 0 < facts["proven_merges"] < len(pruned.merges)
     assert truth.training["proven_merges"] == len(truth.merges)
 
@@ -104,7 +104,7 @@ def test_the_certificate_does_not_depend_on_threads() -> None:
     assert one.training == two.training
 
 
-def test_nobody_has_to_wait_for_a_certificate() -> None:
+def test_certification_can_be_turned_off() -> None:
     stages = []
     counts = Counts({b"abab": 3, b"ac": 1})
     tokenizer = merganser.train(
@@ -115,12 +115,12 @@ def test_nobody_has_to_wait_for_a_certificate() -> None:
     assert "certify" not in stages
 
 
-def test_pretokens_cannot_be_seen_less_than_never() -> None:
+def test_a_min_pretoken_count_below_one_is_rejected() -> None:
     with pytest.raises(SettingsError, match="min_pretoken_count must be at least 1"):
         merganser.train(["abc"], 257, min_pretoken_count=0)
 
 
-def test_all_pretokens_may_be_dropped() -> None:
+def test_dropping_all_pretokens_is_allowed() -> None:
     with pytest.warns(MerganserWarning, match="min_pretoken_count=9"):
         tokenizer = merganser.train(["abc"], 257, min_pretoken_count=9)
     assert tokenizer.vocab_size == 256

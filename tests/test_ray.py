@@ -1,4 +1,4 @@
-"""Ray: a real cluster of a head and two workers gives what this machine gives, whatever is lost."""
+"""Ray: a real cluster of a head and two workers gives the same result as this machine, even if nodes fail."""
 
 import gzip
 import json
@@ -17,16 +17,16 @@ import merganser
 import processes
 import pytest
 from merganser import Local, MerganserWarning, Ray
-from merganser.addresses import Address
 from merganser.corpus import resolve
+from merganser.corpus.addresses import Address
+from merganser.corpus.split_settings import SplitSettings
 from merganser.engines import shards
-from merganser.settings import Settings
 
 ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.ray,
-    pytest.mark.timeout(900),  # on a busy machine a cluster alone takes minutes to start
-    # Ray leaves log files and children to the end of the process.
+    pytest.mark.timeout(900),  # on a busy machine, starting a cluster takes minutes
+    # Ray leaves log files and child processes until the end of the process.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -35,7 +35,7 @@ SMALL: dict[str, Any] = {"memory": "50MB", "shard_size": 200_000}
 
 
 class Cluster:
-    """A head, which runs the driver and no tasks, and two workers."""
+    """A head that runs the driver but no tasks, and two workers."""
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
@@ -56,8 +56,8 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    # Ray's default folder is one for all users of a machine, and the second one may not write there. Its name
-    # is short because sockets are in it. No authentication: it is Ray's own fixture, and lives for a minute.
+    # All users of a machine share Ray's default folder, and only the first can write there. The name must be
+    # short because of the sockets in it. No authentication: Ray's own fixture does not support it.
     with (
         tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
         pytest.MonkeyPatch.context() as patched,
@@ -74,7 +74,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Several small files and a large one, which is cut in documents and in between."""
+    """Write several small files, and a large one that is split inside and between documents."""
     folder = tmp_path_factory.mktemp("texts")
     source = "".join(
         file.read_text("utf-8") for file in sorted(Path(merganser.__file__).parent.rglob("*.py"))
@@ -96,7 +96,7 @@ def same(counts: merganser.Counts, other: merganser.Counts) -> bool:
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\p{L}+|\s+|[^\s\p{L}]+"])
-def test_counts_and_tokenizer_are_those_of_this_machine(
+def test_counts_and_tokenizer_equal_those_of_a_local_run(
     cluster: Cluster, texts: Path, tmp_path: Path, pattern: str
 ) -> None:
     settings: dict[str, Any] = {"pattern": pattern, "special_tokens": ["<|fim|>"]}
@@ -120,7 +120,7 @@ def test_counts_and_tokenizer_are_those_of_this_machine(
     assert done[-1] == sum(file.stat().st_size for file in texts.iterdir())
 
 
-def test_files_of_all_kinds_are_read_by_the_tasks(cluster: Cluster, tmp_path: Path) -> None:
+def test_tasks_read_files_of_all_kinds(cluster: Cluster, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     texts = [f"the {n}th duck dives — 潜水 {n * n}" for n in range(3000)]
@@ -135,27 +135,25 @@ def test_files_of_all_kinds_are_read_by_the_tasks(cluster: Cluster, tmp_path: Pa
     reading: dict[str, Any] = {"text_key": "body", "on_error": "skip"}
     corpus = [Address(tmp_path / "in"), Address(address)]
     with pytest.warns(MerganserWarning, match="not JSON|skipped"):
-        there = merganser.count(corpus, **reading, engine=engine)
-    assert same(there, merganser.count(texts * 5))
-    assert (there.skipped.records, there.skipped.files) == (2, 0)
+        counts = merganser.count(corpus, **reading, engine=engine)
+    assert same(counts, merganser.count(texts * 5))
+    assert (counts.skipped.records, counts.skipped.files) == (2, 0)
 
 
-def test_a_large_file_is_cut_and_small_ones_go_together(texts: Path) -> None:
-    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+def test_large_files_are_split_and_small_ones_are_grouped(texts: Path) -> None:
+    plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
     large = [part for shard in plan for part in shard if part.path.endswith("large.txt")]
     assert len(large) > 10 and len(plan) == len(large) + 1 - sum(len(shard) > 1 for shard in plan[1:])
     assert [part.start for part in large[1:]] == [part.end for part in large[:-1]]
-    (texts / "large.txt").rename(texts / "large.jsonl")  # has a structure
+    (texts / "large.txt").rename(texts / "large.jsonl")  # structured files are not split
     try:
-        plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+        plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
         assert [part.is_whole for shard in plan for part in shard] == [True] * 7
     finally:
         (texts / "large.jsonl").rename(texts / "large.txt")
 
 
-def test_counts_and_documents_of_this_process_are_added(
-    cluster: Cluster, texts: Path, tmp_path: Path
-) -> None:
+def test_local_counts_and_documents_are_added(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     engine = Ray(cluster.address, tmp_path / "storage", parts=2, **SMALL)
     merganser.count(["more and more"], out=tmp_path / "more.counts")
     out = merganser.count([texts, tmp_path / "more.counts"], out=tmp_path / "all.counts", engine=engine)
@@ -165,29 +163,31 @@ def test_counts_and_documents_of_this_process_are_added(
     assert same(merganser.count(documents, engine=engine), merganser.count(documents))
 
 
-def test_storage_at_an_address(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+def test_storage_can_be_a_url(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     engine = Ray(cluster.address, f"file://{tmp_path}/storage", parts=3, **SMALL)
     assert same(merganser.count(texts, engine=engine), merganser.count(texts))
     assert not list((tmp_path / "storage").iterdir())
 
 
-def test_storage_that_is_not_shared(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+def test_storage_that_is_not_shared_is_rejected(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     with pytest.raises(
-        merganser.SettingsError, match=r"does not find in memory://storage .* all nodes share"
+        merganser.SettingsError, match=r"does not see .* in memory://storage; .* all nodes share"
     ):
         merganser.count(texts, engine=Ray(cluster.address, "memory://storage", **SMALL))
-    with pytest.raises(merganser.SettingsError, match="needs a storage that all its nodes share"):
+    with pytest.raises(
+        merganser.SettingsError, match="needs storage that all its nodes share; pass storage="
+    ):
         Ray(cluster.address)
 
 
-def test_a_lost_node_changes_nothing(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+def test_a_lost_node_does_not_change_the_counts(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "texts"
     corpus.mkdir()
     for n in range(12):
         (corpus / f"{n}.txt").write_bytes((texts / "large.txt").read_bytes()[n : 1_500_000 + n])
-    slow = r"(?<=\S)\s+|\w+(?=\W)|."  # so that both nodes are at work when one is lost
+    slow = r"(?<=\S)\s+|\w+(?=\W)|."  # so that both nodes are busy when one is lost
     lost: list[float] = []
     hammer = threading.Thread(
         target=lambda: cluster.cluster.remove_node(cluster.workers.pop(), allow_graceful=False), daemon=True
@@ -218,7 +218,7 @@ merganser.count(sys.argv[2], out=sys.argv[4], engine=engine)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_was_stopped_goes_on_where_it_was(
+def test_a_stopped_driver_resumes_where_it_stopped(
     cluster: Cluster, texts: Path, tmp_path: Path, end: signal.Signals
 ) -> None:
     storage, out = tmp_path / "storage", tmp_path / "all.counts"
@@ -233,25 +233,27 @@ def test_a_driver_that_was_stopped_goes_on_where_it_was(
         _, message = driver.communicate()
     assert driver.returncode == -end and not out.exists(), message
     before = manifests()
-    plan = shards.plan(resolve(texts, 1), Settings(), 200_000)
+    plan = shards.plan(resolve(texts, 1), SplitSettings(), 200_000)
     assert 4 <= len(before) < len(plan)
 
     done = processes.run(command)
     assert done.returncode == 0, done.stderr
     after = manifests()
     assert len(after) == len(plan)
-    # A manifest says when it was made and under which names: those of the first driver were not made again.
+    # Manifests contain times and file names, so equal ones were not written again.
     assert {name: after[name] for name in before} == before
     assert same(merganser.Counts.load(out), merganser.count(texts))
 
-    with pytest.raises(merganser.CountsError, match="holds work on another pattern"):
+    with pytest.raises(
+        merganser.CountsError, match=r'belongs to a different job \(pattern: "gpt4", not "gpt2"\)'
+    ):
         merganser.count(texts, pattern="gpt2", engine=Ray(cluster.address, storage, **SMALL))
-    afresh = Ray(cluster.address, storage, resume=False, **SMALL)
-    assert same(merganser.count(texts, pattern="gpt2", engine=afresh), merganser.count(texts, pattern="gpt2"))
+    engine = Ray(cluster.address, storage, resume=False, **SMALL)
+    assert same(merganser.count(texts, pattern="gpt2", engine=engine), merganser.count(texts, pattern="gpt2"))
     assert not storage.exists()
 
 
-def test_a_damaged_run_is_named(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+def test_a_corrupt_run_file_is_named(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     storage = tmp_path / "storage"
 
     class Stop(Exception):
@@ -269,10 +271,10 @@ def test_a_damaged_run_is_named(cluster: Cluster, texts: Path, tmp_path: Path) -
     data = bytearray(run.read_bytes())
     data[-9] ^= 1
     run.write_bytes(data)
-    with pytest.raises(merganser.CountsError, match=f"{run.name}, which holds .* is damaged"):
+    with pytest.raises(merganser.CountsError, match=f"{run.name}, which holds .* is corrupt: .*--no-resume"):
         merganser.count(texts, engine=engine)
     run.unlink()
-    with pytest.raises(merganser.CountsError, match=f"{run.name} is not there any more"):
+    with pytest.raises(merganser.CountsError, match=f"{run.name} is missing; start over with --no-resume"):
         merganser.count(texts, engine=engine)
     assert same(
         merganser.count(texts, engine=Ray(cluster.address, storage, resume=False, **SMALL)),
@@ -280,22 +282,24 @@ def test_a_damaged_run_is_named(cluster: Cluster, texts: Path, tmp_path: Path) -
     )
 
 
-def test_errors_of_a_task_are_shown_as_they_are(cluster: Cluster, tmp_path: Path) -> None:
+def test_errors_of_a_task_are_raised_unchanged(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ab" * 100)
     engine = Ray(cluster.address, tmp_path / "storage", memory="50MB")
 
     def shrink(stage: str, done: int, total: int) -> None:
         (tmp_path / "a.txt").write_text("shorter")
 
-    with pytest.raises(merganser.CorpusError, match=r"a\.txt has 7 bytes on the node .*, and had 200"):
+    with pytest.raises(
+        merganser.CorpusError, match=r"a\.txt has 7 bytes on the node .*, but 200 on the driver"
+    ):
         merganser.count(tmp_path / "a.txt", engine=engine, progress=shrink)
     (tmp_path / "b.txt").write_text("a" * 300_000)
     engine = Ray(cluster.address, tmp_path / "other", memory="50MB")
-    with pytest.raises(merganser.PatternError, match="rescans the text without end"):
+    with pytest.raises(merganser.PatternError, match="rescans the same text too often"):
         merganser.count(tmp_path / "b.txt", pattern=r"\p{L}*ing|.", engine=engine)
 
 
-def test_a_cluster_that_is_not_there(tmp_path: Path, texts: Path) -> None:
+def test_an_unreachable_cluster_is_an_error(tmp_path: Path, texts: Path) -> None:
     code = """
 import sys, merganser
 merganser.count(sys.argv[1], engine=merganser.Ray("127.0.0.1:1", sys.argv[2]))
@@ -304,7 +308,7 @@ merganser.count(sys.argv[1], engine=merganser.Ray("127.0.0.1:1", sys.argv[2]))
     assert "EngineError: cannot reach the Ray cluster 127.0.0.1:1: " in done.stderr
 
 
-def test_bad_settings_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     for settings in (
         {"parts": 0},
         {"parts": 1001},
@@ -319,7 +323,7 @@ def test_bad_settings_are_refused() -> None:
         Ray(shard_size="large")
 
 
-def test_the_commands_start_a_cluster_that_asks_for_a_token(texts: Path, tmp_path: Path) -> None:
+def test_commands_start_a_cluster_protected_by_a_token(texts: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     merganser_command = [str(Path(sys.executable).with_name("merganser"))]
     out = tmp_path / "all.counts"
@@ -343,7 +347,7 @@ assert not ray.is_initialized() and "RAY_AUTH_TOKEN" not in os.environ
     assert done.returncode == 0, done.stderr
 
 
-def test_a_connection_of_the_caller_is_left_alone(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
+def test_an_existing_connection_is_kept(cluster: Cluster, texts: Path, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ray.init(cluster.address, log_to_driver=False, logging_level="WARNING")

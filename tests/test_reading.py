@@ -1,4 +1,4 @@
-"""Reading: whatever the format and the compression, the same documents; and what cannot be read is named."""
+"""Reading: every format and compression yields the same documents, and unreadable input is named."""
 
 import bz2
 import csv
@@ -16,9 +16,9 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import CorpusError, Local, MerganserWarning, Reading, SettingsError, Skipped
+from merganser import CorpusError, Local, MerganserWarning, ReadOptions, SettingsError, Skipped
 from merganser.cli import main, options
-from merganser.reading import ReadingOptions
+from merganser.corpus.read_options import ReadKeywords
 
 DOCUMENTS = [
     "one two\nthree",
@@ -76,11 +76,11 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_every_format_and_compression_gives_the_same_counts(tmp_path: Path, name: str, suffix: str) -> None:
+def test_every_format_and_compression_yields_the_same_counts(tmp_path: Path, name: str, suffix: str) -> None:
     expected = merganser.count(DOCUMENTS)
     data = FORMATS[name](DOCUMENTS).encode()
     half = len(data) // 2
-    # In two members, as tools write them that work in parallel.
+    # In two members, as parallel compressors write them.
     members = [data] if not suffix else [data[:half], data[half:]]
     file = tmp_path / (name + suffix)
     file.write_bytes(b"".join(map(COMPRESSIONS[suffix], members)))
@@ -91,7 +91,7 @@ def test_every_format_and_compression_gives_the_same_counts(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_text_is_decompressed_also_from_standard_input(tmp_path: Path, suffix: str) -> None:
+def test_standard_input_is_decompressed_as_well(tmp_path: Path, suffix: str) -> None:
     text = "\n".join(DOCUMENTS)
     data = COMPRESSIONS[suffix](text.encode())
     (tmp_path / f"x.txt{suffix}").write_bytes(data)
@@ -105,7 +105,7 @@ def test_text_is_decompressed_also_from_standard_input(tmp_path: Path, suffix: s
     assert merganser.Counts.load(tmp_path / "x.counts") == expected
 
 
-def test_the_same_tokenizer_and_tokens_from_a_folder_of_all(tmp_path: Path) -> None:
+def test_a_folder_of_all_formats_yields_the_same_tokenizer_and_tokens(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     folder.mkdir()
     for name, write in FORMATS.items():
@@ -121,7 +121,7 @@ def test_the_same_tokenizer_and_tokens_from_a_folder_of_all(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["x.jsonl.gz", "x.json", "x.csv", "x.tsv.xz"])
-def test_encoding_goes_on_inside_a_file_of_records(tmp_path: Path, name: str) -> None:
+def test_encoding_resumes_inside_a_file_of_records(tmp_path: Path, name: str) -> None:
     documents = ["a<|endoftext|>bc<|endoftext|>d", *DOCUMENTS[:9]] * 5
     plain = Path(name)
     compress = COMPRESSIONS.get(plain.suffix, bytes)
@@ -132,26 +132,26 @@ def test_encoding_goes_on_inside_a_file_of_records(tmp_path: Path, name: str) ->
     whole = tmp_path / "whole"
     options = {"shard_tokens": 2, "append": 1}
     tokenizer.encode_corpus(file, out=whole, **options)  # type: ignore[arg-type]
-    made = {path.name: path.read_bytes() for path in whole.iterdir()}
-    shards = sorted(name for name in made if name.startswith("shard") and name.endswith(".json"))
-    places = [json.loads(made[shard])["next"] for shard in shards]
-    assert any(place["within"] for place in places)
+    expected = {path.name: path.read_bytes() for path in whole.iterdir()}
+    shards = sorted(name for name in expected if name.startswith("shard") and name.endswith(".json"))
+    positions = [json.loads(expected[shard])["next"] for shard in shards]
+    assert any(position["within"] for position in positions)
     for kept in range(1, len(shards), 7):
         again = tmp_path / f"again-{kept}"
         again.mkdir()
-        for part, data in made.items():
+        for part, data in expected.items():
             if part != "tokens.json" and int(part[6:11]) < kept:
                 (again / part).write_bytes(data)
-        facts = json.loads(made["tokens.json"])
+        facts = json.loads(expected["tokens.json"])
         for total in ("shards", "tokens", "documents", "bytes", "invalid_bytes"):
             del facts[total]
         (again / "tokens.json").write_text(json.dumps({**facts, "complete": False}))
         tokenizer.encode_corpus(file, out=again, **options)  # type: ignore[arg-type]
-        assert {path.name: path.read_bytes() for path in again.iterdir()} == made
+        assert {path.name: path.read_bytes() for path in again.iterdir()} == expected
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_what_python_writes_is_read_as_it_was(
+def test_texts_written_by_python_are_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("read")
@@ -159,19 +159,19 @@ def test_what_python_writes_is_read_as_it_was(
     for name, write in FORMATS.items():
         file = folder / name
         file.write_bytes(write([*texts, "end"]).encode())
-        # NUL bytes are text here.
+        # The texts may contain NUL characters.
         assert merganser.count(file, allow_binary=True) == expected, name
 
 
-def test_the_key_and_the_column_have_one_name(tmp_path: Path) -> None:
+def test_text_key_names_both_json_keys_and_columns(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"body": {"en": "one"}}\n')
     (tmp_path / "b.csv").write_text("x,body.en\n1,one\n")
     counts = merganser.count(tmp_path, text_key="body.en")
     assert counts.to_dict() == {b"one": 2}
 
 
-def test_a_missing_key_is_told_with_those_that_exist(tmp_path: Path) -> None:
-    """Also with many threads, the first line is named that lacks it."""
+def test_a_missing_key_is_reported_with_those_that_exist(tmp_path: Path) -> None:
+    """The first line without the key is named, with any number of threads."""
     file = tmp_path / "a.jsonl"
     lines = ['{"id": 1, "body": "one", "meta": {"lang": "en", "src": "web"}}\n'] * 40_000
     file.write_text("".join(lines))
@@ -213,15 +213,15 @@ BAD = {
     "short": ("bad.csv", b'a,text\n"1\n1",good\n2\n3,good\n', r"bad\.csv, line 4: the record ends before", 2),
     "quote": ("bad.csv", b'text\ngood\n"good\n', r"bad\.csv, line 3: a quote .* is never closed", 1),
     "array": ("bad.json", b'["good",\n"good"', r"bad\.json, line 2: the array is never closed", 2),
-    "empty": ("bad.gz", b"", r"bad\.gz is damaged behind byte 0 .* begin as gzip", 0),
-    "not gzip": ("bad.gz", b"good", r"bad\.gz is damaged", 0),
-    "truncated": ("bad.txt.gz", gzip.compress(b"good")[:-1], r"bad\.txt\.gz is damaged behind byte 4 ", 1),
-    "member": ("bad.txt.gz", gzip.compress(b"good") + b"\x1f\x8b\x08junk", "damaged behind byte 4 ", 1),
+    "empty": ("bad.gz", b"", r"bad\.gz is corrupt after byte 0 .* begin like a gzip", 0),
+    "not gzip": ("bad.gz", b"good", r"bad\.gz is corrupt", 0),
+    "truncated": ("bad.txt.gz", gzip.compress(b"good")[:-1], r"bad\.txt\.gz is corrupt after byte 4 ", 1),
+    "member": ("bad.txt.gz", gzip.compress(b"good") + b"\x1f\x8b\x08junk", "corrupt after byte 4 ", 1),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_read_is_named_and_can_be_skipped(tmp_path: Path, case: str) -> None:
+def test_unreadable_input_is_named_and_can_be_skipped(tmp_path: Path, case: str) -> None:
     name, data, message, good = BAD[case]
     (tmp_path / name).write_bytes(data)
     (tmp_path / "after.txt").write_text("fine")
@@ -237,7 +237,7 @@ def test_what_cannot_be_read_is_named_and_can_be_skipped(tmp_path: Path, case: s
     assert tokens.facts["bytes"] == 4 * good + 4
 
 
-def test_one_unreadable_file_among_a_thousand(tmp_path: Path) -> None:
+def test_one_unreadable_file_among_a_thousand_is_named(tmp_path: Path) -> None:
     for n in range(1000):
         (tmp_path / f"{n:03}.txt").write_text("good")
     unreadable = tmp_path / "500.txt"
@@ -250,7 +250,7 @@ def test_one_unreadable_file_among_a_thousand(tmp_path: Path) -> None:
     assert (counts.total, counts.skipped.files) == (999, 1)
 
 
-def test_the_report_is_short_however_much_was_skipped(tmp_path: Path) -> None:
+def test_the_warning_stays_short_when_thousands_of_records_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("oops\n" * 5000)
     with pytest.warns(MerganserWarning, match="skipped 5,000 records that could not be read") as warned:
         counts = merganser.count(tmp_path / "x.jsonl", on_error="skip")
@@ -264,12 +264,12 @@ def test_the_report_is_short_however_much_was_skipped(tmp_path: Path) -> None:
     assert (doubled.skipped.records, len(doubled.skipped.first)) == (10_000, 10)
 
 
-def test_a_bomb_is_refused_until_the_cap_is_raised(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_rejected_until_the_limit_is_raised(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(b"a" * 100_000_000, 9))
-    with pytest.raises(CorpusError, match=r"bomb\.gz grows to more than 1000 times .*--max-ratio"):
+    with pytest.raises(CorpusError, match=r"bomb\.gz decompresses to more than 1000 times .*--max-ratio"):
         merganser.count(bomb)
-    with pytest.raises(CorpusError, match=r"grows to more than 50000000 bytes; .*--max-size"):
+    with pytest.raises(CorpusError, match=r"decompresses to more than 50000000 bytes; .*--max-size"):
         merganser.count(bomb, max_ratio=5000, max_size="50MB")
     assert merganser.count(bomb, max_ratio=5000, pattern="whitespace").documents == 1
 
@@ -278,7 +278,7 @@ def test_a_wide_window_must_be_allowed(tmp_path: Path) -> None:
     text = tmp_path / "x.txt"
     text.write_bytes(b"word " * 1_000_000)
     processes.run(["zstd", "-q", "--long=28", text, "-o", tmp_path / "x.zst"], check=True)
-    # A short file has a short window; one that is piped does not know how short it is.
+    # A short file gets a short window; when piped, zstd does not know the length.
     with text.open("rb") as piped, (tmp_path / "wide.zst").open("wb") as out:
         processes.run(["zstd", "-q", "--long=28", "-c"], stdin=piped, stdout=out, check=True)
     with pytest.raises(CorpusError, match=r"wide\.zst needs more than 134217728 bytes .*--max-window"):
@@ -300,14 +300,14 @@ def test_a_wide_window_must_be_allowed(tmp_path: Path) -> None:
         {"text_key": 5},
     ],
 )
-def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_options_are_rejected(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
-        Reading(**wrong)  # type: ignore[arg-type]
+        ReadOptions(**wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingsError):
         merganser.count(["text"], **wrong)  # type: ignore[arg-type]
 
 
-def test_commands_take_the_same_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_accept_the_same_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"body": "good good"}\noops\n' * 20)
     counts, out, tokens = tmp_path / "x.counts", tmp_path / "out", tmp_path / "tokens"
@@ -317,9 +317,9 @@ def test_commands_take_the_same_settings(tmp_path: Path, capsys: pytest.CaptureF
     assert not counts.exists()
 
     assert main(["count", str(file), "--out", str(counts), *reading]) == 0
-    said = capsys.readouterr()
-    assert "warning: skipped 20 records" in said.err
-    skipped = json.loads(said.out)["skipped"]
+    captured = capsys.readouterr()
+    assert "warning: skipped 20 records" in captured.err
+    skipped = json.loads(captured.out)["skipped"]
     assert (skipped["records"], skipped["files"]) == (20, 0)
     assert skipped["first"][0].startswith(f"{file}, line 2: ")
 
@@ -332,26 +332,25 @@ def test_commands_take_the_same_settings(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["encode", str(out), "text", "--text-key", "body"]) == 2
 
 
-def test_an_encoding_that_stopped_at_a_bad_record_goes_on_without_it(tmp_path: Path) -> None:
+def test_encoding_that_stopped_at_a_bad_record_resumes_without_it(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('"good good"\n' * 200_000 + "oops\n" + '"more"\n')
     tokenizer = merganser.train(["good"], 256)
     with pytest.raises(CorpusError, match="line 200001: "):
         tokenizer.encode_corpus(file, out=tmp_path / "out", shard_tokens=100_000)
-    there = len(list((tmp_path / "out").glob("shard-*.json")))
-    assert there > 0
+    assert list((tmp_path / "out").glob("shard-*.json"))
     with pytest.warns(MerganserWarning, match="line 200001: "):
         tokens = tokenizer.encode_corpus(file, out=tmp_path / "out", shard_tokens=100_000, on_error="skip")
     assert tokens.facts["documents"] == 200_001
 
 
-def test_progress_of_compressed_files_is_of_what_is_on_disk(tmp_path: Path) -> None:
+def test_progress_of_compressed_files_is_in_stored_bytes(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl.gz"
     file.write_bytes(gzip.compress(as_lines(DOCUMENTS * 50).encode()))
-    told: list[tuple[str, int, int]] = []
-    merganser.count(file, progress=lambda *state: told.append(state))
+    reports: list[tuple[str, int, int]] = []
+    merganser.count(file, progress=lambda *report: reports.append(report))
     size = file.stat().st_size
-    assert told[-1] == ("count", size, size)
+    assert reports[-1] == ("count", size, size)
 
 
 INTERRUPTED = """
@@ -363,7 +362,7 @@ interrupted(lambda: merganser.count(sys.argv[1], max_ratio=10**9, on_error="skip
 
 @pytest.mark.parametrize("name", ["x.txt.zst", "x.jsonl.zst", "x.csv.zst"])
 def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
-    """Gigabytes that take no room; on_error="skip" must not take the stop for a damaged file."""
+    """The files decompress to gigabytes; on_error="skip" must not treat the interrupt as a corrupt file."""
     line = {
         "x.txt.zst": b"some words ",
         "x.jsonl.zst": b'{"text": "some words"}\n',
@@ -376,11 +375,11 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
     assert done.stdout == "stopped\n", done.stderr
 
 
-def test_functions_and_commands_know_every_setting() -> None:
-    names = tuple(field.name for field in fields(Reading))
-    assert names == tuple(ReadingOptions.__annotations__) == options.FILE_OPTIONS
+def test_functions_and_commands_have_every_read_option() -> None:
+    names = tuple(field.name for field in fields(ReadOptions))
+    assert names == tuple(ReadKeywords.__annotations__) == options.READ_OPTIONS
 
 
-def test_skipped_is_a_value() -> None:
+def test_skipped_can_be_added_and_compared() -> None:
     assert not Skipped()
     assert Skipped(1) + Skipped(0, 2, ("x",)) == Skipped(1, 2, ("x",))

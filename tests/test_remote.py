@@ -1,4 +1,4 @@
-"""Remote: what lies at an address is counted as what lies here, and a lost connection is taken up again."""
+"""Remote files: counted like local files, and resumed after a lost connection."""
 
 import pickle
 import shutil
@@ -10,20 +10,20 @@ import fsspec
 import merganser
 import processes
 import pytest
-from merganser import CorpusError, Counts, remote
-from merganser.addresses import Address, shown
-from merganser.corpus import resolve
+from merganser import CorpusError, Counts
+from merganser.corpus import remote, resolve
+from merganser.corpus.addresses import Address, redacted
 from web import Page, Web, serving
 
 TEXTS = {"a.txt": "one two", "b.txt": "two three\n<|endoftext|>four", "sub/c.txt": "five naïve five"}
 WHOLE = merganser.count(list(TEXTS.values()))
-#: Several chunks, no two alike.
+#: Several chunks, all different.
 LONG = "".join(f"line {n} of many\n" for n in range(200_000))
 
 
 @pytest.fixture
 def memory() -> Iterator[str]:
-    """The address of a folder in memory that holds the texts."""
+    """Return the URL of a folder in memory with the texts."""
     files = fsspec.filesystem("memory")
     for name, text in TEXTS.items():
         files.pipe(f"/texts/{name}", text.encode())
@@ -47,7 +47,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "WAITS", (0.0, 0.0, 0.0))
 
 
-def test_every_way_to_name_a_remote_corpus_gives_the_same_counts(memory: str) -> None:
+def test_every_way_to_name_a_remote_corpus_yields_the_same_counts(memory: str) -> None:
     names = [f"{memory}/{name}" for name in TEXTS]
     for source in (
         memory,
@@ -62,7 +62,7 @@ def test_every_way_to_name_a_remote_corpus_gives_the_same_counts(memory: str) ->
         assert counts.documents == WHOLE.documents
 
 
-def test_files_of_this_machine_and_inside_others_have_addresses_too(tmp_path: Path) -> None:
+def test_local_files_and_archive_members_can_be_named_by_url(tmp_path: Path) -> None:
     for name, text in TEXTS.items():
         file = tmp_path / "texts" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def test_files_of_this_machine_and_inside_others_have_addresses_too(tmp_path: Pa
         assert merganser.count(source) == WHOLE, source
 
 
-def test_remote_and_local_mix(memory: str, tmp_path: Path) -> None:
+def test_remote_and_local_files_can_be_mixed(memory: str, tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("more")
     assert merganser.count([tmp_path, Path(memory)]) == WHOLE + merganser.count(["more"])
 
@@ -117,25 +117,25 @@ def test_remote_text_is_encoded_and_resumed_as_local_text_is(memory: str, tmp_pa
     assert [shard.crc32 for shard in again.shards] == [shard.crc32 for shard in here.shards]
 
     fsspec.filesystem("memory").pipe("/texts/a.txt", b"another text")
-    with pytest.raises(merganser.TokensError, match="another corpus"):
+    with pytest.raises(merganser.TokensError, match="different corpus"):
         tokenizer.encode_corpus(memory, out=tmp_path / "there", shard_tokens=3)
 
 
-def test_a_corpus_that_was_found_can_be_sent_to_another_process(memory: str) -> None:
+def test_a_resolved_corpus_can_be_pickled(memory: str) -> None:
     found = resolve(memory, 10)
     again = pickle.loads(pickle.dumps(found))
     assert again.origins == found.origins
     assert b"".join(again.streams[0].chunks()) == TEXTS["a.txt"].encode()
 
 
-def test_the_web_gives_the_same_counts(web: Web) -> None:
+def test_files_from_the_web_yield_the_same_counts(web: Web) -> None:
     names = [Address(f"{web.url}/texts/{name}?token=1") for name in TEXTS]
     assert merganser.count(names) == WHOLE
     assert merganser.count(f"{web.url}/long.txt") == merganser.count([LONG])
     assert web.seen.count("/long.txt") == 1
 
 
-def test_a_page_of_links_is_a_folder(web: Web) -> None:
+def test_a_page_of_links_is_read_as_a_folder(web: Web) -> None:
     links = ("a.txt", "b.txt", "sub/", "none/")
     web.pages["/texts/"] = Page("".join(f'<a href="{link}">{link}</a>\n' for link in links).encode())
     web.pages["/texts/none/"] = Page(b"nothing here")
@@ -148,7 +148,7 @@ def test_a_page_of_links_is_a_folder(web: Web) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_lost_connection_is_taken_up_where_it_was(web: Web) -> None:
+def test_a_lost_connection_resumes_at_the_byte_it_had_reached(web: Web) -> None:
     web.pages["/long.txt"].cuts = 3
     assert merganser.count(f"{web.url}/long.txt") == merganser.count([LONG])
     assert web.pages["/long.txt"].cuts == 0
@@ -163,25 +163,25 @@ def test_a_connection_that_stays_lost_is_named(web: Web) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_server_that_cannot_go_on_is_named(web: Web) -> None:
+def test_a_server_that_cannot_resume_is_named(web: Web) -> None:
     web.pages["/long.txt"] = Page(LONG.encode(), cuts=1, ranges=False)
-    with pytest.raises(CorpusError, match=rf"lost {web.url}/long.txt at byte [1-9]"):
+    with pytest.raises(CorpusError, match=rf"lost the connection to {web.url}/long.txt at byte [1-9]"):
         merganser.count(f"{web.url}/long.txt")
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_file_that_shrinks_is_noticed(memory: str) -> None:
+def test_a_file_that_shrinks_is_detected(memory: str) -> None:
     found = resolve(memory, 10)
     fsspec.filesystem("memory").pipe("/texts/a.txt", b"one")
     with pytest.raises(CorpusError, match=r"a\.txt at byte 3 .* ended early, at byte 3 of 7"):
         list(found.streams[0].chunks())
 
 
-def test_what_is_not_there_is_named(memory: str, web: Web) -> None:
+def test_a_missing_file_is_named(memory: str, web: Web) -> None:
     for missing in ("not-there.txt", "not-there", "*.nothing"):
         with pytest.raises(CorpusError, match=f"{memory}/{missing}".replace("*", r"\*")):
             merganser.count(f"{memory}/{missing}")
-    with pytest.raises(CorpusError, match=f"nothing at {web.url}/gone.txt"):
+    with pytest.raises(CorpusError, match=f"{web.url}/gone.txt does not exist; check the URL"):
         merganser.count(f"{web.url}/gone.txt")
     web.pages["/closed.txt"] = Page(status=403)
     with pytest.raises(CorpusError, match=f"cannot read {web.url}/closed.txt: 403") as refused:
@@ -191,13 +191,13 @@ def test_what_is_not_there_is_named(memory: str, web: Web) -> None:
         merganser.count("http://127.0.0.1:9/a.txt")
 
 
-def test_a_protocol_that_nobody_speaks_is_named() -> None:
-    with pytest.raises(CorpusError, match=r"quack://pond/a.txt is not an address"):
+def test_an_unknown_protocol_is_named() -> None:
+    with pytest.raises(CorpusError, match=r"cannot open the URL quack://pond/a.txt: .* check its protocol"):
         merganser.count("quack://pond/a.txt")
 
 
 @pytest.mark.parametrize(
-    ("address", "blocked", "remedy"),
+    ("url", "blocked", "remedy"),
     [
         ("memory://texts", "fsspec", r"merganser\[data\]"),
         ("https://host/a.txt", "aiohttp", "aiohttp"),
@@ -206,27 +206,27 @@ def test_a_protocol_that_nobody_speaks_is_named() -> None:
         ("hf://datasets/a/b/c.txt", "huggingface_hub", "pip install huggingface_hub"),
     ],
 )
-def test_a_missing_package_is_asked_for(address: str, blocked: str, remedy: str) -> None:
-    script = f"import sys; sys.modules[{blocked!r}] = None; import merganser; merganser.count({address!r})"
+def test_a_missing_package_is_named_with_its_install_command(url: str, blocked: str, remedy: str) -> None:
+    script = f"import sys; sys.modules[{blocked!r}] = None; import merganser; merganser.count({url!r})"
     done = processes.run([sys.executable, "-c", script])
-    assert f"ImportError: reading {address} needs" in done.stderr
+    assert f"ImportError: reading {url} needs" in done.stderr
     assert remedy.replace("\\", "") in done.stderr.splitlines()[-1]
 
 
 def test_secrets_are_not_shown() -> None:
-    assert shown("https://me:secret@host/a.txt?signature=secret#x") == "https://host/a.txt"
-    assert shown("simplecache::https://me:secret@host/a.txt?x=secret") == "simplecache::https://host/a.txt"
-    assert shown("github://who:what@main/a.txt") == "github://who:what@main/a.txt"
-    assert shown("s3://bucket/what?.txt") == "s3://bucket/what?.txt"
-    assert shown("hf://datasets/who/what@main/a.txt") == "hf://datasets/who/what@main/a.txt"
+    assert redacted("https://me:secret@host/a.txt?signature=secret#x") == "https://host/a.txt"
+    assert redacted("simplecache::https://me:secret@host/a.txt?x=secret") == "simplecache::https://host/a.txt"
+    assert redacted("github://who:what@main/a.txt") == "github://who:what@main/a.txt"
+    assert redacted("s3://bucket/what?.txt") == "s3://bucket/what?.txt"
+    assert redacted("hf://datasets/who/what@main/a.txt") == "hf://datasets/who/what@main/a.txt"
 
 
-def test_an_address_in_place_of_a_text_is_mentioned() -> None:
-    with pytest.warns(merganser.MerganserWarning, match="looks like an address"):
+def test_a_document_that_looks_like_a_url_causes_a_warning() -> None:
+    with pytest.warns(merganser.MerganserWarning, match="it looks like a URL; .* pass Path objects"):
         merganser.count(["s3://bucket/a.txt"])
 
 
-def test_the_command_line_keeps_addresses_as_they_are(web: Web, tmp_path: Path) -> None:
+def test_the_command_line_accepts_urls(web: Web, tmp_path: Path) -> None:
     from merganser.cli import main
 
     out = str(tmp_path / "x.counts")

@@ -12,7 +12,7 @@ import regex
 import stand_in_texts
 import stand_in_vocabs
 import vocabs
-from merganser import named
+from merganser.corpus import named_datasets
 from oracle import encode_pretoken
 
 TESTS = Path(__file__).parent
@@ -22,7 +22,7 @@ def test_texts_depend_only_on_their_names() -> None:
     names = [name for name in stand_in_texts.NAMES if name != "code.txt"]
     script = "import hashlib, stand_in_texts, sys\nfor name in sys.argv[1:]:\n"
     script += "    print(hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest())"
-    done = processes.run([sys.executable, "-c", script, *reversed(names)], check=True, cwd=TESTS)
+    done = processes.run([sys.executable, "-c", script, *reversed(names)], check=True, cwd=TESTS / "support")
     here = [hashlib.sha256(stand_in_texts.text(name).encode()).hexdigest() for name in reversed(names)]
     assert done.stdout.split() == here
 
@@ -65,7 +65,7 @@ def test_the_novel_has_the_form_of_the_published_file(tmp_path: Path) -> None:
     raw = stand_in_texts.text("frankenstein_raw.txt")
     assert raw.startswith("\ufeff") and not re.search(r"(?<!\r)\n", raw)
     (tmp_path / "raw.txt").write_text(raw, "utf-8", newline="")
-    [text] = named.frankenstein(tmp_path / "raw.txt").documents
+    [text] = named_datasets.frankenstein(tmp_path / "raw.txt").documents
     assert re.findall(r"^(?:Letter|Chapter) \d+$", str(text), re.MULTILINE) == [
         *(f"Letter {number}" for number in range(1, 5)),
         *(f"Chapter {number}" for number in range(1, 25)),

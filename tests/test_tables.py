@@ -1,4 +1,4 @@
-"""Tables: Parquet files and Hugging Face datasets give the counts that their texts give."""
+"""Tables: Parquet files and Hugging Face datasets yield the same counts as their texts."""
 
 import io
 import re
@@ -16,10 +16,11 @@ import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from merganser import CorpusError, MerganserWarning, remote, tables
-from merganser.addresses import Address
-from merganser.corpus import resolve
-from merganser.reading import Reading, Skipped
+from merganser import CorpusError, MerganserWarning
+from merganser.corpus import remote, resolve, tables
+from merganser.corpus.addresses import Address
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.skipped import Skipped
 from web import Page, serving
 
 TEXTS = [f"text number {n} of them, naïve\n" * (n % 7) for n in range(1000)]
@@ -34,8 +35,8 @@ def write(
     return path
 
 
-def counted(source: Any, reading: Reading) -> tuple[merganser.Counts, Skipped]:
-    """Counts and what was skipped, without the warning."""
+def counted(source: Any, reading: ReadOptions) -> tuple[merganser.Counts, Skipped]:
+    """Count and return what was skipped, without the warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MerganserWarning)
         counts = merganser.count(source, buffer_size=100, **asdict(reading))
@@ -54,7 +55,7 @@ def counted(source: Any, reading: Reading) -> tuple[merganser.Counts, Skipped]:
     ],
     ids=str,
 )
-def test_every_kind_of_text_column_gives_the_same_counts(tmp_path: Path, kind: pa.DataType) -> None:
+def test_every_kind_of_text_column_yields_the_same_counts(tmp_path: Path, kind: pa.DataType) -> None:
     texts = TEXTS if not pa.types.is_dictionary(kind) else TEXTS[:100]
     # Views and bytes are not inferred from texts.
     values = [text.encode() for text in texts] if kind == pa.binary() else texts
@@ -68,12 +69,12 @@ def test_every_kind_of_text_column_gives_the_same_counts(tmp_path: Path, kind: p
         assert counts.documents == merganser.count(texts).documents
 
 
-def test_the_column_can_be_named(tmp_path: Path) -> None:
-    assert counted(write(tmp_path / "x.parquet", key="body"), Reading(text_key="body"))[0] == WHOLE
-    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), Reading(text_key="body"))[0] == WHOLE
+def test_text_key_selects_the_column(tmp_path: Path) -> None:
+    assert counted(write(tmp_path / "x.parquet", key="body"), ReadOptions(text_key="body"))[0] == WHOLE
+    assert counted(datasets.Dataset.from_dict({"body": TEXTS}), ReadOptions(text_key="body"))[0] == WHOLE
 
 
-def test_a_folder_may_hold_several_formats(tmp_path: Path) -> None:
+def test_a_folder_may_contain_several_formats(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     write(tmp_path / "sub" / "x.parquet")
     write(tmp_path / "y.parquet", TEXTS[:10])
@@ -112,21 +113,22 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     assert int(done.stdout) < 100_000  # kilobytes, for 150 MB in one row group
 
 
-def test_a_missing_column_is_named_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_those_that_exist(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet", key="body")
-    with pytest.raises(CorpusError, match=r"x\.parquet has no column 'text'; its columns are 'id', 'body'"):
+    message = "has no column 'text'; set text_key to one of its columns: "
+    with pytest.raises(CorpusError, match=rf"x\.parquet {message}'id', 'body'"):
         merganser.count(file)
     dataset = datasets.Dataset.from_dict({"body": TEXTS, "label": TEXTS})
     for given in (dataset, dataset.to_iterable_dataset()):
-        with pytest.raises(CorpusError, match="has no column 'text'; its columns are 'body', 'label'"):
+        with pytest.raises(CorpusError, match=f"{message}'body', 'label'"):
             merganser.count(given)
 
 
-def test_a_column_without_text_is_refused(tmp_path: Path) -> None:
+def test_a_column_without_text_is_rejected(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet", [1, 2])
-    with pytest.raises(CorpusError, match=r"'text' of .*x\.parquet holds int64"):
+    with pytest.raises(CorpusError, match=r"'text' of .*x\.parquet has the type int64, .* set text_key"):
         merganser.count(file)
-    with pytest.raises(CorpusError, match="holds int64"):
+    with pytest.raises(CorpusError, match="has the type int64"):
         merganser.count(datasets.Dataset.from_dict({"text": [1, 2]}))
     with pytest.raises(CorpusError, match="must be str or bytes, not int"):
         merganser.count(datasets.Dataset.from_dict({"text": [1, 2]}).to_iterable_dataset())
@@ -140,11 +142,11 @@ def with_nulls(path: Path) -> list[Any]:
     return [file, coded, dataset, dataset.to_iterable_dataset()]
 
 
-def test_a_row_without_text_stops_or_is_skipped(tmp_path: Path) -> None:
+def test_a_null_row_is_an_error_or_is_skipped(tmp_path: Path) -> None:
     for source in with_nulls(tmp_path):
-        with pytest.raises(CorpusError, match=r"row 151: there is no text in 'text'"):
+        with pytest.raises(CorpusError, match=r"row 151: the column 'text' is null; .*on_error='skip'"):
             merganser.count(source)
-        counts, skipped = counted(source, Reading(on_error="skip"))
+        counts, skipped = counted(source, ReadOptions(on_error="skip"))
         assert counts == WHOLE
         assert (skipped.records, skipped.files) == (2, 0)
         assert [re.search(r"row ([\d,]+):", first)[1] for first in skipped.first] == ["151", "1,002"]
@@ -163,15 +165,15 @@ def cut_off(data: bytearray) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage_footer, damage_pages, cut_off, bytearray.clear])
-def test_a_damaged_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:
+def test_a_corrupt_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:
     data = bytearray(write(tmp_path / "x.parquet", use_dictionary=False, compression="snappy").read_bytes())
     damage(data)
     (tmp_path / "x.parquet").write_bytes(data)
     (tmp_path / "a.txt").write_text("plain")
     write(tmp_path / "y.parquet")
-    with pytest.raises(CorpusError, match=r"cannot read .*x\.parquet.*whole Parquet file"):
+    with pytest.raises(CorpusError, match=r"cannot read .*x\.parquet.*complete Parquet file"):
         merganser.count(tmp_path)
-    counts, skipped = counted(tmp_path, Reading(on_error="skip"))
+    counts, skipped = counted(tmp_path, ReadOptions(on_error="skip"))
     assert (skipped.records, skipped.files) == (0, 1)
     assert "x.parquet" in skipped.first[0]
     with pytest.warns(MerganserWarning, match=r"skipped .*1 file.*x\.parquet"):
@@ -179,7 +181,7 @@ def test_a_damaged_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[by
     assert counts.documents >= WHOLE.documents + 1
 
 
-def test_a_file_that_goes_away_is_named(tmp_path: Path) -> None:
+def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:
     found = resolve(write(tmp_path / "x.parquet"), 10)
     (tmp_path / "x.parquet").unlink()
     with pytest.raises(CorpusError, match=r"cannot read .*x\.parquet"):
@@ -199,7 +201,7 @@ def parquet_bytes() -> bytes:
     return file.getvalue()
 
 
-def test_remote_parquet_gives_the_same_counts(memory: Any) -> None:
+def test_remote_parquet_yields_the_same_counts(memory: Any) -> None:
     memory.pipe({"/t/a.parquet": parquet_bytes(), "/t/sub/b.parquet": parquet_bytes(), "/t/c.txt": b"plain"})
     assert merganser.count("memory://t/a.parquet") == WHOLE
     assert merganser.count("memory://t") == WHOLE + WHOLE + merganser.count(["plain"])
@@ -210,7 +212,7 @@ def test_remote_parquet_gives_the_same_counts(memory: Any) -> None:
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_parquet_from_the_web_gives_the_same_counts(ranges: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_from_the_web_yields_the_same_counts(ranges: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "WAITS", (0.0, 0.0, 0.0))
     with serving() as web:
         web.pages["/x.parquet"] = Page(parquet_bytes(), ranges=ranges)
@@ -219,8 +221,8 @@ def test_parquet_from_the_web_gives_the_same_counts(ranges: bool, monkeypatch: p
         if ranges:
             assert merganser.count(f"{web.url}/x.parquet") == WHOLE
         web.pages["/x.parquet"].cuts = 1000
-        with pytest.raises(CorpusError, match=f"lost {web.url}/x.parquet"):
-            counted(Address(f"{web.url}/x.parquet"), Reading(on_error="skip"))
+        with pytest.raises(CorpusError, match=f"lost the connection to {web.url}/x.parquet"):
+            counted(Address(f"{web.url}/x.parquet"), ReadOptions(on_error="skip"))
 
 
 def test_parquet_is_encoded_and_resumed(tmp_path: Path) -> None:
@@ -242,11 +244,11 @@ def test_parquet_is_encoded_and_resumed(tmp_path: Path) -> None:
         for shard in tokenizer.encode_corpus(corpus, out=tmp_path / "out", shard_tokens=5000).shards
     ] == sums
     write(file, TEXTS[1:])
-    with pytest.raises(merganser.TokensError, match="another corpus"):
+    with pytest.raises(merganser.TokensError, match="different corpus"):
         tokenizer.encode_corpus(corpus, out=tmp_path / "out", shard_tokens=5000)
 
 
-def test_every_kind_of_dataset_gives_the_same_counts(tmp_path: Path) -> None:
+def test_every_kind_of_dataset_yields_the_same_counts(tmp_path: Path) -> None:
     dataset = datasets.Dataset.from_dict({"label": range(len(TEXTS)), "text": TEXTS})
     stream = dataset.to_iterable_dataset(num_shards=3)
     upper = merganser.count([text.upper() for text in TEXTS])
@@ -271,7 +273,7 @@ def test_every_kind_of_dataset_gives_the_same_counts(tmp_path: Path) -> None:
     assert merganser.train(dataset, 300) == merganser.train(TEXTS, 300)
 
 
-def test_a_streamed_file_gives_the_same_counts(tmp_path: Path) -> None:
+def test_a_streamed_file_yields_the_same_counts(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet")
     streamed = datasets.load_dataset(
         "parquet", data_files=str(file), streaming=True, split="train", cache_dir=tmp_path
@@ -279,7 +281,7 @@ def test_a_streamed_file_gives_the_same_counts(tmp_path: Path) -> None:
     assert merganser.count(streamed) == WHOLE
 
 
-def test_a_dataset_of_several_splits_asks_for_one() -> None:
+def test_a_dataset_with_several_splits_is_rejected() -> None:
     split = datasets.Dataset.from_dict({"text": TEXTS})
     for splits in (
         datasets.DatasetDict({"train": split, "test": split}),
@@ -287,11 +289,11 @@ def test_a_dataset_of_several_splits_asks_for_one() -> None:
             {"train": split.to_iterable_dataset(), "test": split.to_iterable_dataset()}
         ),
     ):
-        with pytest.raises(CorpusError, match=r"splits 'train', 'test'; pick one: dataset\['train'\]"):
+        with pytest.raises(CorpusError, match=r"splits, 'train', 'test'; pass one: dataset\['train'\]"):
             merganser.count(splits)
 
 
-def test_a_missing_package_is_asked_for(tmp_path: Path) -> None:
+def test_missing_pyarrow_is_named_with_its_install_command(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet")
     script = f"import sys; sys.modules['pyarrow'] = None; import merganser; merganser.count({str(file)!r})"
     done = processes.run([sys.executable, "-c", script])
@@ -300,17 +302,17 @@ def test_a_missing_package_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+def test_heavy_packages_are_imported_only_when_needed() -> None:
     script = "import sys, merganser; merganser.count(['a']); print(*sys.modules)"
     done = processes.run([sys.executable, "-c", script], check=True)
     assert not {"pyarrow", "fsspec", "datasets", "pandas", "aiohttp", "ssl"} & set(done.stdout.split())
 
 
-def test_counts_as_lines_are_a_corpus(tmp_path: Path) -> None:
+def test_a_counts_tsv_file_is_a_corpus(tmp_path: Path) -> None:
     WHOLE.to_tsv(tmp_path / "x.counts.tsv")
     assert merganser.count(tmp_path / "x.counts.tsv") == WHOLE
     assert merganser.train(tmp_path / "x.counts.tsv", 300).merges == merganser.train(TEXTS, 300).merges
-    # They have no settings: those asked for hold, or those of counts beside them.
+    # A TSV file has no settings: they come from the arguments, or from counts files next to it.
     assert merganser.count(tmp_path / "x.counts.tsv", pattern="gpt2").pattern_name == "gpt2"
     merganser.count(["x"], pattern="gpt2").save(tmp_path / "y.counts")
     both = merganser.count([tmp_path / "x.counts.tsv", tmp_path / "y.counts"])
@@ -320,9 +322,9 @@ def test_counts_as_lines_are_a_corpus(tmp_path: Path) -> None:
     with pytest.raises(merganser.CountsError, match=r"bad\.counts\.tsv, line 2"):
         merganser.count(tmp_path / "bad.counts.tsv")
     (tmp_path / "x.counts.tsv.gz").write_bytes(b"")
-    with pytest.raises(CorpusError, match="unpack it first"):
+    with pytest.raises(CorpusError, match="decompress it first"):
         merganser.count(tmp_path / "x.counts.tsv.gz")
-    with pytest.raises(CorpusError, match="no text that could be encoded"):
+    with pytest.raises(CorpusError, match="contains counts, not text; pass the text itself"):
         merganser.train(TEXTS, 260).encode_corpus(tmp_path / "x.counts.tsv", out=tmp_path / "out")
     (tmp_path / "plain.tsv").write_text("a\ttext\n1\tone two\n")
     assert merganser.count(tmp_path / "plain.tsv").to_dict() == {b"one": 1, b" two": 1}

@@ -1,4 +1,4 @@
-"""Tokenizer: exact, immutable, safe with text from strangers."""
+"""Tokenizer: exact, immutable, and safe with untrusted text."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ CASES = Path(__file__).parents[1] / "cases" / "encode.toml"
 
 TEXT = "the cat sat on the mat; the dog's dinner was the cat's\n\n  naïve café 中文中文 2024 2025 👍👍" * 3
 TRAINED = merganser.train([TEXT], 300, special_tokens=["<|endoftext|>", "<|end|>"])
-#: Some of these leave text unmatched, some look around.
+#: Some of these leave text unmatched, some have lookarounds.
 CUSTOM = {pattern: merganser.train([TEXT], 262, pattern=pattern) for pattern in CUSTOM_PATTERNS}
 RANKS = {tokenizer.pattern: tokenizer.mergeable_ranks for tokenizer in (TRAINED, *CUSTOM.values())}
 
@@ -38,9 +38,9 @@ def cases() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_cases_kept_as_data(case: dict[str, list[list[object]]]) -> None:
+def test_the_cases_in_encode_toml(case: dict[str, list[list[object]]]) -> None:
     ranks = BYTES | {str(token).encode(): 256 + nth for nth, token in enumerate(case["tokens"])}
-    # Every case is one pre-token: the pattern takes the whole text.
+    # Every case is one pre-token: the pattern matches the whole text.
     tokenizer = Tokenizer(ranks, pattern="(?s).+")
     assert [[*pair, new] for pair, new in tokenizer.merges_as_ids.items()] == case["merges"]
     for pretoken, ids in case["pretokens"]:
@@ -49,7 +49,7 @@ def test_cases_kept_as_data(case: dict[str, list[list[object]]]) -> None:
 
 
 @given(texts)
-def test_every_text_comes_back(text: str) -> None:
+def test_every_text_round_trips(text: str) -> None:
     for tokenizer in (TRAINED, *CUSTOM.values()):
         ids = tokenizer.encode_ordinary(text)
         assert tokenizer.decode(ids) == text
@@ -57,7 +57,7 @@ def test_every_text_comes_back(text: str) -> None:
 
 
 @given(texts)
-def test_ids_are_those_of_the_oracle(text: str) -> None:
+def test_ids_equal_those_of_the_oracle(text: str) -> None:
     for tokenizer in (TRAINED, *CUSTOM.values()):
         ranks = RANKS[tokenizer.pattern]
         pretokens = merganser.split(text, tokenizer.pattern)
@@ -65,7 +65,7 @@ def test_ids_are_those_of_the_oracle(text: str) -> None:
         assert tokenizer.encode_ordinary(text) == [ranks[token] for token in tokens]
 
 
-def test_real_text_is_encoded_as_the_oracle_does() -> None:
+def test_ids_of_real_text_equal_those_of_the_oracle() -> None:
     text = corpus_text("frankenstein.txt", 100_000)
     tokenizer = merganser.train([text], 2000)
     ranks = tokenizer.mergeable_ranks
@@ -75,7 +75,7 @@ def test_real_text_is_encoded_as_the_oracle_does() -> None:
     assert tokenizer.encode(text) == [ranks[token] for token in tokens]
 
 
-def test_special_tokens_in_text_are_refused_unless_allowed() -> None:
+def test_special_tokens_in_text_are_rejected_unless_allowed() -> None:
     text = "the<|endoftext|> cat"
     special = TRAINED.special_tokens["<|endoftext|>"]
     with pytest.raises(EncodeError, match="endoftext"):
@@ -94,13 +94,13 @@ def test_special_tokens_in_text_are_refused_unless_allowed() -> None:
 
 
 @pytest.mark.parametrize("unknown", [TRAINED.vocab_size, 2**32 - 1, 2**32, 2**70, -1])
-def test_unknown_ids_never_vanish(unknown: int) -> None:
+def test_unknown_ids_are_an_error(unknown: int) -> None:
     for decode in (TRAINED.decode, TRAINED.decode_bytes):
         with pytest.raises(DecodeError, match="no token with id"):
             decode([65, unknown])
 
 
-def test_half_a_character_is_an_error_or_a_sign_but_never_silent() -> None:
+def test_an_incomplete_character_is_an_error_or_is_replaced() -> None:
     with pytest.raises(DecodeError, match="decode_bytes"):
         TRAINED.decode([0xC3])
     assert TRAINED.decode([65, 0xC3], errors="replace") == "A\ufffd"
@@ -109,7 +109,7 @@ def test_half_a_character_is_an_error_or_a_sign_but_never_silent() -> None:
         TRAINED.decode([65], errors="ignore")  # type: ignore[arg-type]
 
 
-def test_what_it_is_made_of_is_consistent() -> None:
+def test_properties_are_consistent() -> None:
     assert len(TRAINED.vocab) == len(TRAINED) == TRAINED.vocab_size == 300
     assert list(TRAINED.vocab.values()) == list(range(300))
     assert TRAINED.vocab == TRAINED.mergeable_ranks | {
@@ -124,7 +124,7 @@ def test_what_it_is_made_of_is_consistent() -> None:
     assert "300 tokens" in repr(TRAINED)
 
 
-def test_it_survives_a_pickle_by_value() -> None:
+def test_pickling_preserves_the_tokenizer() -> None:
     back = pickle.loads(pickle.dumps(TRAINED))
     assert back == TRAINED
     assert hash(back) == hash(TRAINED)
@@ -139,40 +139,40 @@ def test_it_survives_a_pickle_by_value() -> None:
             assert pickle.loads(pickle.dumps(tokenizer, protocol)) == tokenizer
 
 
-def test_a_pickle_is_hardly_larger_than_its_tokens() -> None:
+def test_a_pickle_is_little_larger_than_the_tokens() -> None:
     tokenizer = Tokenizer(TRAINED.mergeable_ranks)
     size = sum(len(token) + 2 for token in tokenizer.mergeable_ranks)
     assert len(pickle.dumps(tokenizer)) < size + 200
 
 
-def test_a_damaged_pickle_is_refused() -> None:
-    make, (packed, *rest) = TRAINED.__reduce__()
-    for damaged in (packed[:-1], packed[1:], b"", b"\xff" * 99):
+def test_a_corrupt_pickle_is_rejected() -> None:
+    unpickle, (packed, *rest) = TRAINED.__reduce__()
+    for corrupt in (packed[:-1], packed[1:], b"", b"\xff" * 99):
         with pytest.raises(TokenizerError):
-            make(damaged, *rest)
+            unpickle(corrupt, *rest)
 
 
-def test_what_never_changes_is_its_own_copy() -> None:
+def test_copying_returns_the_same_object() -> None:
     assert copy.copy(TRAINED) is TRAINED
     assert copy.deepcopy([TRAINED])[0] is TRAINED
 
 
-def test_it_cannot_be_changed() -> None:
+def test_a_tokenizer_is_immutable() -> None:
     for name in ("vocab_size", "pattern", "merges", "merge_counts", "anything"):
         with pytest.raises(AttributeError):
             setattr(TRAINED, name, 1)
     with pytest.raises(TypeError):
         TRAINED.merge_counts[256] = 0  # type: ignore[index]
-    for built in (TRAINED.mergeable_ranks, TRAINED.vocab, TRAINED.merges):
-        with pytest.raises(TypeError, match="make a copy"):
-            built.clear()
+    for frozen in (TRAINED.mergeable_ranks, TRAINED.vocab, TRAINED.merges):
+        with pytest.raises(TypeError, match="modify a copy"):
+            frozen.clear()
     assert len(TRAINED.mergeable_ranks) == 298
 
 
 @pytest.mark.parametrize("name", ["vocab", "mergeable_ranks", "special_tokens", "merges", "merges_as_ids"])
-def test_what_is_built_is_built_once(name: str) -> None:
+def test_properties_are_built_once(name: str) -> None:
     tokenizer = pickle.loads(pickle.dumps(TRAINED))
-    assert tokenizer._built == {}, "nothing is built before it is asked for"
+    assert tokenizer._cache == {}, "nothing is built before the first access"
     start = threading.Barrier(8)
 
     def look_up(_: int) -> object:
@@ -185,7 +185,7 @@ def test_what_is_built_is_built_once(name: str) -> None:
     assert getattr(tokenizer, name) is found[0]
 
 
-def test_others_take_what_it_hands_out() -> None:
+def test_tiktoken_and_json_accept_the_frozen_dicts() -> None:
     tiktoken = pytest.importorskip("tiktoken")
     encoding = tiktoken.Encoding(
         "ours",
@@ -197,7 +197,7 @@ def test_others_take_what_it_hands_out() -> None:
     assert json.loads(json.dumps(TRAINED.special_tokens)) == TRAINED.special_tokens
 
 
-def test_a_token_has_its_id_and_an_id_its_token() -> None:
+def test_tokens_and_ids_can_be_looked_up() -> None:
     gaps = Tokenizer(
         {bytes([byte]): 300 * byte for byte in range(256)} | {b"ab": 7}, special_tokens={"<s>": 8, "é": 9}
     )
@@ -217,27 +217,27 @@ def test_a_token_has_its_id_and_an_id_its_token() -> None:
         assert (token in gaps) == (token == b"\xc3")
 
 
-def test_looking_a_token_up_builds_nothing() -> None:
+def test_looking_up_a_token_builds_nothing() -> None:
     tokenizer = pickle.loads(pickle.dumps(TRAINED))
     assert tokenizer.token_id(b"a") == 97
     assert b"zzz" not in tokenizer
     assert 97 in tokenizer
-    assert tokenizer._built == {}
+    assert tokenizer._cache == {}
 
 
-def test_what_is_not_one_token_is_an_error_that_says_what_to_do() -> None:
+def test_looking_up_an_unknown_token_is_an_error_with_a_remedy() -> None:
     for token in (b"\xff\xfe", "the cat sat", "", b""):
         with pytest.raises(EncodeError, match="not a token of this tokenizer; call encode"):
             TRAINED.token_id(token)
     for wrong in (97, None, bytearray(b"a"), ["a"]):
-        with pytest.raises(TypeError, match="a token is bytes or str, not"):
+        with pytest.raises(TypeError, match="a token must be bytes or str, got"):
             TRAINED.token_id(wrong)  # type: ignore[arg-type]
     for wrong in ("a", None, 1.0, bytearray(b"a"), [1]):
         with pytest.raises(TypeError, match=r"an id \(int\) or a token \(bytes\), not"):
             wrong in TRAINED  # type: ignore[operator]  # noqa: B015
 
 
-def test_unlike_tokenizers_are_not_equal() -> None:
+def test_different_tokenizers_are_not_equal() -> None:
     same = Tokenizer(TRAINED.mergeable_ranks, special_tokens=TRAINED.special_tokens)
     assert same == TRAINED
     assert Tokenizer(TRAINED.mergeable_ranks) != TRAINED
@@ -255,19 +255,19 @@ def test_unlike_tokenizers_are_not_equal() -> None:
         (BYTES, {"<s>": 255}),
     ],
 )
-def test_what_does_not_make_a_tokenizer_is_refused(ranks: dict[bytes, int], specials: dict[str, int]) -> None:
+def test_invalid_ranks_are_rejected(ranks: dict[bytes, int], specials: dict[str, int]) -> None:
     with pytest.raises(TokenizerError):
         Tokenizer(ranks, special_tokens=specials)
 
 
 @pytest.mark.parametrize("special", ["", "a"])
-def test_special_tokens_that_cannot_be_are_refused(special: str) -> None:
+def test_invalid_special_tokens_are_rejected(special: str) -> None:
     with pytest.raises(SettingsError):
         Tokenizer(BYTES, special_tokens={special: 256})
 
 
 @pytest.mark.parametrize("size", [-1, 0, 257, 301])
-def test_truncation_has_its_limits(size: int) -> None:
+def test_truncation_to_an_impossible_size_is_rejected(size: int) -> None:
     with pytest.raises(SettingsError):
         TRAINED.truncated(size)
 
@@ -279,7 +279,7 @@ def test_any_ids_decode_to_their_bytes(ids: list[int]) -> None:
     assert TRAINED.decode(ids, errors="replace") == TRAINED.decode_bytes(iter(ids)).decode("utf-8", "replace")
 
 
-def test_half_a_character_is_refused_in_names_and_patterns() -> None:
+def test_lone_surrogates_in_names_and_patterns_are_rejected() -> None:
     for settings in ({"special_tokens": {"<\ud800>": 256}}, {"pattern": "\ud800"}):
-        with pytest.raises(merganser.TokenizerError, match="lone surrogate"):
+        with pytest.raises(merganser.TokenizerError, match="contains a lone surrogate; remove it"):
             Tokenizer({bytes([byte]): byte for byte in range(256)}, **settings)

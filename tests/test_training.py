@@ -1,4 +1,4 @@
-"""Train: exactly the merges of the oracle, whatever the settings."""
+"""Training: exactly the merges of the oracle, with any settings."""
 
 import warnings
 from typing import Any
@@ -23,14 +23,14 @@ threads = st.sampled_from([1, 2, 4])
 
 
 def quietly(*args: Any, **settings: Any) -> Tokenizer:
-    """Trains; a corpus that runs out of pairs is expected here."""
+    """Train without the warning that no pair is left, which is expected here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MerganserWarning)
         return merganser.train(*args, **settings)
 
 
 @given(documents, st.integers(0, 30), ties, st.sampled_from(PATTERNS), threads)
-def test_merges_are_those_of_the_oracle(
+def test_merges_equal_those_of_the_oracle(
     texts: list[str], merges: int, tie_break: str, pattern: str, threads: int
 ) -> None:
     counts = merganser.count([*texts, "ab"], pattern=pattern)
@@ -48,7 +48,7 @@ def test_merges_are_those_of_the_oracle(
     st.sampled_from([(), ("ab",), ("aa", "bc", "aba")]),
     threads,
 )
-def test_limits_are_those_of_the_oracle(
+def test_limits_work_as_in_the_oracle(
     pretokens: dict[bytes, int],
     tie_break: str,
     min_frequency: int,
@@ -74,7 +74,7 @@ def test_limits_are_those_of_the_oracle(
 @given(
     pretokens.filter(bool), pretokens.filter(bool), st.integers(0, 8), ties, st.sampled_from([(), ("<s>",)])
 )
-def test_going_on_from_a_base_is_as_the_oracle_does(
+def test_training_from_a_base_equals_the_oracle(
     first: dict[bytes, int],
     then: dict[bytes, int],
     merges: int,
@@ -96,7 +96,7 @@ def test_going_on_from_a_base_is_as_the_oracle_does(
 
 
 @given(documents, ties, st.integers(0, 20), st.integers(0, 20), st.sampled_from([(), ("<a>", "<b>")]))
-def test_truncated_is_training_with_less(
+def test_truncating_equals_training_with_a_smaller_size(
     texts: list[str], tie_break: str, less: int, more: int, special_tokens: tuple[str, ...]
 ) -> None:
     counts = merganser.count([*texts, "ab"], special_tokens=special_tokens)
@@ -108,7 +108,7 @@ def test_truncated_is_training_with_less(
 
 
 @given(documents, threads)
-def test_encoding_a_pretoken_is_what_training_did_to_it(texts: list[str], threads: int) -> None:
+def test_encoding_a_pretoken_equals_its_segmentation_in_training(texts: list[str], threads: int) -> None:
     counts = merganser.count([*texts, "ab"])
     tokenizer = quietly(counts, 280, engine=Local(threads=threads))
     for pretoken in counts.to_dict():
@@ -117,40 +117,42 @@ def test_encoding_a_pretoken_is_what_training_did_to_it(texts: list[str], thread
         assert tokenizer.encode(text) == [ranks[token] for token in encode_pretoken(pretoken, ranks)]
 
 
-def test_merge_counts_are_how_often_each_was_seen() -> None:
+def test_merge_counts_record_how_often_each_merge_occurred() -> None:
     tokenizer = merganser.train(Counts({b"abab": 3, b"ab": 1}), 258)
     assert dict(tokenizer.merge_counts) == {256: 7, 257: 3}
 
 
-def test_a_tokenizer_that_ends_early_says_why() -> None:
-    with pytest.warns(MerganserWarning, match="258 tokens, not the 1000 asked for: no pair is left to merge"):
+def test_a_smaller_tokenizer_than_requested_causes_a_warning() -> None:
+    with pytest.warns(
+        MerganserWarning, match="258 tokens instead of 1000: no pair is left to merge; train on"
+    ):
         tokenizer = merganser.train(["abc"], 1000)
     assert tokenizer.vocab_size == 258
-    with pytest.warns(MerganserWarning, match="min_frequency=2"):
+    with pytest.warns(MerganserWarning, match="no pair is left to merge within min_frequency=2"):
         merganser.train(["abc"], 1000, min_frequency=2)
 
 
 @pytest.mark.parametrize("nothing", [[""], ["", b""], Counts({}), ["<|endoftext|>"]])
 def test_a_corpus_without_text_is_an_error(nothing: Any) -> None:
-    with pytest.raises(CorpusError, match="no text"):
+    with pytest.raises(CorpusError, match="no text to train on; check the path"):
         merganser.train(nothing, 300)
 
 
-def test_special_tokens_count_and_come_last() -> None:
+def test_special_tokens_are_included_in_the_size_and_come_last() -> None:
     tokenizer = merganser.train(["ab ab<s>ab"], 259, special_tokens=["<s>", "<t>"])
     assert tokenizer.special_tokens == {"<s>": 257, "<t>": 258}
     assert tokenizer.vocab_size == len(tokenizer) == len(tokenizer.vocab) == 259
     assert tokenizer.merges == [(b"a", b"b")]
 
 
-def test_special_tokens_keep_the_order_they_are_given_in() -> None:
+def test_special_tokens_keep_their_order() -> None:
     tokenizer = merganser.train(["abc"], 260, special_tokens=["<z>", "<a>"])
     assert tokenizer.special_tokens == {"<z>": 258, "<a>": 259}
     counts = merganser.count(["abc"], special_tokens=["<z>", "<a>"])
     assert merganser.train(counts, 260, special_tokens=["<z>", "<a>"]) == tokenizer
 
 
-def test_settings_follow_the_counts_and_contradict_them_only_with_an_error() -> None:
+def test_settings_come_from_the_counts_and_must_not_contradict_them() -> None:
     counts = merganser.count(["ab ab<s>"], pattern="gpt2", special_tokens=["<s>"], separator=None)
     tokenizer = merganser.train(counts, 258)
     assert tokenizer.pattern_name == "gpt2"
@@ -161,17 +163,17 @@ def test_settings_follow_the_counts_and_contradict_them_only_with_an_error() -> 
             merganser.train(counts, 258, **other)  # type: ignore[arg-type]
 
 
-def test_a_base_decides_pattern_and_special_tokens() -> None:
+def test_a_base_determines_pattern_and_special_tokens() -> None:
     base = merganser.train(["ab ab"], 258, pattern="gpt2", special_tokens=["<s>"])
     tokenizer = merganser.train(["abc abc<s>"], 259, base=base)
     assert tokenizer.pattern_name == "gpt2"
     assert tokenizer.vocab.items() >= base.vocab.items()
     assert tokenizer.merges_as_ids[256, ord("c")] == 258
-    with pytest.raises(SettingsError, match="gpt2"):
+    with pytest.raises(SettingsError, match=r"gpt2.*; train with the pattern of the base"):
         merganser.train(["abc"], 300, base=base, pattern="gpt4")
-    with pytest.raises(CountsError, match="<s>"):
+    with pytest.raises(CountsError, match=r"<s>.*; count again with the special tokens of the base"):
         merganser.train(Counts({b"abc": 1}, pattern="gpt2"), 300, base=base)
-    with pytest.raises(SettingsError, match="at least 258"):
+    with pytest.raises(SettingsError, match=r"at least 258 \(.* of the base \+ .* special tokens\), got"):
         merganser.train(["abc"], 257, base=base)
 
 
@@ -190,14 +192,14 @@ def test_a_base_decides_pattern_and_special_tokens() -> None:
         {"vocab_size": -1},
     ],
 )
-def test_settings_that_cannot_be_honoured_are_refused(settings: dict[str, Any]) -> None:
+def test_invalid_settings_are_rejected(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         merganser.train(["some text"], **({"vocab_size": 300} | settings))
     with pytest.raises(SettingsError):
         Local(threads=0)
 
 
-def test_special_tokens_keep_the_order_they_were_given_in() -> None:
+def test_special_tokens_keep_their_order_in_counts() -> None:
     order = ["<z>", "<a>", "<m>"]
     counts = Counts({b"abab": 3}, special_tokens=order)
     assert list(merganser.train(counts, 261).special_tokens) == order
@@ -226,7 +228,7 @@ def test_a_truncated_tokenizer_has_the_facts_of_its_size(settings: dict[str, Any
     assert large.truncated(285).training == large.training
 
 
-def test_a_truncated_continuation_counts_its_own_merges() -> None:
+def test_truncating_a_tokenizer_with_a_base_counts_only_new_merges() -> None:
     base = merganser.train([TRUNCATED], 262, special_tokens=["<|a|>"])
     large = merganser.train(["some other text, some other words"] * 3, 275, base=base)
     assert (large.training["vocab_size"], large.training["merges"]) == (275, 13)
@@ -236,7 +238,7 @@ def test_a_truncated_continuation_counts_its_own_merges() -> None:
     assert small.training["merges"] == small.training["proven_merges"] == 4
 
 
-def test_facts_of_old_files_are_dropped_where_the_size_decides_them() -> None:
+def test_size_dependent_facts_of_old_files_are_dropped() -> None:
     large = merganser.train([TRUNCATED], 280)
     old = {name: fact for name, fact in large.training.items() if name not in ("merges", "vocab_size")}
     assert old["proven_merges"] == 24

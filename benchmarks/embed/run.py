@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 from merganser import embed
-from merganser.embed.study import held_out_rank, parted
+from merganser.embed.study import held_out_rank, split_held_out
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
-from merganser.embed.training import trainer_of
+from merganser.embed.training import core_trainer
 from merganser.tokenizer import Tokenizer
 
 if __package__:
@@ -41,7 +41,7 @@ LONGEST = 1_000
 class GensimTrainer:
     """gensim's Word2Vec with the face of our trainer, so that the same code judges both."""
 
-    def __init__(self, text: Text, settings: embed.Settings) -> None:
+    def __init__(self, text: Text, settings: embed.EmbedSettings) -> None:
         from gensim.models import Word2Vec
         from gensim.models.word2vec import FAST_VERSION
 
@@ -86,8 +86,8 @@ class GensimTrainer:
 
 
 class OurTrainer:
-    def __init__(self, text: Text, settings: embed.Settings) -> None:
-        self._trainer = trainer_of(text, settings)
+    def __init__(self, text: Text, settings: embed.EmbedSettings) -> None:
+        self._trainer = core_trainer(text, settings)
 
     def train(self) -> float:
         start = time.perf_counter()
@@ -119,7 +119,7 @@ def cut(text: Text) -> Text:
 
 
 def measured(
-    kind: Any, kept: Text, held_out: Text, settings: embed.Settings, tokenizer: Tokenizer
+    kind: Any, kept: Text, held_out: Text, settings: embed.EmbedSettings, tokenizer: Tokenizer
 ) -> dict[str, float]:
     trainer = kind(kept, settings)
     seconds = trainer.train()
@@ -139,8 +139,8 @@ def measured(
 def compare(words: int, seeds: int, epochs: int, threads: int) -> dict[str, Any]:
     documents = corpus(words)
     tokenizer = tokenizer_for(documents, VOCAB_SIZE, None, None)
-    kept, held_out = parted(cut(read(documents, tokenizer, None, None)))
-    plain = embed.Settings(epochs=epochs, threads=threads)
+    kept, held_out = split_held_out(cut(read(documents, tokenizer, None, None)))
+    plain = embed.EmbedSettings(epochs=epochs, threads=threads)
     engines = {
         "merganser": (OurTrainer, {}),
         "merganser, shared negatives": (OurTrainer, {"objective": "shared"}),
@@ -149,10 +149,10 @@ def compare(words: int, seeds: int, epochs: int, threads: int) -> dict[str, Any]
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in engines}
     for seed in range(1, seeds + 1):
         for name, (kind, changes) in engines.items():
-            settings = embed.Settings(**{**vars(plain), **changes, "seed": seed})
+            settings = embed.EmbedSettings(**{**vars(plain), **changes, "seed": seed})
             runs[name].append(measured(kind, kept, held_out, settings, tokenizer))
             print(seed, name, {key: round(value, 4) for key, value in runs[name][-1].items()}, flush=True)
-    trainer = trainer_of(kept, plain)
+    trainer = core_trainer(kept, plain)
     row_of = np.full(int(kept.ids.max()) + 1, -1, np.int64)
     row_of[trainer.ids] = np.arange(len(trainer.ids))
     rows = row_of[kept.ids]
@@ -222,7 +222,7 @@ def times(threads: int) -> str:
             ("balanced", "shared"),
         ):
             changes: dict[str, Any] = {**embed.PRESETS[preset], "epochs": 3, "objective": objective}
-            trainer = trainer_of(text, embed.Settings(**changes, threads=threads))
+            trainer = core_trainer(text, embed.EmbedSettings(**changes, threads=threads))
             taken = []
             for _ in range(3):
                 start = time.perf_counter()

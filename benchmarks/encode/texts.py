@@ -38,7 +38,7 @@ class Text:
 def halves(kind: str, size: int) -> Text:
     """Two files of up to `size` bytes each, with no document in common."""
     paths = [
-        corpora.made(f"encode-{kind}-{size}-{half}.txt", partial(_write_half, kind, size, half))
+        corpora.cached(f"encode-{kind}-{size}-{half}.txt", partial(_write_half, kind, size, half))
         for half in (0, 1)
     ]
     return Text(kind, *paths)
@@ -47,7 +47,7 @@ def halves(kind: str, size: int) -> Text:
 def short_documents(count: int) -> Text:
     """Two files of `count` stretches of English, 200 to 600 bytes each."""
     paths = [
-        corpora.made(f"encode-short-{count}-{half}.txt", partial(_write_short, count, half))
+        corpora.cached(f"encode-short-{count}-{half}.txt", partial(_write_short, count, half))
         for half in (0, 1)
     ]
     return Text(f"{count:,} short documents", *paths)
@@ -55,7 +55,7 @@ def short_documents(count: int) -> Text:
 
 def english(size: int) -> Path:
     """The beginning of `english.txt`, whole documents, in its own order."""
-    return corpora.made(f"encode-english-{size}.txt", lambda target: _write(target, _up_to(size)))
+    return corpora.cached(f"encode-english-{size}.txt", lambda target: _write(target, _up_to(size)))
 
 
 def strings(size: int, count: int) -> list[str]:

@@ -83,7 +83,7 @@ def special_tokens() -> dict[str, int]:
 
 def hugging_face(pattern: str) -> dict[str, Any]:
     """The vocabulary as a `tokenizer.json` that splits by this regular expression."""
-    skeleton: dict[str, Any] = json.loads(corpora.made(f"{NAME}.tokenizer.json", _write).read_text("utf-8"))
+    skeleton: dict[str, Any] = json.loads(corpora.cached(f"{NAME}.tokenizer.json", _write).read_text("utf-8"))
     skeleton["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern
     return skeleton
 

@@ -70,7 +70,7 @@ def measure(
     sections: list[Section], record: dict[str, Any], time_limit: float | None, only: list[str] | None
 ) -> None:
     from merganser.learn.ladder.running import parse_steps, run_steps, text_file
-    from merganser.learn.ladder.settings import Settings
+    from merganser.learn.ladder.settings import LadderSettings
 
     for section in sections:
         done = record["sections"].setdefault(
@@ -84,7 +84,7 @@ def measure(
             continue
         with text_file(text(section.files), section.megabytes) as path:
             for step in todo:
-                settings = Settings(section.vocab_size, debug_logging=True)
+                settings = LadderSettings(section.vocab_size, debug_logging=True)
                 for run in run_steps([step], path, settings, limit):
                     done[run.step] = run.as_dict() | {"time_limit": limit}
                     print(section.name, run.name, run.cpu_seconds, run.seconds, run.differs_at, flush=True)

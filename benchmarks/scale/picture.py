@@ -128,7 +128,7 @@ WITH_WORDS = "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' M' : form
 
 def placed(one: dict[str, Any], axis: str, figure: str) -> Point | None:
     """A record as a point, or nothing where the figure is not of this chart."""
-    from merganser.charts.look import BLUE, ORANGE
+    from merganser.charts.theme import BLUE, ORANGE
 
     stage = {"count": "counting", "merge": "merging"}[one["stage"]]
     within = one["memory"] is not None

@@ -30,7 +30,7 @@ class Text:
     def made(self, keep: bool) -> Iterator[Path]:
         """The file, made if need be; if it is large it is deleted afterwards, unless it is to be kept."""
         name = f"scale-{self.size}-{self.unique}.txt"
-        path = corpora.made(name, lambda target: generate.write(target, self.size, self.unique))
+        path = corpora.cached(name, lambda target: generate.write(target, self.size, self.unique))
         yield path
         if path.stat().st_size > LARGE and not keep:
             path.unlink()

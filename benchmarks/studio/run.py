@@ -1,8 +1,8 @@
-"""How long the studio takes from a key to painted tokens: python -m benchmarks.studio.run TEXT
+"""Measure the latency of the studio from key press to painted tokens: python -m benchmarks.studio.run TEXT
 
-Measured in Chromium, from the time stamp of the key's event to the task behind the frame that shows its
-tokens: network, encoding, drawing and the wait for the frame are all in it. Needs `[dev]` and Debian's
-chromium, and a machine that does nothing else.
+Measured in Chromium, from the timestamp of the key event to the task after the frame that shows the tokens,
+which includes network, encoding, drawing and the wait for the frame. Needs `make .venv/dev`, Debian's
+chromium and an otherwise idle machine.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
-#: Notes when a key or a paste came, and when the tokens of its text were painted.
+#: Records the time from a key press or paste until the tokens of the text are painted.
 WATCH = """() => {
   const input = document.querySelector("textarea");
   window.waits = [];
@@ -32,7 +32,7 @@ WATCH = """() => {
   new MutationObserver(() => requestAnimationFrame(() => channel.port2.postMessage(0)))
     .observe(input, { attributes: true, attributeFilter: ["data-shown"] });
 }"""
-#: A paste as the browser reports it; the page takes the text out of the event.
+#: Dispatches a paste event; the page reads the text from the event.
 PASTE = """(text) => {
   const input = document.querySelector("textarea");
   input.focus();
@@ -41,8 +41,8 @@ PASTE = """(text) => {
   clipboardData.setData("text/plain", text);
   input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
 }"""
-#: Where keys are typed: of a long text, the field has a part, and the slider leads to others.
-PLACE = """(at) => {
+#: Moves the caret; for a long text, the slider selects the part in the field.
+MOVE_CARET = """(at) => {
   const [input, slider] = [document.querySelector("textarea"), document.querySelector(".part input")];
   if (slider) {
     slider.value = at;
@@ -61,7 +61,7 @@ UNTIL = """(n) => new Promise((done) => {
 
 def typed(page: Page, keys: int, at: int) -> list[float]:
     page.evaluate("window.waits.length = 0")
-    page.evaluate(PLACE, at)
+    page.evaluate(MOVE_CARET, at)
     waits: list[float] = []
     for n in range(keys):
         page.keyboard.press("abcdef ghi"[n % 10] if n % 10 != 6 else "Space")
@@ -81,8 +81,8 @@ def summary(waits: list[float]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path, help="a text of at least a megabyte")
-    parser.add_argument("--tokenizer", default=None, help="as `merganser studio` takes it")
+    parser.add_argument("text", type=Path, help="a text file of at least a megabyte")
+    parser.add_argument("--tokenizer", default=None, help="a TOKENIZER argument of `merganser studio`")
     parser.add_argument("--keys", type=int, default=100)
     options = parser.parse_args()
     with options.text.open(encoding="utf-8") as file:

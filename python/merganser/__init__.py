@@ -1,5 +1,7 @@
-"""merganser turns a corpus into a byte-level BPE tokenizer, exactly and fast.
+"""Train and use byte-level BPE tokenizers, exactly and fast.
 
+Examples
+--------
 >>> import merganser
 >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
 >>> tokenizer.merges
@@ -9,10 +11,10 @@
 """
 
 from merganser._core import __version__, preset_names, split
-from merganser.comparison import compare
-from merganser.counts import Counts, count
-from merganser.counts_file import CountsFile
-from merganser.decoding import StreamDecoder
+from merganser.analyse.comparison import compare
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.skipped import Skipped
+from merganser.counts import Counts, CountsFile
 from merganser.engines.local import Local
 from merganser.engines.ray import Ray
 from merganser.errors import (
@@ -36,11 +38,10 @@ from merganser.errors import (
     TokensError,
     WriteError,
 )
-from merganser.loading import load
-from merganser.reading import Reading, Skipped
-from merganser.tokenizer import Spans, Tokenizer
+from merganser.formats.loading import load
+from merganser.tokenizer import Spans, StreamDecoder, Tokenizer
 from merganser.tokens import Tokens
-from merganser.training import train
+from merganser.training import count, train
 from merganser.verification import Verification, verify
 
 __all__ = [
@@ -63,7 +64,7 @@ __all__ = [
     "MerganserWarning",
     "PatternError",
     "Ray",
-    "Reading",
+    "ReadOptions",
     "SettingsError",
     "Skipped",
     "Spans",

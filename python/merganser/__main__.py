@@ -1,4 +1,4 @@
-"""`python -m merganser` is the command line."""
+"""Run the command line with `python -m merganser`."""
 
 from merganser.cli import run
 

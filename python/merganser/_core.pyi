@@ -12,12 +12,15 @@ __all__ = [
     "Counter",
     "Counts",
     "CountsReader",
+    "DocumentBatches",
+    "Documents",
     "Embedder",
     "Model",
     "Reading",
     "StreamDecoder",
     "TokenWriter",
     "Tokenizer",
+    "Training",
     "__version__",
     "_panic_for_test",
     "fingerprint",
@@ -28,14 +31,42 @@ __all__ = [
     "shard_cuts",
     "split",
     "split_length",
+    "token_frequencies",
+    "token_totals",
     "top_counts",
     "train",
 ]
 
 __version__: str
 
+#: Called with the stage, how much is done, and the total or 0 if it is unknown. An exception stops the work.
+_Progress: TypeAlias = Callable[[str, int, int], object]
+
 @final
 class Counts:
+    """Pre-tokens and how often each occurs, with the settings they were counted with.
+
+    Parameters
+    ----------
+    pretokens
+        The count of each pre-token.
+    pattern
+        The preset or regular expression that splits text.
+    special_tokens
+        Special tokens, which are cut out of text before it is split.
+    separator
+        The string between documents, cut out likewise.
+    invalid_bytes
+        How many bytes of the corpus were not valid UTF-8.
+    documents
+        How many documents the corpus had.
+
+    Raises
+    ------
+    CountsError
+        If a pre-token is not `bytes`, or a count does not fit in 64 bits.
+    """
+
     def __new__(
         cls,
         pretokens: dict[bytes, int],
@@ -46,89 +77,293 @@ class Counts:
         documents: int,
     ) -> Counts: ...
     @staticmethod
-    def load(path: Path) -> Counts: ...
-    def save(self, path: Path) -> None: ...
-    def plus(self, other: Counts) -> Counts: ...
-    def to_dict(self) -> dict[bytes, int]: ...
-    def most_common(self, n: int) -> list[tuple[bytes, int]]: ...
+    def load(path: Path) -> Counts:
+        """Read a `.counts` file."""
+    def save(self, path: Path) -> None:
+        """Write a `.counts` file."""
+    def plus(self, other: Counts) -> Counts:
+        """Return the sum of two counts.
+
+        Raises
+        ------
+        CountsError
+            If their settings differ, or a sum does not fit in 64 bits.
+        """
+    def to_dict(self) -> dict[bytes, int]:
+        """Return the count of each pre-token."""
+    def most_common(self, n: int) -> list[tuple[bytes, int]]:
+        """Return the `n` most frequent pre-tokens; ties are in the order of their bytes."""
     def __len__(self) -> int: ...
     @property
-    def total(self) -> int: ...
+    def total(self) -> int:
+        """The sum of all counts."""
     @property
-    def pattern(self) -> str: ...
+    def pattern(self) -> str:
+        """The regular expression that split the text."""
     @property
-    def pattern_name(self) -> str | None: ...
+    def pattern_name(self) -> str | None:
+        """The name of the preset, if the pattern is one."""
     @property
-    def special_tokens(self) -> list[str]: ...
+    def special_tokens(self) -> list[str]:
+        """The special tokens that were cut out of the text."""
     @property
-    def separator(self) -> str | None: ...
+    def separator(self) -> str | None:
+        """The string between documents."""
     @property
-    def invalid_bytes(self) -> int: ...
+    def invalid_bytes(self) -> int:
+        """How many bytes of the corpus were not valid UTF-8; each is a pre-token."""
     @property
-    def documents(self) -> int: ...
+    def documents(self) -> int:
+        """How many documents the corpus had."""
 
 @final
 class Reading:
+    """Settings of reading.
+
+    Parameters
+    ----------
+    text_key
+        Where the text of a record is: a key of JSON objects, `a.b` for nested ones, or a column of CSV.
+    on_error
+        What to do with unreadable input: "stop" raises an error, "skip" leaves it out.
+    max_ratio
+        The maximum ratio of decompressed to compressed size.
+    max_size
+        The maximum decompressed size of a file, in bytes.
+    max_window
+        The maximum memory that decompression may use, in bytes.
+
+    Raises
+    ------
+    SettingsError
+        If a value is out of range.
+    """
+
     def __new__(
         cls, *, text_key: str, on_error: str, max_ratio: int, max_size: int, max_window: int
     ) -> Reading: ...
 
-def judge_file(path: Path, reading: Reading) -> str | None: ...
-def judge_beginning(beginning: bytes, name: Path, reading: Reading) -> str | None: ...
+def judge_file(path: Path, reading: Reading) -> str | None:
+    """Return why a file is binary, judged by its first 64 KB after decompression, or None if it is text."""
+
+def judge_beginning(beginning: bytes, name: Path, reading: Reading) -> str | None:
+    """Return why a stream is binary, judged by its first bytes, or None if it is text."""
 
 @final
 class Counter:
+    """Counts the pre-tokens of a corpus that is added input by input.
+
+    Parameters
+    ----------
+    pattern
+        A preset or a regular expression.
+    special_tokens
+        Special tokens, which are cut out of the text and not counted.
+    separator
+        The string between documents, cut out likewise.
+    threads
+        The number of threads; 0 for one per core.
+    progress
+        Called with the stage, the bytes read, and the total or 0.
+    """
+
     def __new__(
         cls,
         pattern: str,
         special_tokens: list[str],
         separator: str | None,
         threads: int,
-        progress: Callable[[str, int, int], object] | None,
+        progress: _Progress | None,
     ) -> Counter: ...
-    def add_documents(self, documents: list[str | bytes]) -> None: ...
-    def add_files(self, paths: list[Path], reading: Reading) -> None: ...
-    def add_range(self, path: Path, start: int, end: int, in_document: bool) -> None: ...
-    def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None: ...
-    def skipped(self) -> tuple[int, int, list[str]]: ...
-    def spill_to(self, folder: Path, memory: int, seconds: float | None, job: str) -> None: ...
+    def add_documents(self, documents: list[str | bytes]) -> None:
+        """Count documents in memory; none is copied."""
+    def add_files(self, paths: list[Path], reading: Reading) -> None:
+        """Count files. The format of each follows from its name, its compression from its first bytes."""
+    def add_range(self, path: Path, start: int, end: int, in_document: bool) -> None:
+        """Count a range of a plain text file that `shard_cuts` has found."""
+    def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
+        """Count a stream, given as an iterator of chunks. Its format follows from `name`."""
+    def skipped(self) -> tuple[int, int, list[str]]:
+        """Return how many records and files were skipped, and why the first of them were."""
+    def spill_to(self, folder: Path, memory: int, seconds: float | None, job: str) -> None:
+        """Write counts to disk if they do not fit in memory.
+
+        Parameters
+        ----------
+        folder
+            The work folder. It is created when needed; if it exists, it is locked now.
+        memory
+            How many bytes of counts to keep in memory.
+        seconds
+            Write at least this often, so that no more work is lost; None for never.
+        job
+            The content of `job.json` in the folder, which says what is counted.
+        """
     def resume(
         self, runs: list[str], log_len: int, part: int, offset: int, within: int, in_document: bool
-    ) -> None: ...
+    ) -> None:
+        """Resume from a line of the log in the work folder, of which `log_len` bytes are valid."""
     @property
-    def needs_disk(self) -> bool: ...
-    def finish(self) -> Counts: ...
-    def finish_to(self, out: Path, others: list[Path]) -> tuple[int, int, int, int]: ...
-    def abandon(self) -> None: ...
+    def needs_disk(self) -> bool:
+        """Whether counts are on disk, or too large to be added up in memory."""
+    def finish(self) -> Counts:
+        """Return the counts."""
+    def finish_to(self, out: Path, others: list[Path]) -> tuple[int, int, int, int]:
+        """Write the counts, and those of other files, to a `.counts` file.
+
+        Returns
+        -------
+        tuple of int
+            Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
+        """
+    def abandon(self) -> None:
+        """Drop what was counted and unlock the work folder."""
 
 @final
 class CountsReader:
+    """Reads a `.counts` file from beginning to end, without holding it in memory."""
+
     def __new__(cls, path: Path) -> CountsReader: ...
-    def read(self, n: int) -> list[tuple[bytes, int]]: ...
+    def read(self, n: int) -> list[tuple[bytes, int]]:
+        """Return the next pre-tokens and their counts, at most `n`; an empty list at the end."""
     @property
-    def pattern(self) -> str: ...
+    def pattern(self) -> str:
+        """The regular expression that split the text."""
     @property
-    def pattern_name(self) -> str | None: ...
+    def pattern_name(self) -> str | None:
+        """The name of the preset, if the pattern is one."""
     @property
-    def special_tokens(self) -> list[str]: ...
+    def special_tokens(self) -> list[str]:
+        """The special tokens that were cut out of the text."""
     @property
-    def separator(self) -> str | None: ...
+    def separator(self) -> str | None:
+        """The string between documents."""
     @property
-    def numbers(self) -> tuple[int, int, int, int]: ...
+    def totals(self) -> tuple[int, int, int, int]:
+        """Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
+
+        As stored in the file; reading it to the end verifies them.
+        """
 
 def merge_counts(
-    paths: list[Path],
-    outs: list[Path],
-    scratch: Path,
-    progress: Callable[[str, int, int], object] | None = None,
-) -> tuple[int, int, int, int]: ...
+    paths: list[Path], outs: list[Path], scratch: Path, progress: _Progress | None = None
+) -> tuple[int, int, int, int]:
+    """Add up `.counts` files.
+
+    Parameters
+    ----------
+    paths
+        The files to add up.
+    outs
+        The files to write: one, or several among which pre-tokens are distributed by their hash.
+    scratch
+        A folder for intermediate files.
+    progress
+        Called with "combine", the entries read, and the total.
+
+    Returns
+    -------
+    tuple of int
+        Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
+
+    Raises
+    ------
+    CountsError
+        If a file is corrupt, or the settings of two files differ.
+    """
+
 def shard_cuts(
     path: Path, size: int, pattern: str, special_tokens: list[str], separator: str | None
-) -> list[tuple[int, bool]]: ...
-def top_counts(path: Path, n: int) -> list[tuple[bytes, int]]: ...
+) -> list[tuple[int, bool]]:
+    """Return where a plain text file can be cut into ranges of about `size` bytes.
+
+    Returns
+    -------
+    list of tuple
+        The offset of each cut, and whether it is inside a document.
+    """
+
+def top_counts(path: Path, n: int) -> list[tuple[bytes, int]]:
+    """Return the `n` most frequent pre-tokens of a `.counts` file; ties are in the order of their bytes."""
+
+@final
+class Documents:
+    """Reads the documents of a corpus, input by input.
+
+    Parameters
+    ----------
+    separator
+        A string that ends a document wherever the text holds it, or None.
+
+    Raises
+    ------
+    SettingsError
+        If the separator is empty.
+    """
+
+    def __new__(cls, separator: str | None) -> Documents: ...
+    def read_files(self, paths: list[Path], reading: Reading) -> DocumentBatches:
+        """Return the documents of files. Files are opened one after the other, as they are read."""
+    def read_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> DocumentBatches:
+        """Return the documents of a stream, an iterator of chunks. Its format follows from `name`."""
+    def split(self, texts: list[str | bytes]) -> list[bytes]:
+        """Return the documents of texts in memory: each text, or what the separator makes of it."""
+    def skipped(self) -> tuple[int, int, list[str]]:
+        """Return how many records and files were skipped, and why the first of them were."""
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the inputs were read so far, as they are stored."""
+
+@final
+class DocumentBatches:
+    """An iterator over the documents of one input, in batches of about 1 MB. Empty documents are left out."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> list[bytes]: ...
 
 @final
 class Embedder:
+    """Trains vectors of tokens, some batches at a time.
+
+    Parameters
+    ----------
+    tokens
+        The ids of the text.
+    ends
+        The offset at which each document ends.
+    dimension
+        The length of a vector.
+    window
+        The maximum distance between two tokens of a pair.
+    dynamic_window
+        Whether the window of each token is random, up to `window`.
+    objective
+        "negatives", "shared" (negatives shared by a window) or "softmax".
+    negatives
+        The number of negative samples.
+    epochs
+        How often the text is read.
+    rate, last_rate
+        The learning rate at the beginning and at the end.
+    subsample
+        The frequency above which tokens are randomly dropped; 0 for none.
+    noise_power
+        The power of frequencies by which negatives are drawn.
+    min_count
+        Tokens that occur less often have no vector.
+    batch
+        The number of tokens of a batch.
+    seed
+        The seed of the random numbers.
+    threads
+        The number of threads; 0 for one per core.
+
+    Raises
+    ------
+    SettingsError
+        If a setting is invalid.
+    """
+
     def __new__(
         cls,
         tokens: NDArray[np.uint32],
@@ -149,28 +384,75 @@ class Embedder:
         seed: int,
         threads: int,
     ) -> Embedder: ...
-    def advance(
-        self, batches: int, progress: Callable[[str, int, int], object] | None = None
-    ) -> tuple[int, int, int]: ...
-    def mean_loss(self) -> float | None: ...
-    def restore(
-        self, vectors: NDArray[np.float32], outputs: NDArray[np.float32], batches_done: int
-    ) -> None: ...
-    def vectors(self) -> NDArray[np.float32]: ...
-    def outputs(self) -> NDArray[np.float32]: ...
+    def advance(self, batches: int, progress: _Progress | None = None) -> tuple[int, int, int]:
+        """Train on the next `batches` batches.
+
+        Ctrl-C stops between two batches; the finished ones count.
+
+        Returns
+        -------
+        tuple of int
+            Batches, tokens and pairs that were trained on.
+        """
+    def mean_loss(self) -> float | None:
+        """Return the mean loss of a fixed sample of pairs and negatives with the current vectors."""
+    def restore(self, vectors: NDArray[np.float32], outputs: NDArray[np.float32], batches_done: int) -> None:
+        """Resume from the vectors of an embedder with the same text and settings."""
+    def vectors(self) -> NDArray[np.float32]:
+        """Return the vectors, row by row."""
+    def outputs(self) -> NDArray[np.float32]:
+        """Return the vectors that they are trained against, row by row."""
     @property
-    def ids(self) -> NDArray[np.uint32]: ...
+    def ids(self) -> NDArray[np.uint32]:
+        """The token of each row, most frequent first."""
     @property
-    def counts(self) -> NDArray[np.uint64]: ...
+    def counts(self) -> NDArray[np.uint64]:
+        """How often the token of each row occurs in the text."""
     @property
-    def batches_done(self) -> int: ...
+    def batches_done(self) -> int:
+        """The number of batches trained on."""
     @property
-    def batches_in_epoch(self) -> int: ...
+    def batches_in_epoch(self) -> int:
+        """The number of batches of an epoch."""
     @property
-    def batches(self) -> int: ...
+    def batches(self) -> int:
+        """The total number of batches."""
 
 @final
 class TokenWriter:
+    """Encodes a corpus that is added input by input, and writes the ids to a folder of shards.
+
+    Parameters
+    ----------
+    tokenizer
+        The tokenizer to encode with.
+    folder
+        An existing folder, which is locked.
+    format
+        "bin", "npy", "llmc" or "megatron".
+    dtype
+        "auto", "uint16" or "uint32".
+    separator
+        The string between documents; it is not encoded.
+    prepend, append
+        Ids to put before and after each document.
+    allowed_special
+        Special tokens that are encoded as such; all others are plain text.
+    shard_tokens
+        A shard ends with the document that brings it to this many tokens.
+    threads
+        The number of threads; 0 for one per core.
+    progress
+        Called with "encode", the bytes read, and the total or 0.
+
+    Raises
+    ------
+    SettingsError
+        If a setting is invalid, or ids do not fit in `dtype`.
+    TokensError
+        If another process writes to the folder.
+    """
+
     def __new__(
         cls,
         tokenizer: Tokenizer,
@@ -184,29 +466,63 @@ class TokenWriter:
         allowed_special: list[str],
         shard_tokens: int,
         threads: int,
-        progress: Callable[[str, int, int], object] | None,
+        progress: _Progress | None,
     ) -> TokenWriter: ...
-    def start_at(self, shard: int, part: int, offset: int, within: int) -> None: ...
-    def add_documents(self, documents: list[str | bytes]) -> None: ...
-    def add_files(self, paths: list[Path], reading: Reading) -> None: ...
-    def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None: ...
-    def skipped(self) -> tuple[int, int, list[str]]: ...
-    def abandon(self) -> None: ...
-    def finish(self) -> None: ...
+    def start_at(self, shard: int, part: int, offset: int, within: int) -> None:
+        """Resume with this shard, at the position where the previous one ended."""
+    def add_documents(self, documents: list[str | bytes]) -> None:
+        """Encode documents in memory; none is copied."""
+    def add_files(self, paths: list[Path], reading: Reading) -> None:
+        """Encode files. The format of each follows from its name, its compression from its first bytes."""
+    def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
+        """Encode a stream, given as an iterator of chunks. Its format follows from `name`."""
+    def skipped(self) -> tuple[int, int, list[str]]:
+        """Return how many records and files were skipped, and why the first of them were."""
+    def abandon(self) -> None:
+        """Remove the unfinished shard and unlock the folder."""
+    def finish(self) -> None:
+        """Write the last shard.
+
+        Raises
+        ------
+        CorpusError
+            If there was no text.
+        """
 
 @final
 class Model:
+    """A tokenizer of the core, before `Tokenizer` wraps it."""
+
     @staticmethod
-    def from_ranks(
-        mergeable_ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]
-    ) -> Model: ...
+    def from_ranks(mergeable_ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Model:
+        """Build a model from tokens and their ids.
+
+        Parameters
+        ----------
+        mergeable_ranks
+            The id of each token, which is also its rank. All 256 single bytes must be tokens.
+        pattern
+            A preset or a regular expression.
+        special_tokens
+            The id of each special token.
+
+        Raises
+        ------
+        TokenizerError
+            If the tokens are inconsistent.
+        PatternError
+            If the pattern is invalid.
+        """
     @staticmethod
-    def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model: ...
+    def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model:
+        """Build a model from what `Tokenizer.packed_ranks` returns."""
 
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @disjoint_base
 class StreamDecoder:
+    """Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it."""
+
     def __new__(
         cls,
         tokenizer: Tokenizer,
@@ -214,13 +530,41 @@ class StreamDecoder:
         *,
         skip_special: bool = False,
     ) -> Self: ...
-    def push(self, ids: SupportsIndex | Iterable[int]) -> str: ...
-    def finish(self) -> str: ...
+    def push(self, ids: SupportsIndex | Iterable[int]) -> str:
+        """Return the text that the next ids complete, in whole characters.
+
+        Parameters
+        ----------
+        ids
+            One id, or several.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict". Nothing has
+            changed then.
+        """
+    def finish(self) -> str:
+        """End the text and reset the decoder.
+
+        Returns
+        -------
+        str
+            U+FFFD if a character is incomplete and `errors` is "replace", else nothing.
+
+        Raises
+        ------
+        DecodeError
+            If a character is incomplete and `errors` is "strict".
+        """
     @property
-    def pending(self) -> bytes: ...
+    def pending(self) -> bytes:
+        """The bytes of an incomplete character, at most three."""
 
 @disjoint_base
 class Tokenizer:
+    """A tokenizer; `merganser.Tokenizer` inherits from it."""
+
     def __new__(cls, model: Model) -> Self: ...
     def encode(
         self,
@@ -230,8 +574,51 @@ class Tokenizer:
         disallowed_special: _Specials = "all",
         prepend: str | int | None = None,
         append: str | int | None = None,
-    ) -> list[int]: ...
-    def encode_ordinary(self, text: str) -> list[int]: ...
+    ) -> list[int]:
+        """Return the ids of a text.
+
+        A special token in the text is an error by default, because text from untrusted sources must not
+        control a model.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+        >>> tokenizer.encode("lowest low")
+        [257, 101, 115, 116, 258]
+        >>> tokenizer.encode("low<|end|>", allowed_special="all")
+        [257, 259]
+        """
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the ids of a text in which special tokens are plain text.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a lone surrogate.
+        """
     def encode_batch(
         self,
         texts: Iterable[str],
@@ -241,7 +628,28 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> list[list[int]]: ...
+    ) -> list[list[int]]:
+        """Return the ids of each text, encoded in parallel.
+
+        Parameters
+        ----------
+        texts
+            The texts to encode. A single long text is parallelized too.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     def encode_flat(
         self,
         texts: Iterable[str],
@@ -251,7 +659,34 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the ids of all texts in one array, without creating a Python object for each.
+
+        Parameters
+        ----------
+        texts
+            The texts to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The ids (uint32) and the offsets (int64): the ids of text `i` are `ids[offsets[i]:offsets[i +
+            1]]`.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     @overload
     def count_tokens(  # type: ignore[overload-overlap]  # a str is also an Iterable[str]
         self,
@@ -262,7 +697,28 @@ class Tokenizer:
         prepend: str | int | None = None,
         append: str | int | None = None,
         threads: int | None = None,
-    ) -> int: ...
+    ) -> int:
+        """Return the number of ids of a text, or of each text.
+
+        Parameters
+        ----------
+        texts
+            One text, or several.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
     @overload
     def count_tokens(
         self,
@@ -282,63 +738,333 @@ class Tokenizer:
         disallowed_special: _Specials = "all",
         prepend: str | int | None = None,
         append: str | int | None = None,
-    ) -> Spans: ...
-    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str: ...
-    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
+    ) -> Spans:
+        """Return the ids of a text with the offsets of each, in characters and in bytes.
+
+        Parameters
+        ----------
+        text
+            The text to encode.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            A token to put before and after the document: a special token by its name, or any token by its id.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+        """
+    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+        """Return the text of ids.
+
+        Parameters
+        ----------
+        ids
+            The ids to decode.
+        errors
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
+        """
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of ids.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown.
+        """
     def decode_batch(
         self,
         batch: Iterable[Iterable[int]],
         errors: Literal["strict", "replace"] = "strict",
         *,
         threads: int | None = None,
-    ) -> list[str]: ...
+    ) -> list[str]:
+        """Return the text of each sequence of ids, decoded in parallel.
+
+        Parameters
+        ----------
+        batch
+            The sequences of ids.
+        errors
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
+        """
     def decode_with_offsets(
         self, ids: Iterable[int], *, unit: Literal["characters", "bytes"] = "characters"
-    ) -> tuple[str, list[int]]: ...
-    def token_bytes(self, id: SupportsIndex) -> bytes: ...
-    def token_id(self, token: bytes | str) -> int: ...
-    def __contains__(self, id_or_token: SupportsIndex | bytes, /) -> bool: ...
+    ) -> tuple[str, list[int]]:
+        """Return the text of ids, and the offset at which each begins.
+
+        Parameters
+        ----------
+        ids
+            The ids to decode.
+        unit
+            The unit of the offsets: "characters", or "bytes" of UTF-8. A token that begins inside a character
+            has the offset of that character.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown, or if the bytes are not valid UTF-8.
+        """
+    def token_bytes(self, id: SupportsIndex) -> bytes:
+        """Return the bytes of a token; for a special token, the UTF-8 of its name.
+
+        Raises
+        ------
+        DecodeError
+            If the id is unknown.
+        """
+    def token_id(self, token: bytes | str) -> int:
+        """Return the id of a token; the inverse of `token_bytes`.
+
+        Parameters
+        ----------
+        token
+            The bytes of the token, or a text that stands for its UTF-8. A special token is given by its name.
+
+        Raises
+        ------
+        EncodeError
+            If it is not exactly one token.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
+        >>> tokenizer.token_id(b"lo"), tokenizer.token_id("<|end|>")
+        (256, 257)
+        """
+    def __contains__(self, id_or_token: SupportsIndex | bytes, /) -> bool:
+        """Return whether the tokenizer has this id (an int) or this token (bytes).
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"], 258)
+        >>> 257 in tokenizer, 258 in tokenizer, b"lo" in tokenizer
+        (True, False, True)
+        """
     @property
-    def mergeable_ranks(self) -> dict[bytes, int]: ...
-    def packed_ranks(self) -> bytes: ...
+    def mergeable_ranks(self) -> dict[bytes, int]:
+        """The id of each token that is not special, lowest id first."""
+    def packed_ranks(self) -> bytes:
+        """Return `mergeable_ranks` as one byte string."""
     @property
-    def special_tokens(self) -> dict[str, int]: ...
+    def special_tokens(self) -> dict[str, int]:
+        """The id of each special token, lowest id first."""
     @property
-    def merges(self) -> list[tuple[bytes, bytes]]: ...
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in order, as the bytes of the two tokens."""
     @property
-    def merges_as_ids(self) -> dict[tuple[int, int], int]: ...
+    def merges_as_ids(self) -> dict[tuple[int, int], int]:
+        """The id of each merged token, by the ids of the two tokens."""
     @property
-    def pattern(self) -> str: ...
+    def pattern(self) -> str:
+        """The regular expression that splits text."""
     @property
-    def pattern_name(self) -> str | None: ...
+    def pattern_name(self) -> str | None:
+        """The name of the preset, if the pattern is one."""
     @property
-    def vocab_size(self) -> int: ...
+    def vocab_size(self) -> int:
+        """The number of tokens, including special ones."""
     @property
-    def next_id(self) -> int: ...
-    def truncated_model(self, vocab_size: int) -> Model: ...
-    def equals(self, other: Tokenizer) -> bool: ...
+    def next_id(self) -> int:
+        """The highest id plus one."""
+    def truncated_model(self, vocab_size: int) -> Model:
+        """Return the model with `vocab_size` tokens from the same training.
+
+        Raises
+        ------
+        SettingsError
+            If this tokenizer cannot be truncated to that size.
+        """
+    def equals(self, other: Tokenizer) -> bool:
+        """Return whether two tokenizers are equal."""
+
+def token_totals(
+    tokenizers: list[Tokenizer],
+    counts: Counts | Path,
+    *,
+    threads: int = 0,
+    progress: _Progress | None = None,
+) -> tuple[int, list[int]]:
+    """Return how large a corpus is, from the counts of its pre-tokens.
+
+    Every unique pre-token is encoded once; the result is that of encoding the corpus.
+
+    Parameters
+    ----------
+    tokenizers
+        Tokenizers, all with the pattern of the counts.
+    counts
+        Counts, or the path of a `.counts` file, which is read once.
+    threads
+        The number of threads; 0 for one per core.
+    progress
+        Called with "pretokens", the pre-tokens done, and the total.
+
+    Returns
+    -------
+    tuple
+        The size in bytes, and the number of tokens that each tokenizer makes of it.
+    """
+
+def token_frequencies(
+    tokenizer: Tokenizer, counts: Counts | Path, *, threads: int = 0, progress: _Progress | None = None
+) -> NDArray[np.uint64]:
+    """Return how often each token occurs in a corpus, from the counts of its pre-tokens.
+
+    Parameters
+    ----------
+    tokenizer
+        A tokenizer with the pattern of the counts.
+    counts
+        Counts, or the path of a `.counts` file.
+    threads
+        The number of threads; 0 for one per core.
+    progress
+        Called with "pretokens", the pre-tokens done, and the total.
+
+    Returns
+    -------
+    numpy.ndarray
+        The frequency of each id, up to the highest.
+
+    Raises
+    ------
+    CountsError
+        If a frequency does not fit in 64 bits.
+    """
+
+@final
+class Training:
+    """A trained tokenizer, and what is known about its training."""
+
+    @property
+    def model(self) -> Model:
+        """The tokenizer."""
+    @property
+    def merge_counts(self) -> dict[int, int]:
+        """How often each merged pair occurred, by the id of the new token."""
+    @property
+    def dropped_pretokens(self) -> int:
+        """How many unique pre-tokens were dropped before training."""
+    @property
+    def dropped_total(self) -> int:
+        """How often the dropped pre-tokens occurred in all."""
+    @property
+    def proven_merges(self) -> int | None:
+        """How many of the first merges are proven to be those of all pre-tokens; None if not checked."""
+    @property
+    def checked_merges(self) -> int | None:
+        """How many of the first merges were checked."""
 
 def train(
     counts: Counts | Path,
     merges: int,
     special_tokens: list[str],
     *,
+    base: Tokenizer | None,
+    progress: _Progress | None,
     tie_break: str,
     min_frequency: int,
     max_token_bytes: int | None,
     min_pretoken_count: int,
     certify: bool,
-    base: Tokenizer | None,
     threads: int,
     memory: int | None,
     folder: Path,
     log: Path | None,
     afresh: bool,
     checkpoint_every: float,
-    progress: Callable[[str, int, int], object] | None,
-) -> tuple[Model, list[int], tuple[int, int], tuple[int, int] | None]: ...
-def split(text: str, pattern: str = "gpt4") -> list[str]: ...
-def split_length(text: str, pattern: str) -> int: ...
-def fingerprint(tokenizer: Tokenizer) -> str: ...
-def preset_names() -> list[str]: ...
-def _panic_for_test() -> None: ...
+) -> Training:
+    """Train a tokenizer on counts.
+
+    Parameters
+    ----------
+    counts
+        Counts, or the path of a `.counts` file.
+    merges
+        The maximum number of merges.
+    special_tokens
+        Special tokens, whose ids follow the merges in this order. Those of `base` keep their ids.
+    base
+        A tokenizer to continue from.
+    progress
+        Called with "merge" or "certify", how much is done, and the total.
+    tie_break
+        Which of several equally frequent pairs comes first: "ids", "huggingface" or "bytes".
+    min_frequency
+        Pairs that occur less often are not merged.
+    max_token_bytes
+        The maximum length of a token, or None.
+    min_pretoken_count
+        Pre-tokens that occur less often are dropped before training.
+    certify
+        Whether to determine which merges that has not changed.
+    threads
+        The number of threads; 0 for one per core.
+    memory
+        How many bytes to use, or None for no limit; pre-tokens that do not fit are kept in `folder`.
+    folder
+        A folder for temporary files.
+    log
+        A file that merges are logged to, so that an interrupted training can be resumed; or None.
+    afresh
+        Whether to ignore what `log` holds.
+    checkpoint_every
+        How often to write to `log`, in seconds.
+
+    Raises
+    ------
+    SettingsError
+        If `tie_break` is none of these.
+    CountsError
+        If the counts are corrupt, or too large for 64 bits.
+    CheckpointError
+        If `log` belongs to another training, or is in use.
+    """
+
+def split(text: str, pattern: str = "gpt4") -> list[str]:
+    """Return the pre-tokens of a document.
+
+    Parameters
+    ----------
+    text
+        The document.
+    pattern
+        A preset or a regular expression.
+
+    Raises
+    ------
+    PatternError
+        If the pattern is invalid.
+    """
+
+def split_length(text: str, pattern: str) -> int:
+    """Return the number of pre-tokens of a document, without keeping them; for benchmarks."""
+
+def fingerprint(tokenizer: Tokenizer) -> str:
+    """Return a SHA-256 that two tokenizers share if and only if they are equal."""
+
+def preset_names() -> list[str]:
+    """Return the names of the preset patterns."""
+
+def _panic_for_test() -> None:
+    """Panic on a worker thread, to test that Python sees an exception."""

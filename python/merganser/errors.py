@@ -1,27 +1,36 @@
-"""Everything that merganser raises on purpose.
+"""Every exception that merganser raises.
 
 MerganserError
-├── CorpusError         a corpus that cannot be found or read, or that holds no text
-├── PatternError        not a split pattern, or one that would never finish   (also ValueError)
-├── SettingsError       settings that cannot be honoured                      (also ValueError)
-├── ArgumentError       an argument of the wrong type, or an unknown one      (also TypeError)
-├── CountsError         counts that do not go together, or a damaged file     (also ValueError)
-├── CheckpointError     a work folder of other work, or one that is in use       (also ValueError)
-├── TokensError         a folder of token files that cannot be used           (also ValueError)
-├── EmbeddingsError     embeddings that cannot be used, or a word without one (also ValueError)
-├── TokenizerError      tokens and ids that do not make a tokenizer           (also ValueError)
-│   └── FormatError     a tokenizer file that cannot be used
-├── ExportError         a tokenizer that a format cannot hold exactly        (also ValueError)
-├── EncodeError         text that cannot be encoded as asked                  (also ValueError)
-├── DecodeError         ids that cannot be decoded as asked                   (also ValueError)
-├── ChatError           a conversation that cannot be rendered                (also ValueError)
-├── EngineError         a cluster that cannot be reached, or that lost a task
-├── WriteError          a file that could not be written                      (also OSError)
+├── CorpusError         a corpus that is missing, unreadable or empty
+├── PatternError        an invalid split pattern, or one that would never finish  (also ValueError)
+├── SettingsError       settings out of range, or that contradict each other      (also ValueError)
+├── ArgumentError       an argument of the wrong type, or an unknown one          (also TypeError)
+├── CountsError         incompatible counts, or a corrupt counts file             (also ValueError)
+├── CheckpointError     a checkpoint of a different job, or a locked work folder  (also ValueError)
+├── TokensError         a folder of token files that cannot be used               (also ValueError)
+├── EmbeddingsError     embeddings that cannot be used, or a word without vector  (also ValueError)
+├── TokenizerError      tokens and ids that do not form a tokenizer               (also ValueError)
+│   └── FormatError     an invalid or unsupported tokenizer file
+├── ExportError         a tokenizer that a format cannot represent exactly        (also ValueError)
+├── EncodeError         text that cannot be encoded with these arguments          (also ValueError)
+├── DecodeError         ids that cannot be decoded                                (also ValueError)
+├── ChatError           a conversation that cannot be rendered                    (also ValueError)
+├── EngineError         an unreachable cluster, or one that keeps losing a task
+├── WriteError          a file that could not be written                          (also OSError)
 └── InternalError       a bug in merganser
 
-MerganserWarning        the work was done, but not quite as asked             (a UserWarning)
+MerganserWarning        the result differs from the request                       (a UserWarning)
 
-The message always says what to do. The Rust core raises these by name.
+Every message says what is wrong, then what to do. The Rust core raises these classes by name.
+
+Examples
+--------
+>>> import merganser
+>>> try:
+...     merganser.train(["some text"], 200)
+... except merganser.MerganserError as error:
+...     print(type(error).__name__)
+SettingsError
 """
 
 __all__ = [
@@ -48,71 +57,71 @@ __all__ = [
 
 
 class MerganserError(Exception):
-    """The base of all errors of merganser."""
+    """Base class of every error that merganser raises."""
 
 
 class CorpusError(MerganserError):
-    """A corpus cannot be found or read, or it holds no text."""
+    """A corpus is missing, unreadable or empty."""
 
 
 class PatternError(MerganserError, ValueError):
-    """This is not a split pattern, or it is one that would never finish."""
+    """A split pattern is invalid, or would never finish."""
 
 
 class SettingsError(MerganserError, ValueError):
-    """These settings cannot be honoured."""
+    """Settings are out of range, or contradict each other."""
 
 
 class ArgumentError(MerganserError, TypeError):
-    """An argument has the wrong type, or a function has no argument of that name."""
+    """An argument has the wrong type, or the function has no argument of that name."""
 
 
 class CountsError(MerganserError, ValueError):
-    """Counts that do not go together, or a counts file that cannot be used."""
+    """Counts were taken with different settings, or a counts file is corrupt."""
 
 
 class CheckpointError(MerganserError, ValueError):
-    """A work folder holds other work than what is to go on, or somebody else works there."""
+    """A checkpoint belongs to a different job, or another process has locked the work folder."""
 
 
 class TokensError(MerganserError, ValueError):
-    """A folder of token files that cannot be used, or not for this."""
+    """A folder of token files cannot be read or resumed."""
 
 
 class EmbeddingsError(MerganserError, ValueError):
-    """Embeddings that cannot be used, or a word that has no vector."""
+    """Embeddings cannot be used, or a word has no vector."""
 
 
 class TokenizerError(MerganserError, ValueError):
-    """These tokens and ids do not make a tokenizer."""
+    """Tokens and ids do not form a tokenizer."""
 
 
 class FormatError(TokenizerError):
-    """A tokenizer file cannot be used."""
+    """A tokenizer file is invalid or not supported."""
 
 
 class ExportError(MerganserError, ValueError):
-    """A format cannot hold this tokenizer exactly."""
+    """A format cannot represent this tokenizer exactly."""
 
 
 class EncodeError(MerganserError, ValueError):
-    """A text cannot be encoded as asked."""
+    """Text cannot be encoded with these arguments."""
 
 
 class DecodeError(MerganserError, ValueError):
-    """Some ids cannot be decoded as asked."""
+    """Ids cannot be decoded."""
 
 
 class ChatError(MerganserError, ValueError):
-    """A conversation cannot be rendered, or not with this template or tokenizer."""
+    """A conversation cannot be rendered with this template or tokenizer."""
 
 
 class EngineError(MerganserError):
-    """A cluster cannot be reached, or it lost a task again and again."""
+    """A cluster is unreachable, or keeps losing a task."""
 
 
 class WriteError(MerganserError, OSError):
-    """A file could not be written; nothing was left half-written."""
+    """A file could not be written; no partial file is left."""
 
 
 class InternalError(MerganserError):
@@ -120,4 +129,4 @@ class InternalError(MerganserError):
 
 
 class MerganserWarning(UserWarning):
-    """The work was done, but not quite as asked."""
+    """The work finished, but the result differs from the request."""

@@ -1,25 +1,25 @@
-"""Exporting: a tokenizer as the files of another library.
+"""Export a tokenizer to the files of another library.
 
-What is to be written is made in memory and read back first: only if that is the same tokenizer, and gives the
-same ids in the library that will read it (`merganser.verification`), do files appear, each whole or not at
-all. A format that cannot hold the tokenizer exactly refuses it with an `ExportError`.
+The files are built in memory and read back first. They are written, each atomically, only if they hold the
+same tokenizer and produce the same ids in the library that will read them (`merganser.verification`). A
+format that cannot hold the tokenizer exactly raises an `ExportError`.
 """
 
 import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from merganser.errors import ExportError, MerganserWarning, SettingsError
+from merganser.chat.render import Chat
+from merganser.chat.template import SPECIAL_TOKENS, Template
+from merganser.engines.local import ProgressCallback
+from merganser.errors import ChatError, ExportError, MerganserWarning, SettingsError
 from merganser.files import check_folder, make_folder, written_whole
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
 from merganser.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from merganser.chat.template import Template
-    from merganser.engines.local import ProgressCallback
-    from merganser.verification import Pretokens
+from merganser.verification import Pretokens, verify_export
+from merganser.verification.readers import readers
 
 ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
@@ -27,26 +27,26 @@ Files: TypeAlias = dict[str, bytes]
 
 
 class _Format(NamedTuple):
-    #: The files by their paths below the folder; the second argument is the folder's name, or the file's.
+    #: Builds the files by relative path; the second argument is the name of the target folder or file.
     contents: Callable[[Tokenizer, str], Files]
-    #: Reads them back: whether all that they say of the tokenizer is so.
-    same: Callable[[Files, Tokenizer], bool]
-    #: A path that ends so is a file; any other is a folder.
+    #: Reads the files back and returns whether they hold the tokenizer.
+    matches: Callable[[Files, Tokenizer], bool]
+    #: A path with one of these suffixes is a file; any other path is a folder.
     suffixes: tuple[str, ...] = ()
-    #: Where those who read it may still depart from us, if that is known: a warning says so.
+    #: A warning about known differences in the library that reads the files.
     caution: str | None = None
 
 
-_TABLE: dict[str, _Format] = {
-    "tiktoken": _Format(tiktoken.contents, tiktoken.same, (".tiktoken",)),
+_FORMATS: dict[str, _Format] = {
+    "tiktoken": _Format(tiktoken.contents, tiktoken.matches, (".tiktoken",)),
     "huggingface": _Format(
         lambda tokenizer, _: huggingface.contents(tokenizer),
         lambda files, tokenizer: huggingface.parse(files[huggingface.FILE]) == tokenizer,
     ),
-    "gpt2": _Format(gpt2.contents, gpt2.same),
-    "minbpe": _Format(minbpe.contents, minbpe.same, (".model",)),
-    "gguf": _Format(gguf.contents, gguf.same, (".gguf",), gguf.CAUTION),
-    "token-lengths": _Format(token_lengths.contents, token_lengths.same, (".npy", ".pt")),
+    "gpt2": _Format(gpt2.contents, gpt2.matches),
+    "minbpe": _Format(minbpe.contents, minbpe.matches, (".model",)),
+    "gguf": _Format(gguf.contents, gguf.matches, (".gguf",), gguf.CAUTION),
+    "token-lengths": _Format(token_lengths.contents, token_lengths.matches, (".npy", ".pt")),
 }
 
 
@@ -54,32 +54,29 @@ def export(
     tokenizer: Tokenizer,
     path: str | os.PathLike[str],
     format: ExportFormat,
-    on: "Pretokens | None" = None,
-    chat: "Template | None" = None,
+    on: Pretokens | None = None,
+    chat: Template | None = None,
     roles: Mapping[str, str] | None = None,
-    progress: "ProgressCallback | None" = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Path]:
-    """Writes the files of a format; gives their paths."""
-    from merganser.verification import verify_export
-    from merganser.verification.readers import readers
-
-    if format not in _TABLE:
-        raise SettingsError(f"no export format is called {format!r}; there are {', '.join(FORMATS)}")
+    """Write a tokenizer to the files of a format and return their paths; see `Tokenizer.export`."""
+    if format not in _FORMATS:
+        raise SettingsError(f"unknown export format {format!r}; use one of {', '.join(FORMATS)}")
     if chat is not None and format != "huggingface":
-        raise SettingsError(f"{format} has no chat templates; leave out chat=, or export to huggingface")
+        raise SettingsError(f"{format} does not support chat templates; omit chat=, or export to huggingface")
     if roles and format != "huggingface":
-        raise SettingsError(f"{format} has no roles to set; leave out roles=, or export to huggingface")
-    contents, same, suffixes, caution = _TABLE[format]
+        raise SettingsError(f"{format} does not support roles; omit roles=, or export to huggingface")
+    contents, matches, suffixes, caution = _FORMATS[format]
     target = Path(path)
     folder = target.parent if target.suffix in suffixes else target
-    check_folder(folder, "choose another place")
+    check_folder(folder, "choose another path")
     if format == "huggingface":
-        files = huggingface.contents(tokenizer, chat, roles)
+        files = _huggingface(tokenizer, chat, roles or {})
     else:
         files = contents(tokenizer, target.name or target.resolve().name)
     try:
-        if not same(files, tokenizer):
-            raise BadFile(f"is not the same tokenizer when it is read back; {format} cannot hold this one")
+        if not matches(files, tokenizer):
+            raise BadFile(f"differs from the tokenizer when read back; {format} cannot hold this tokenizer")
     except BadFile as bad:
         raise ExportError(f"the export {bad}") from None
     verify_export(tokenizer, readers(tokenizer, format, files), on, progress)
@@ -89,9 +86,30 @@ def export(
     return written
 
 
+def _huggingface(tokenizer: Tokenizer, chat: Template | None, roles: Mapping[str, str]) -> Files:
+    """Return Hugging Face's files, with a chat template if one is given or implied by nanochat's tokens.
+
+    The token that ends an assistant message becomes `eos_token`, because generation must stop there.
+    `apply_chat_template` returns the ids and the mask of `Chat.render`, with one exception: if text directly
+    precedes a tool's output, transformers masks all but the first token of the text's last character.
+    """
+    if chat is None and tokenizer.special_tokens.keys() >= set(SPECIAL_TOKENS):
+        chat = Template()
+    if chat is None:
+        return huggingface.contents(tokenizer, roles)
+    template = Chat(tokenizer, chat).template  # raises if the tokenizer lacks a token of the template
+    try:
+        jinja = template.to_jinja(tokenizer.special_tokens)
+    except ChatError as error:
+        raise ExportError(f"the chat template cannot be exported: {error}") from None
+    return huggingface.contents(
+        tokenizer, {"bos": template.bos, "eos": template.assistant_end, **roles}, jinja
+    )
+
+
 def _write(folder: Path, files: Files) -> list[Path]:
     for file in (folder / name for name in files):
-        make_folder(file.parent, "choose another place")
+        make_folder(file.parent, "choose another path")
     for name, data in files.items():
         with written_whole(folder / name) as opened:
             opened.write(data)

@@ -1,11 +1,11 @@
-"""Extras: packages that the rest does without, imported when they are needed, or asked for."""
+"""Imports of optional packages, which the extras of `merganser` install."""
 
 from importlib import import_module
 from typing import Any
 
 
 def imported(module: str, extra: str, purpose: str) -> Any:
-    """The module, or an error that says what to install.
+    """Import a module, or raise an `ImportError` that says what to install.
 
     >>> imported("json", "data", "JSON").loads("1")
     1

@@ -1,7 +1,7 @@
-"""Files: those below a folder; and new ones, which are there whole or not at all, and their folders.
+"""List the files of a folder, check that a path is writable, and write files atomically.
 
-New files are written to a temporary name, flushed, then renamed. Work that takes long asks first whether its
-result can be written at all: `check_folder` and `check_file` leave nothing behind.
+New files are written to a temporary name, flushed, then renamed. Long-running work first checks that its
+result can be written: `check_folder` and `check_file` leave no files behind.
 """
 
 import errno
@@ -17,7 +17,7 @@ from merganser.errors import CorpusError, WriteError
 
 
 def stored_size(file: Path) -> int:
-    """How many bytes a file has on disk; 0 if that cannot be read."""
+    """Return the size of a file in bytes, or 0 if it cannot be determined."""
     try:
         return file.stat().st_size
     except OSError:
@@ -25,7 +25,7 @@ def stored_size(file: Path) -> int:
 
 
 def files_below(folder: Path, without: Collection[str] = ()) -> Iterator[Path]:
-    """Every file below a folder, hidden ones skipped; folders named in `without` are not entered."""
+    """Yield every file below a folder, except hidden files and the subfolders named in `without`."""
 
     def fail(error: OSError) -> None:
         raise CorpusError(f"cannot read the folder {error.filename}: {error.strerror}") from error
@@ -38,8 +38,8 @@ def files_below(folder: Path, without: Collection[str] = ()) -> Iterator[Path]:
                 yield file
 
 
-def make_folder(folder: Path, instead: str = "choose another") -> None:
-    """Makes a folder, and those above it, unless it is there."""
+def make_folder(folder: Path, instead: str = "choose another path") -> None:
+    """Create a folder and its parents; do nothing if it exists."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -48,8 +48,8 @@ def make_folder(folder: Path, instead: str = "choose another") -> None:
         ) from error
 
 
-def check_folder(folder: Path, instead: str = "choose another") -> None:
-    """Raise a `WriteError` unless files can be written to a folder, which need not exist yet."""
+def check_folder(folder: Path, instead: str = "choose another path") -> None:
+    """Raise a `WriteError` unless files can be written to a folder, which may not exist yet."""
     for existing in (folder, *folder.parents):
         try:
             mode = existing.stat().st_mode
@@ -65,17 +65,19 @@ def check_folder(folder: Path, instead: str = "choose another") -> None:
         return
 
 
-def check_file(path: Path, instead: str = "choose another") -> None:
-    """Raise a `WriteError` unless a file can be written here; its folder must exist."""
+def check_file(path: Path, instead: str = "choose another path") -> None:
+    """Raise a `WriteError` unless a file can be written to `path`; its folder must exist."""
     if path.is_dir():
         raise WriteError(f"cannot write {path}: it is a folder, not a file; {instead}")
     if not path.parent.exists():
-        raise WriteError(f"cannot write {path}: there is no folder {path.parent}; create it, or {instead}")
+        raise WriteError(
+            f"cannot write {path}: the folder {path.parent} does not exist; create it, or {instead}"
+        )
     check_folder(path.parent, instead)
 
 
 def _probe(existing: Path, folder: Path, instead: str) -> None:
-    """Creates a file and removes it: only the system knows all that may forbid it."""
+    """Create and remove a file: permission bits alone do not show quotas, read-only mounts or ACLs."""
     file = existing / f".{secrets.token_hex(8)}.tmp"
     try:
         file.touch(exist_ok=False)
@@ -89,7 +91,7 @@ def _unwritable(folder: Path, error: OSError, instead: str) -> WriteError:
 
 
 def _remedy(error: OSError, instead: str) -> str:
-    """What to do about a failed write; `error.rs` of the core says the same."""
+    """Return the remedy for a failed write, in the words of the core's `error.rs`."""
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"get write permission, or {instead}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -99,9 +101,9 @@ def _remedy(error: OSError, instead: str) -> str:
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to; it appears under `path` when the block ends, and only if nothing went wrong."""
+    """Yield a file that is renamed to `path` when the block succeeds, and removed when it fails."""
     target = Path(path)
-    # The name starts with a dot, so that a corpus folder never takes it for a document.
+    # Hidden files are skipped, so a corpus never includes a temporary one.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as file:
@@ -113,7 +115,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         raise WriteError(
             f"cannot write {target}: {error.strerror or error}; nothing was left half-written; "
-            f"{_remedy(error, 'choose another place')}"
+            f"{_remedy(error, 'choose another path')}"
         ) from error
     finally:
         with suppress(OSError):
@@ -121,7 +123,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the new name survive a power cut, where the system lets a folder be flushed."""
+    """Make the rename survive a power failure, on systems that can flush a folder."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

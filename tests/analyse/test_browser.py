@@ -1,5 +1,5 @@
-"""The page of a report in a real browser: opened from disk, it fetches nothing, complains of nothing, runs
-nothing that it shows, and fits wide and narrow windows, light and dark (`watched`).
+"""The page of a report in a real browser: opened from disk, it makes no requests, logs no errors, executes
+nothing from its data, and fits wide and narrow windows, light and dark (`watched`).
 """
 
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from hostile import CORPUS, HOSTILE, tokenizers
-from merganser import analyse, charts
+from merganser import charts, reporting
 from opened import watched
 
 
 @pytest.fixture(scope="module")
 def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return analyse.report(
+    return reporting.report(
         tmp_path_factory.mktemp("browser"),
         corpus=CORPUS,
         tokenizers=tokenizers(),
@@ -25,7 +25,9 @@ def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
-def test_opens_from_disk_and_fits(browser: Any, page_path: Path, scheme: str, width: int) -> None:
+def test_the_page_opens_from_disk_and_fits_the_window(
+    browser: Any, page_path: Path, scheme: str, width: int
+) -> None:
     with watched(browser, page_path.as_uri(), scheme=scheme, width=width) as page:
         page.wait_for_selector(f"html[data-drawn={scheme}]")
         assert page.locator("section").count() == 12
@@ -36,10 +38,12 @@ def test_opens_from_disk_and_fits(browser: Any, page_path: Path, scheme: str, wi
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 25, 28)"}[scheme]
         ink = page.evaluate("getComputedStyle(document.querySelector('.chart svg text')).fill")
-        assert ink == {"light": "rgb(32, 33, 36)", "dark": "rgb(232, 234, 237)"}[scheme], "charts follow"
+        assert ink == {"light": "rgb(32, 33, 36)", "dark": "rgb(232, 234, 237)"}[scheme], (
+            "charts follow the scheme"
+        )
 
 
-def test_a_change_of_the_scheme_redraws(browser: Any, page_path: Path) -> None:
+def test_a_change_of_the_color_scheme_redraws_the_charts(browser: Any, page_path: Path) -> None:
     with watched(browser, page_path.as_uri()) as page:
         page.wait_for_selector("html[data-drawn=light]")
         page.emulate_media(color_scheme="dark")
@@ -52,27 +56,27 @@ def test_hostile_text_is_inert(browser: Any, page_path: Path) -> None:
         page.wait_for_selector("html[data-drawn]")
         page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
         bars = "path[aria-roledescription=bar], path[aria-roledescription=rect]"
-        for chart in page.locator(".chart").all():  # tooltips show text as well
+        for chart in page.locator(".chart").all():  # tooltips contain text as well
             for bar in chart.locator(bars).all()[:12]:
                 bar.hover(force=True)
         assert page.locator("body img, body b, body iframe").count() == 0
         assert page.locator("script").count() == 3
         text = page.evaluate("document.body.innerText")
-        assert "<script>window.owned=1</script>" in text, "it is there to be read"
+        assert "<script>window.owned=1</script>" in text, "it is shown as text"
         assert not set(text) & set("\u202e\u202c\u2066\u200b\ufeff\x1b\x07\x00\x9b\u2028\u2029")
 
 
-def test_right_to_left_runs_from_the_right(browser: Any, page_path: Path) -> None:
+def test_right_to_left_text_runs_from_the_right(browser: Any, page_path: Path) -> None:
     with watched(browser, page_path.as_uri()) as page:
         line = page.locator(".tokens[dir=rtl]").last
         cells = line.locator(".cell").all()
         first, last = cells[0].bounding_box(), cells[-1].bounding_box()
-        assert first["x"] > last["x"], "the text begins at the right"
+        assert first["x"] > last["x"], "the text starts at the right"
         latin = [cell.bounding_box()["x"] for cell in line.locator("span[dir=ltr] .cell").all()]
-        assert latin == sorted(latin), "and Latin letters within it from the left"
+        assert latin == sorted(latin), "Latin letters in it run from the left"
 
 
-def test_the_page_of_a_chart_is_as_quiet(browser: Any, tmp_path: Path) -> None:
+def test_the_page_of_a_chart_makes_no_requests_either(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "chart.html"
     values = [{"n": text, "x": 1} for text in HOSTILE]
     charts.save(

@@ -1,4 +1,4 @@
-"""Family: every member is its two parents, joined."""
+"""Merge trees: every member is the concatenation of its two parents."""
 
 import merganser
 import pytest
@@ -9,7 +9,7 @@ TEXT = "lower lowest slower slow low; naïve café"
 TOKENIZER = merganser.train([TEXT] * 9, 279, special_tokens=["<end>"])
 
 
-def test_by_hand() -> None:
+def test_hand_computed_examples() -> None:
     tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     tree = [(m.token, m.start, m.end, m.depth, m.merge, m.seen) for m in family(tokenizer, 258)]
     assert tree == [
@@ -24,7 +24,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("id", range(0, 278, 3))
-def test_leaves_are_the_bytes_of_the_token(id: int) -> None:
+def test_the_leaves_are_the_bytes_of_the_token(id: int) -> None:
     members = family(TOKENIZER, id)
     leaves = sorted((member for member in members if member.merge is None), key=lambda member: member.start)
     assert b"".join(leaf.token for leaf in leaves) == TOKENIZER.token_bytes(id)
@@ -34,14 +34,16 @@ def test_leaves_are_the_bytes_of_the_token(id: int) -> None:
             assert (b"".join(TOKENIZER.merges[member.merge - 1])) == member.token
 
 
-def test_a_notable_token() -> None:
+def test_the_longest_word_in_the_text_is_notable() -> None:
     usage = analyse.use(TOKENIZER, analyse.Sample.of(["slower, slower, low"]))
     assert TOKENIZER.token_bytes(notable(usage)) in (b" slower", b" slow", b"slow")
     bytes_only = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
     assert notable(analyse.use(bytes_only, analyse.Sample.of(["a"]))) == 0
 
 
-def test_a_token_by_its_text() -> None:
+def test_a_token_is_found_by_its_text() -> None:
     assert find(TOKENIZER, "low") == TOKENIZER.encode("low")[0]
-    with pytest.raises(SettingsError, match="'nowhere' is no token"):
+    with pytest.raises(
+        SettingsError, match="'nowhere' is not a token of this vocabulary; words mostly need a space"
+    ):
         find(TOKENIZER, "nowhere")

@@ -1,4 +1,4 @@
-"""Report: all its files, from one training, and nothing in it acts or fetches."""
+"""Report: all its files, from one training, and no active content."""
 
 import json
 import re
@@ -11,9 +11,9 @@ import merganser
 import pytest
 from corpora import corpus_file
 from hostile import CORPUS, HOSTILE, tokenizers
-from merganser import CorpusError, SettingsError, WriteError, analyse, charts
+from merganser import CorpusError, SettingsError, WriteError, charts, reporting
 from merganser.analyse.examples import HARD, SENTENCES
-from merganser.analyse.report import TRAINED
+from merganser.reporting.tokenizers.report import TRAINED
 
 CHARTS = {
     *("merge-progression", "token-lengths", "top-subwords", "domains", "vocabulary-size", "comparison"),
@@ -25,7 +25,7 @@ TABLES = CHARTS | {"pathological", "sentences", "vocabulary"}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    analyse.report(
+    reporting.report(
         folder,
         corpus=CORPUS,
         tokenizers=tokenizers(),
@@ -38,9 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def data_of(folder: Path) -> Any:
     page = (folder / "index.html").read_text("utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
 
 def test_every_chart_and_table_is_a_file(folder: Path) -> None:
@@ -59,16 +59,16 @@ def test_every_chart_and_table_is_a_file(folder: Path) -> None:
         assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_page_that_fetches_nothing_and_ends_where_it_ends(folder: Path) -> None:
+def test_the_page_is_self_contained_and_not_cut_by_its_data(folder: Path) -> None:
     page = (folder / "index.html").read_text("utf-8")
     assert "default-src 'none'" in page
     assert page.count("</script") == 3
-    beside = re.sub(r"(?s)<script[^>]*>.*?</script>|<style>.*?</style>", "", page).replace("http-equiv", "")
-    assert not re.search(r"https?:|\ssrc\s*=|<link(?! rel=\"icon\" href=\"data:,\")", beside)
-    assert "owned" not in beside
+    markup = re.sub(r"(?s)<script[^>]*>.*?</script>|<style>.*?</style>", "", page).replace("http-equiv", "")
+    assert not re.search(r"https?:|\ssrc\s*=|<link(?! rel=\"icon\" href=\"data:,\")", markup)
+    assert "owned" not in markup
 
 
-def test_markdown_and_pictures_are_inert(folder: Path) -> None:
+def test_markdown_json_and_charts_have_no_active_content(folder: Path) -> None:
     for path in [*folder.rglob("*.md"), *folder.rglob("*.json"), *folder.rglob("*.svg")]:
         text = path.read_text("utf-8")
         kinds = {unicodedata.category(character) for character in text if character not in "\n\u200d"}
@@ -79,7 +79,7 @@ def test_markdown_and_pictures_are_inert(folder: Path) -> None:
             assert not re.search(r"<(script|b|img)\b", text), path
 
 
-def test_tables_hold_the_texts_as_they_are(folder: Path) -> None:
+def test_tables_contain_the_unchanged_texts(folder: Path) -> None:
     rows = json.loads((folder / "tables" / "sentences.json").read_text("utf-8"))
     assert [row["text"] for row in rows[::2]] == list(HOSTILE)
     assert {row["tokenizer"] for row in rows} == {TRAINED, *tokenizers()}
@@ -88,16 +88,16 @@ def test_tables_hold_the_texts_as_they_are(folder: Path) -> None:
             assert row["count"] == len(tokenizers()[row["tokenizer"]].encode(row["text"]))
 
 
-def test_frankenstein(tmp_path: Path) -> None:
+def test_the_figures_of_frankenstein(tmp_path: Path) -> None:
     corpus = corpus_file("frankenstein.txt")
-    analyse.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
+    reporting.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
     rows = json.loads((tmp_path / "tables" / "vocabulary-size.json").read_text("utf-8"))
     assert [row["merges"] for row in rows] == [500, 2_000, 5_000, 10_000, 10_500]
     per_sentence = [row["tokens per sentence"] for row in rows]
-    saved = [row["saved by each 1,000 merges more"] for row in rows][1:]
+    saved = [row["saved per 1,000 more merges"] for row in rows][1:]
     assert per_sentence == sorted(per_sentence, reverse=True)
     assert saved == sorted(saved, reverse=True), "diminishing returns"
-    # The figures are those of a training of that size.
+    # The figures equal those of a training of that size.
     text = corpus.read_text("utf-8")
     cut = text.rindex("\nChapter 24") + 1
     smaller = merganser.train([text[:cut]], 256 + 2_000)
@@ -114,46 +114,48 @@ def test_frankenstein(tmp_path: Path) -> None:
         assert text in page
 
 
-def test_a_missing_extra_is_told_before_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported_before_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     stages: list[str] = []
     with pytest.raises(ImportError, match="drawing charts needs vl_convert: pip install"):
-        analyse.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
+        reporting.report(tmp_path, corpus=CORPUS, progress=lambda stage, *_: stages.append(stage))
     assert stages == []
 
 
-def test_tokenizers_alone(tmp_path: Path) -> None:
-    page = analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
+def test_a_report_on_tokenizers_alone(tmp_path: Path) -> None:
+    page = reporting.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
     assert page == tmp_path / "index.html"
-    assert any("too little to judge by" in line for line in data_of(tmp_path)["about"])
-    analyse.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)}, held_out=["the cat. A dog!"])
-    assert any("words: 4; sentences: 2" in line for line in data_of(tmp_path)["about"])
+    assert any("an illustration, not a benchmark" in line for line in data_of(tmp_path)["about"])
+    reporting.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)}, held_out=["the cat. A dog!"])
+    assert any("4 words, 2 sentences, 1 document." in line for line in data_of(tmp_path)["about"])
 
 
-def test_a_tokenizer_without_merges(tmp_path: Path) -> None:
+def test_a_report_on_a_tokenizer_without_merges(tmp_path: Path) -> None:
     bytes_only = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
-    analyse.report(tmp_path, tokenizers={"bytes": bytes_only})
+    reporting.report(tmp_path, tokenizers={"bytes": bytes_only})
     assert (tmp_path / "charts" / "family-tree.svg").exists()
 
 
-def test_what_cannot_be_reported(tmp_path: Path) -> None:
+def test_invalid_arguments_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="sentences in German are empty"):
-        analyse.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
-    with pytest.raises(SettingsError, match="name a corpus to train on, or tokenizers"):
-        analyse.report(tmp_path / "out")
-    with pytest.raises(CorpusError, match="too short to hold a part"):
-        analyse.report(tmp_path / "out", corpus=["x"])
-    with pytest.raises(SettingsError, match="'zebra' is no token"):
-        analyse.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
-    assert not (tmp_path / "out").exists(), "and nothing is written"
+        reporting.report(tmp_path / "out", corpus=CORPUS, parallel={"English": ["Yes."], "German": [""]})
+    with pytest.raises(SettingsError, match="nothing to report on; pass corpus=, tokenizers=, or both"):
+        reporting.report(tmp_path / "out")
+    with pytest.raises(CorpusError, match="too short for a held-out split"):
+        reporting.report(tmp_path / "out", corpus=["x"])
+    with pytest.raises(SettingsError, match="'zebra' is not a token of this vocabulary"):
+        reporting.report(tmp_path / "out", corpus=CORPUS, vocab_size=300, token="zebra")
+    assert not (tmp_path / "out").exists(), "nothing is written"
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match="is a file, not a folder"):
-        analyse.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
+        reporting.report(tmp_path / "file", tokenizers={"one": merganser.train(CORPUS, 300)})
 
 
-def test_tokens_may_be_words_of_javascript() -> None:
+def test_tokens_may_be_keywords_of_javascript() -> None:
     pytest.importorskip("vl_convert")
-    from merganser.analyse import pictures
+    from merganser.reporting.tokenizers import pictures
 
     values = [{"token": "if", "n": 3, "of": "for"}, {"token": "var", "n": 2, "of": "if"}]
     for spec in (

@@ -1,15 +1,15 @@
-"""Sentences of one's own, and ours."""
+"""Sentences: the built-in ones, and files of the user's."""
 
 from pathlib import Path
 
 import pytest
 from merganser import CorpusError, SettingsError
 from merganser.analyse.examples import HARD, PARALLEL, SENTENCES
-from merganser.analyse.sentences import read
+from merganser.analyse.sentences import read_sentences
 
 DOCS = Path(__file__).parents[2] / "docs" / "analyse.md"
 #: Those that the report must have, word for word.
-ASKED_FOR = (
+REQUIRED = (
     "The monster approached with terrifying deliberation.",
     "Victor felt overwhelming remorse for his creation.",
     "The desolate landscape stretched endlessly before them.",
@@ -19,27 +19,27 @@ ASKED_FOR = (
 )
 
 
-def test_they_are_there_and_in_the_docs() -> None:
+def test_every_example_sentence_is_in_the_docs() -> None:
     ours = {*SENTENCES, *HARD.values()}
     text = DOCS.read_text("utf-8")
-    for asked in ASKED_FOR:
-        assert asked in ours
-        assert asked in text
+    for name in REQUIRED:
+        assert name in ours
+        assert name in text
 
 
-def test_ten_in_each_language() -> None:
+def test_every_language_has_ten_sentences() -> None:
     assert len(PARALLEL) >= 8
     assert {len(sentences) for sentences in PARALLEL.values()} == {10}
     every = [sentence for sentences in PARALLEL.values() for sentence in sentences]
     assert len(set(every)) == len(every)
 
 
-def test_lines(tmp_path: Path) -> None:
+def test_files_with_and_without_languages_are_read(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("One.\n\n  Two  \n\u2028\x85Three\r\n", "utf-8", newline="")
-    assert read(file) == {"sentences": ("One.", "  Two  ", "\u2028\x85Three")}
+    assert read_sentences(file) == {"sentences": ("One.", "  Two  ", "\u2028\x85Three")}
     file.write_text("English\tYes\nGerman\tJa\nEnglish\tNo\nGerman\tNein\n", "utf-8")
-    assert read(file) == {
+    assert read_sentences(file) == {
         "sentences": ("Yes", "Ja"),
         "parallel": {"English": ("Yes", "No"), "German": ("Ja", "Nein")},
     }
@@ -48,22 +48,22 @@ def test_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "holds no sentence"),
-        (b"a\tb\nc\n", "line 2: either all lines have a language"),
-        (b"c\na\tb\n", "line 2: either all lines have a language"),
-        (b"a\tb\na\tc\nd\te\n", "1 sentences in d and 2 in a"),
+        (b"", "contains no sentences; write one per line"),
+        (b"a\tb\nc\n", "line 2: either every line must start with a language and a tab"),
+        (b"c\na\tb\n", "line 2: either every line must start with a language and a tab"),
+        (b"a\tb\na\tc\nd\te\n", "1 sentences in d but 2 in a; write the same sentences"),
     ],
 )
-def test_what_cannot_be_compared(tmp_path: Path, text: bytes, message: str) -> None:
+def test_files_that_cannot_be_compared_are_refused(tmp_path: Path, text: bytes, message: str) -> None:
     file = tmp_path / "lines.txt"
     file.write_bytes(text)
     with pytest.raises(SettingsError, match=message):
-        read(file)
+        read_sentences(file)
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="cannot read"):
-        read(tmp_path / "nowhere")
+        read_sentences(tmp_path / "nowhere")
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     with pytest.raises(CorpusError, match="not UTF-8 at byte 3"):
-        read(tmp_path / "latin")
+        read_sentences(tmp_path / "latin")

@@ -1,13 +1,13 @@
-"""Tables: the same figures for programs and for people."""
+"""Tables: the same figures as JSON and as Markdown."""
 
 import json
 
-from merganser.analyse.tables import Table
+from merganser.reporting.tables import Table
 
 TABLE = Table(("name", "n", "name"), (("a|b <i>\x1b", 1234, 0.5), ("_c_", None, 1234.56)))
 
 
-def test_markdown_is_no_markup() -> None:
+def test_markdown_cells_are_escaped() -> None:
     assert TABLE.markdown().splitlines() == [
         "| name | n | name |",
         "|---|---:|---:|",
@@ -16,7 +16,7 @@ def test_markdown_is_no_markup() -> None:
     ]
 
 
-def test_json_holds_what_was_measured() -> None:
+def test_json_contains_the_measured_values() -> None:
     text = TABLE.json()
     assert "\x1b" not in text
     assert json.loads(text) == [

@@ -1,4 +1,4 @@
-"""Vocabulary: what is found is what a slow look finds."""
+"""Vocabulary checks agree with slow references."""
 
 from collections import Counter
 from itertools import chain
@@ -12,7 +12,7 @@ BYTES = {bytes([byte]): byte for byte in range(256)}
 TRAINED = merganser.train(["The the THE they naïve café 中文中文"] * 9, 283, special_tokens=["<end>"])
 
 
-def test_unreachable_by_hand() -> None:
+def test_hand_made_unreachable_tokens_are_found() -> None:
     tokens = (b"ab", b"abc", b"xyz", b"x y", b"\xc3\xa9\xc3")
     tokenizer = merganser.Tokenizer(BYTES | {token: 256 + nth for nth, token in enumerate(tokens)})
     assert analyse.unreachable(tokenizer) == [259, 260]
@@ -21,18 +21,18 @@ def test_unreachable_by_hand() -> None:
         assert 259 not in tokenizer.encode(text)
 
 
-def test_training_makes_nothing_that_cannot_be_reached() -> None:
+def test_every_token_of_a_trained_tokenizer_is_reachable() -> None:
     assert analyse.unreachable(TRAINED) == []
 
 
-def test_undecodable() -> None:
+def test_undecodable_tokens_are_found() -> None:
     found = analyse.undecodable(TRAINED)
     assert set(range(128, 256)) < set(found)
     for id in range(282):
         assert ("\ufffd" in TRAINED.decode([id], errors="replace")) == (id in found)
 
 
-def test_near_duplicates() -> None:
+def test_near_duplicates_are_grouped() -> None:
     words = ("th", "Th", " t", " th", "TH", "  ", "ß", "\xc9")
     ranks = BYTES | {word.encode(): 256 + nth for nth, word in enumerate(words)}
     groups = analyse.near_duplicates(merganser.Tokenizer(ranks))
@@ -42,18 +42,18 @@ def test_near_duplicates() -> None:
     assert not any(261 in group for group in groups), "two spaces are no other space"
 
 
-def test_rare() -> None:
+def test_rare_tokens_are_listed_rarest_first() -> None:
     usage = analyse.use(TRAINED, analyse.Sample.of(["the the they"]))
     never = analyse.rare(usage)
     seen = Counter(TRAINED.encode("the the they"))
     assert set(range(282)) - set(never) == set(seen)
     assert analyse.rare(usage, at_most=1) == never + sorted(id for id, times in seen.items() if times == 1)
-    with pytest.raises(SettingsError, match="less than 0 times"):
+    with pytest.raises(SettingsError, match="at_most must be at least 0, got -1"):
         analyse.rare(usage, at_most=-1)
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "llama3"])
-def test_real_vocabularies(name: str) -> None:
+def test_real_vocabularies_are_checked(name: str) -> None:
     tokenizer = ours(name)
     for id in analyse.unreachable(tokenizer):
         assert id not in tokenizer.encode_ordinary(tokenizer.decode([id], errors="replace"))

@@ -1,4 +1,4 @@
-"""Text from strangers stays text: a special token comes only from where it is allowed by name."""
+"""Untrusted text stays text: a special token is encoded only if it is explicitly allowed."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ fragments = st.lists(
 
 
 @given(fragments, fragments, fragments, fragments)
-def test_no_text_forges_a_special_token(system: str, user: str, call: str, output: str) -> None:
+def test_text_cannot_forge_a_special_token(system: str, user: str, call: str, output: str) -> None:
     parts = [{"type": "python", "text": call}, {"type": "python_output", "text": output}]
     messages = [
         {"role": "system", "content": system},
@@ -33,7 +33,7 @@ def test_no_text_forges_a_special_token(system: str, user: str, call: str, outpu
 
 
 @given(fragments, st.sets(st.sampled_from(SPECIAL_TOKENS)))
-def test_a_special_token_is_one_only_where_allowed(text: str, allowed: set[str]) -> None:
+def test_a_special_token_is_special_only_if_allowed(text: str, allowed: set[str]) -> None:
     assert max(TRAINED.encode_ordinary(text), default=0) < FIRST_SPECIAL
     assert TRAINED.decode(TRAINED.encode_ordinary(text)) == text
     if any(special in text for special in set(SPECIAL_TOKENS) - allowed):
@@ -42,14 +42,14 @@ def test_a_special_token_is_one_only_where_allowed(text: str, allowed: set[str])
     ids = TRAINED.encode(text, allowed_special=allowed, disallowed_special=())
     assert TRAINED.decode(ids) == text
     for special in SPECIAL_TOKENS:
-        # None of them overlaps another, so each that stands in the text is one.
+        # They do not overlap, so each occurrence is a special token.
         seen = text.count(special) if special in allowed else 0
         assert ids.count(TRAINED.special_tokens[special]) == seen
 
 
-# ── every special token, by every way of encoding ─────────────────────────────
+# ── every special token, with every encoding method ───────────────────────────
 
-WAYS: dict[str, Callable[..., list[int]]] = {
+METHODS: dict[str, Callable[..., list[int]]] = {
     "encode": TRAINED.encode,
     "encode_batch": lambda text, **policy: TRAINED.encode_batch([text], **policy)[0],
     "encode_flat": lambda text, **policy: TRAINED.encode_flat([text], **policy)[0].tolist(),
@@ -58,11 +58,11 @@ WAYS: dict[str, Callable[..., list[int]]] = {
 
 
 @pytest.mark.parametrize("special", SPECIAL_TOKENS)
-@pytest.mark.parametrize("way", WAYS)
-def test_every_special_token_is_an_error_unless_it_is_allowed(way: str, special: str) -> None:
-    encode, id = WAYS[way], TRAINED.special_tokens[special]
-    for before, behind in (("", ""), ("a", "b"), ("<|", "|>"), (special[:-1], special[1:])):
-        text = before + special + behind
+@pytest.mark.parametrize("method", METHODS)
+def test_every_special_token_is_an_error_unless_it_is_allowed(method: str, special: str) -> None:
+    encode, id = METHODS[method], TRAINED.special_tokens[special]
+    for before, after in (("", ""), ("a", "b"), ("<|", "|>"), (special[:-1], special[1:])):
+        text = before + special + after
         with pytest.raises(merganser.EncodeError):
             encode(text)
         with pytest.raises(merganser.EncodeError):
@@ -70,18 +70,18 @@ def test_every_special_token_is_an_error_unless_it_is_allowed(way: str, special:
         with pytest.raises(merganser.EncodeError):
             TRAINED.count_tokens(text)
         assert encode(text, disallowed_special=()) == TRAINED.encode_ordinary(text)
-        allowed = [*TRAINED.encode_ordinary(before), id, *TRAINED.encode_ordinary(behind)]
+        allowed = [*TRAINED.encode_ordinary(before), id, *TRAINED.encode_ordinary(after)]
         assert encode(text, allowed_special={special}) == allowed
 
 
 @pytest.mark.parametrize("special", SPECIAL_TOKENS)
-@pytest.mark.parametrize("way", WAYS)
-def test_parts_of_special_tokens_are_ordinary_text(way: str, special: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_parts_of_special_tokens_are_ordinary_text(method: str, special: str) -> None:
     for cut in range(1, len(special)):
         head, tail = special[:cut], special[cut:]
         for text in (head, tail, tail + head, head + " " + tail, head + head + tail[:-1]):
             for allowed in ((), "all"):
-                assert WAYS[way](text, allowed_special=allowed) == TRAINED.encode_ordinary(text)
+                assert METHODS[method](text, allowed_special=allowed) == TRAINED.encode_ordinary(text)
 
 
 OVERLAPPING = {"<a>": 256, "<a>b": 257, "a>": 258, "<<": 259, "<a><a>": 260, "b<": 261}
@@ -89,7 +89,7 @@ BYTES = Tokenizer({bytes([byte]): byte for byte in range(256)}, special_tokens=O
 
 
 def by_hand(text: str, allowed: set[str]) -> list[int]:
-    """From the left, the longest special token that is allowed."""
+    """Match the longest allowed special token, from left to right."""
     ids: list[int] = []
     while text:
         found = max((name for name in allowed if text.startswith(name)), key=len, default=text[0])
@@ -102,7 +102,7 @@ def by_hand(text: str, allowed: set[str]) -> list[int]:
     st.lists(st.sampled_from([*OVERLAPPING, "<", "a", "b", ">"])).map("".join),
     st.sets(st.sampled_from([*OVERLAPPING])),
 )
-def test_special_tokens_that_overlap(text: str, allowed: set[str]) -> None:
+def test_overlapping_special_tokens_match_the_longest_first(text: str, allowed: set[str]) -> None:
     assert BYTES.encode_ordinary(text) == list(text.encode())
     if any(special in text for special in OVERLAPPING.keys() - allowed):
         with pytest.raises(merganser.EncodeError):

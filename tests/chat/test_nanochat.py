@@ -1,4 +1,4 @@
-"""The adapter: nanochat's names do what they do there."""
+"""The nanochat adapter behaves like nanochat's own module."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ TRAINED = RustBPETokenizer.train_from_iterator(iter(TEXTS), 290)
 ANSWERED = [{"role": "user", "content": "2+2"}, {"role": "assistant", "content": "4"}]
 
 
-def test_trained_as_merganser_trains() -> None:
+def test_training_equals_merganser_train() -> None:
     assert TRAINED.get_vocab_size() == 290
     assert TRAINED.tokenizer.pattern_name == "nanochat"
     assert TRAINED.get_special_tokens() == set(SPECIAL_TOKENS)
@@ -24,14 +24,14 @@ def test_trained_as_merganser_trains() -> None:
     assert TRAINED.tokenizer == same
 
 
-def test_merges_are_those_of_rustbpe() -> None:
+def test_merges_equal_those_of_rustbpe() -> None:
     rustbpe = pytest.importorskip("rustbpe")
     peer = rustbpe.Tokenizer()
     peer.train_from_iterator(iter(TEXTS), 281, pattern=TRAINED.tokenizer.pattern)
     assert {bytes(token): id for token, id in peer.get_mergeable_ranks()} == TRAINED.tokenizer.mergeable_ranks
 
 
-def test_the_folder_is_tokenizer_unless_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     TRAINED.save()
     assert get_tokenizer().tokenizer == TRAINED.tokenizer == merganser.load("tokenizer")
@@ -45,24 +45,26 @@ def test_the_folder_is_tokenizer_unless_named(tmp_path: Path, monkeypatch: pytes
         TRAINED.save("file")
 
 
-def test_encode_takes_one_text_or_many() -> None:
+def test_encode_accepts_one_text_or_a_list() -> None:
     text = "What is <|bos|>?"
     ordinary = TRAINED.tokenizer.encode_ordinary(text)
     bos = TRAINED.get_bos_token_id()
     assert TRAINED.encode(text) == TRAINED(text) == ordinary
     assert TRAINED.encode(text, prepend="<|bos|>", append=7) == [bos, *ordinary, 7]
     assert TRAINED.encode([text, ""], prepend=bos, num_threads=2) == [[bos, *ordinary], [bos]]
-    with pytest.raises(merganser.EncodeError, match=r"'<\|eos\|>' is no special token"):
+    with pytest.raises(
+        merganser.EncodeError, match=r"'<\|eos\|>' is not a special token; this tokenizer has"
+    ):
         TRAINED.encode_special("<|eos|>")
 
 
-def test_decode_replaces_what_is_no_text() -> None:
+def test_decode_replaces_invalid_bytes() -> None:
     assert TRAINED.decode(TRAINED.encode("naïve 안")) == "naïve 안"
     assert TRAINED.id_to_token(TRAINED.get_bos_token_id()) == "<|bos|>"
     assert TRAINED.id_to_token(0xC3) == "\ufffd"
 
 
-def test_token_bytes_are_those_of_the_text() -> None:
+def test_token_bytes_add_up_to_the_bytes_of_the_text() -> None:
     lengths = TRAINED.get_token_bytes()
     assert lengths.dtype == np.int32
     assert len(lengths) == 290
@@ -71,14 +73,14 @@ def test_token_bytes_are_those_of_the_text() -> None:
 
 
 @pytest.mark.parametrize("case", GOOD, ids=name)
-def test_conversations_kept_as_data(case: dict[str, Any]) -> None:
+def test_every_conversation_case_is_rendered(case: dict[str, Any]) -> None:
     if "max_tokens" not in case:
         assert TRAINED.render_conversation({"messages": case["messages"]}) == rendered(
             case, TRAINED.tokenizer
         )
 
 
-def test_completion_leaves_the_answer_out() -> None:
+def test_a_completion_prompt_omits_the_answer() -> None:
     prompt = Chat(TRAINED.tokenizer).render_prompt(ANSWERED[:1])
     assert TRAINED.render_for_completion({"messages": ANSWERED}) == prompt
     assert TRAINED.render_for_completion(ANSWERED) == prompt
@@ -87,7 +89,7 @@ def test_completion_leaves_the_answer_out() -> None:
             TRAINED.render_for_completion(bad)  # type: ignore[arg-type]
 
 
-def test_visualized_in_colour() -> None:
+def test_visualization_is_colored() -> None:
     ids, mask = TRAINED.render_conversation(ANSWERED)
     assert TRAINED.visualize_tokenization(ids, mask).endswith("\033[92m<|assistant_end|>\033[0m")
     assert f"({ids[0]})" in TRAINED.visualize_tokenization(ids, mask, with_token_id=True)

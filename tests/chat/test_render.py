@@ -1,4 +1,4 @@
-"""Chat: the ids and the mask of every conversation in cases/chat.toml, and that nobody forges a token."""
+"""Chat: the ids and the mask of every conversation in cases/chat.toml."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ TRAINED = merganser.train([TEXT], 295, pattern="nanochat", special_tokens=SPECIA
 
 
 @pytest.mark.parametrize("case", GOOD, ids=name)
-def test_cases_kept_as_data(case: dict[str, Any]) -> None:
+def test_every_conversation_case_is_rendered(case: dict[str, Any]) -> None:
     for tokenizer in (BYTES, TRAINED) if "max_tokens" not in case else (BYTES,):
         chat = Chat(tokenizer)
         ids, mask = chat.render(case["messages"], case.get("max_tokens", 2048))
@@ -29,7 +29,7 @@ def test_cases_kept_as_data(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", BAD, ids=name)
-def test_bad_conversations_are_refused_with_the_reason(case: dict[str, Any]) -> None:
+def test_invalid_conversations_are_refused_with_the_reason(case: dict[str, Any]) -> None:
     chat = Chat(BYTES)
     for use in (chat.render, chat.render_prompt):
         with pytest.raises(ChatError) as raised:
@@ -38,22 +38,22 @@ def test_bad_conversations_are_refused_with_the_reason(case: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("conversation", ["hello", b"hello", None, {}, {"messages": "hello"}, 4])
-def test_what_is_no_conversation_is_refused(conversation: Any) -> None:
-    with pytest.raises(ChatError, match="a conversation is a list of messages"):
+def test_other_objects_are_refused(conversation: Any) -> None:
+    with pytest.raises(ChatError, match="a conversation must be a list of messages"):
         Chat(BYTES).render(conversation)
 
 
-def test_a_prompt_ends_with_the_user() -> None:
+def test_a_prompt_must_end_with_a_user_message() -> None:
     answered = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    with pytest.raises(ChatError, match="leave the answer out"):
+    with pytest.raises(ChatError, match="must end with a user message; remove the last assistant message"):
         Chat(BYTES).render_prompt(answered)
 
 
-def test_a_prompt_is_never_cut_off() -> None:
+def test_a_prompt_is_never_truncated() -> None:
     assert len(Chat(BYTES).render_prompt([{"role": "user", "content": "a" * 5000}])) == 5004
 
 
-def test_every_cut_is_a_prefix() -> None:
+def test_truncation_yields_a_prefix() -> None:
     chat = Chat(TRAINED)
     for case in GOOD:
         ids, mask = chat.render(case["messages"], None)
@@ -66,13 +66,13 @@ def test_every_cut_is_a_prefix() -> None:
             chat.render(GOOD[0]["messages"], cut)
 
 
-def test_a_conversation_is_not_changed_by_rendering() -> None:
+def test_rendering_does_not_change_the_conversation() -> None:
     messages = [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
     Chat(BYTES).render(messages)
     assert messages == [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
 
 
-def test_another_set_of_special_tokens_is_a_template() -> None:
+def test_a_template_can_have_other_special_tokens() -> None:
     template = Template(bos="<s>", user_end="</s>", assistant_end="</s>", system_joint=" ")
     assert len(template.special_tokens) == 8
     tokenizer = merganser.train([TEXT], 280, special_tokens=template.special_tokens)
@@ -87,5 +87,5 @@ def test_another_set_of_special_tokens_is_a_template() -> None:
     with pytest.raises(ChatError, match=r"lacks the special tokens <s>, </s>; train it"):
         Chat(TRAINED, template)
     for wrong in ("", None, 3):
-        with pytest.raises(ChatError, match="user_end of a template"):
+        with pytest.raises(ChatError, match="user_end of a template must be a non-empty string"):
             Template(user_end=wrong)  # type: ignore[arg-type]

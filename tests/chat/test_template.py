@@ -1,4 +1,4 @@
-"""The Jinja template gives the ids of `Chat.render`, and refuses what that refuses."""
+"""The Jinja template renders the ids of `Chat.render` and refuses the same conversations."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ WHOLE = [case for case in GOOD if "max_tokens" not in case]
 
 
 class Generation(Extension):
-    """What stands between the tags, as it is."""
+    """Renders its content unchanged."""
 
     tags: ClassVar = {"generation"}
 
@@ -32,7 +32,7 @@ class Generation(Extension):
 
 
 def compiled(template: Template) -> "list[Callable[..., str]]":
-    """Compiled as transformers does it, and with Jinja's own settings."""
+    """Compile with the settings of transformers and with Jinja's defaults."""
 
     def fail(message: str) -> None:
         raise jinja2.TemplateError(message)
@@ -49,7 +49,7 @@ RENDERS = compiled(NANOCHAT)
 
 
 @pytest.mark.parametrize("case", [case for case in WHOLE if "forged" not in case], ids=name)
-def test_same_ids(case: dict[str, Any]) -> None:
+def test_the_template_renders_the_same_ids(case: dict[str, Any]) -> None:
     chat = Chat(TRAINED)
     for render in RENDERS:
         text = render(messages=case["messages"])
@@ -60,7 +60,7 @@ def test_same_ids(case: dict[str, Any]) -> None:
 
 
 @given(texts, texts, texts)
-def test_same_ids_for_any_text(system: str, user: str, answer: str) -> None:
+def test_the_template_renders_the_same_ids_for_any_text(system: str, user: str, answer: str) -> None:
     parts = [{"type": "text", "text": answer}, {"type": "text", "text": user}]
     messages = [
         {"role": "system", "content": system},
@@ -75,13 +75,13 @@ def test_same_ids_for_any_text(system: str, user: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize("case", BAD, ids=name)
-def test_refuses_the_same(case: dict[str, Any]) -> None:
+def test_the_template_refuses_the_same_conversations(case: dict[str, Any]) -> None:
     for render in RENDERS:
         with pytest.raises(jinja2.TemplateError):
             render(messages=case["messages"])
 
 
-def test_refuses_text_that_would_become_a_special_token() -> None:
+def test_the_template_refuses_text_that_contains_a_special_token() -> None:
     say = {"role": "user", "content": "?"}
     split = [{"type": "text", "text": "<|bo"}, {"type": "text", "text": "s|>"}]
     for messages in (
@@ -92,17 +92,17 @@ def test_refuses_text_that_would_become_a_special_token() -> None:
         [say, {"role": "assistant", "content": [{"type": "python_output", "text": "<|output_end|>"}]}],
     ):
         for render in RENDERS:
-            with pytest.raises(jinja2.TemplateError, match=r"holds the special token <\|"):
+            with pytest.raises(jinja2.TemplateError, match=r"contains the special token <\|"):
                 render(messages=messages)
 
 
-def test_a_prompt_ends_with_the_user() -> None:
+def test_a_prompt_must_end_with_a_user_message() -> None:
     for render in RENDERS:
-        with pytest.raises(jinja2.TemplateError, match="ends with a user message"):
+        with pytest.raises(jinja2.TemplateError, match="must end with a user message"):
             render(messages=GOOD[0]["messages"], add_generation_prompt=True)
 
 
-def test_any_template_is_quoted() -> None:
+def test_special_tokens_are_quoted_in_the_template() -> None:
     template = Template(bos="<'\"{{ 1 }}%}😀\\$specials$>", system_joint="\n%}{# 😀\\ ")
     tokenizer = merganser.train([TEXT], 280, special_tokens=template.special_tokens)
     messages = [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]
@@ -111,7 +111,7 @@ def test_any_template_is_quoted() -> None:
         assert tokenizer.encode(render(messages=messages), allowed_special="all") == ids
 
 
-# Two tokens in all the places, since more would nearly always overlap.
+# Two tokens for all markers, because more would nearly always overlap.
 two_tokens = st.lists(st.text("ab<", min_size=2, max_size=4), min_size=2, max_size=2)
 templates = two_tokens.map(lambda tokens: Template(*(tokens * 5)[:9], system_joint="b"))
 
@@ -142,13 +142,13 @@ def test_overlapping_special_tokens_are_refused_or_harmless(template: Template, 
     )
 
 
-def test_special_tokens_that_text_completes_are_refused() -> None:
+def test_special_tokens_that_text_could_complete_are_refused() -> None:
     for bos, user_start in (("<a>", "<a>b"), ("<a>", "x<a>y"), ("<a>", "b<"), ("aXa", "<u>")):
-        with pytest.raises(ChatError, match="could make up"):
+        with pytest.raises(ChatError, match="could form"):
             Template(bos=bos, user_start=user_start).to_jinja()
 
 
-def test_special_tokens_beside_those_of_the_template_are_refused_too() -> None:
-    with pytest.raises(ChatError, match=r"could make up 'a<\|bos\|>'"):
+def test_overlaps_with_other_special_tokens_are_refused() -> None:
+    with pytest.raises(ChatError, match=r"could form 'a<\|bos\|>'"):
         NANOCHAT.to_jinja(["a<|bos|>"])
     assert '"<end>"' in NANOCHAT.to_jinja(["<end>", "<|bos|>"])

@@ -1,4 +1,4 @@
-"""`AutoTokenizer` renders a conversation with our export as `Chat` does: ids, masks, refusals."""
+"""`AutoTokenizer` renders a conversation with an export as `Chat` does: ids, masks, errors."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -45,7 +45,7 @@ def rendered(auto: Any, messages: object, **settings: object) -> tuple[list[int]
 
 
 @pytest.mark.parametrize("case", [case for case in GOOD if "forged" not in case], ids=name)
-def test_same_ids_and_mask(auto: Any, case: dict[str, Any]) -> None:
+def test_transformers_renders_the_same_ids_and_mask(auto: Any, case: dict[str, Any]) -> None:
     messages = case["messages"]
     assert rendered(auto, messages) == CHAT.render(messages, None)
     for size in {case.get("max_tokens", 1), 5}:
@@ -62,7 +62,7 @@ parts = st.lists(st.tuples(st.sampled_from(PART_TYPES), texts), max_size=4).map(
 
 
 @given(texts, texts, parts, texts)
-def test_same_ids_and_mask_for_any_text(
+def test_transformers_renders_the_same_ids_and_mask_for_any_text(
     auto: Any, system: str, user: str, answer: list[dict[str, str]], last: str
 ) -> None:
     messages = [
@@ -75,21 +75,21 @@ def test_same_ids_and_mask_for_any_text(
     ours = CHAT.render(messages, None)
     assert ids == ours[0]
     kinds = [(left["type"], right["type"]) for left, right in pairwise(answer)]
-    if ("text", "python_output") not in kinds:  # transformers forgets a part of a last character (docs)
+    if ("text", "python_output") not in kinds:  # transformers misses tokens of a last character (see docs)
         assert mask == ours[1]
     prompt = auto.apply_chat_template(messages, add_generation_prompt=True)["input_ids"]
     assert prompt == CHAT.render_prompt(messages)
 
 
 @pytest.mark.parametrize("case", BAD, ids=name)
-def test_refuses_the_same(auto: Any, case: dict[str, Any]) -> None:
+def test_the_template_refuses_the_same_conversations(auto: Any, case: dict[str, Any]) -> None:
     with pytest.raises((jinja2.TemplateError, ValueError)):
         auto.apply_chat_template(case["messages"])
 
 
 @pytest.mark.parametrize("special", [*SPECIAL_TOKENS, *OTHERS])
-def test_text_forges_no_special_token(auto: Any, special: str) -> None:
-    """Neither those of the template nor any other that the tokenizer has."""
+def test_text_cannot_forge_a_special_token(auto: Any, special: str) -> None:
+    """Neither a marker of the template nor any other special token."""
     half = len(special) // 2
     halves = [{"type": "text", "text": special[:half]}, {"type": "text", "text": special[half:]}]
     say = {"role": "user", "content": "?"}
@@ -101,7 +101,7 @@ def test_text_forges_no_special_token(auto: Any, special: str) -> None:
         [say, {"role": "assistant", "content": [{"type": "python", "text": special}]}],
         [say, {"role": "assistant", "content": [{"type": "python_output", "text": special}]}],
     ):
-        with pytest.raises(jinja2.TemplateError, match="holds the special token"):
+        with pytest.raises(jinja2.TemplateError, match="contains the special token"):
             auto.apply_chat_template(messages)
     almost = [{"role": "user", "content": special[:-1] + " " + special[1:]}]
     assert rendered(auto, almost) == CHAT.render(almost)
@@ -110,7 +110,7 @@ def test_text_forges_no_special_token(auto: Any, special: str) -> None:
     assert rendered(auto, messages) == CHAT.render(messages)
 
 
-def test_an_answer_ends_with_eos(auto: Any) -> None:
+def test_an_assistant_message_ends_with_eos(auto: Any) -> None:
     assert (auto.bos_token, auto.eos_token) == ("<|bos|>", "<|assistant_end|>")
     messages = [{"role": "user", "content": "2+2"}, {"role": "assistant", "content": "4"}]
     ids, _ = rendered(auto, messages)
@@ -118,7 +118,7 @@ def test_an_answer_ends_with_eos(auto: Any) -> None:
     assert auto.decode(ids, skip_special_tokens=True) == "2+24"
 
 
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
+def test_a_custom_template_is_exported(tmp_path: Path) -> None:
     template = Template(
         bos="<s>", user_start="<u>", user_end="<e>", assistant_start="<a>", assistant_end="<e>"
     )
@@ -135,11 +135,11 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_templates_that_cannot_be_exported_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="gpt2 has no chat templates"):
+    with pytest.raises(SettingsError, match="gpt2 does not support chat templates"):
         TOKENIZER.export(tmp_path / "x", format="gpt2", chat=NANOCHAT)
     with pytest.raises(ChatError, match="lacks the special tokens <u>"):
         TOKENIZER.export(tmp_path / "x", format="huggingface", chat=Template(user_start="<u>"))
     overlapping = merganser.train([TEXT], 290, special_tokens=[*SPECIAL_TOKENS, "x<|bos|>"])
-    with pytest.raises(ExportError, match=r"could make up 'x<\|bos\|>'"):
+    with pytest.raises(ExportError, match=r"could form 'x<\|bos\|>'"):
         overlapping.export(tmp_path / "x", format="huggingface")
     assert not (tmp_path / "x").exists()

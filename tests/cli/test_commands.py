@@ -1,4 +1,4 @@
-"""The command line: what it prints, how it ends, and that it never shows a traceback."""
+"""The command line: output, exit codes, and no tracebacks."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def train(*more: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert "Example: merganser" in text
@@ -51,7 +51,7 @@ def test_every_command_is_in_the_readme(command: str) -> None:
     assert re.search(rf"`?merganser {command}\b", README.read_text("utf-8"))
 
 
-def test_help_is_quick_because_it_imports_little() -> None:
+def test_help_does_not_import_large_packages() -> None:
     script = (
         "import sys\n"
         "from merganser.cli import main\n"
@@ -61,17 +61,15 @@ def test_help_is_quick_because_it_imports_little() -> None:
     processes.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
-def test_train_encode_decode_go_round(folder: Path) -> None:
+def test_training_encoding_and_decoding_round_trip(folder: Path) -> None:
     result = train("--special", "<|endoftext|>", "--pattern", "gpt2", "--tie-break", "bytes")
     assert result["vocab_size"] == 270
     assert result["special_tokens"] == {"<|endoftext|>": 269}
     assert set(result["seconds"]) == {"count", "merge", "save"}  # type: ignore[call-overload]
     tokenizer = merganser.load("merganser-out")
-    assert (
-        tokenizer
-        == merganser.train(folder, 270, special_tokens=["<|endoftext|>"], pattern="gpt2", tie_break="bytes")
-        or (folder / "merganser-out").exists()
-    )
+    files = [folder / "a.txt", folder / "b.txt"]
+    settings = {"special_tokens": ["<|endoftext|>"], "pattern": "gpt2", "tie_break": "bytes"}
+    assert tokenizer == merganser.train(files, 270, **settings)  # type: ignore[arg-type]
 
     text = "the cat's mat ünï\n"
     encoded = run("encode", "merganser-out", text)
@@ -89,7 +87,7 @@ def test_train_encode_decode_go_round(folder: Path) -> None:
     }
 
 
-def test_show_cuts_text_into_tokens() -> None:
+def test_show_prints_the_tokens_of_a_text() -> None:
     train("--special", "<|endoftext|>")
     tokenizer = merganser.load("merganser-out")
     done = run("show", "the cat's naïve")
@@ -106,7 +104,7 @@ def test_show_cuts_text_into_tokens() -> None:
     assert "nowhere" in refused.stderr
 
 
-def test_special_tokens_on_the_command_line() -> None:
+def test_special_tokens_are_recognized_only_if_allowed() -> None:
     train("--special", "<|endoftext|>")
     refused = run("encode", "merganser-out", "the<|endoftext|>")
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -117,7 +115,7 @@ def test_special_tokens_on_the_command_line() -> None:
     assert "269" not in run("encode", "merganser-out", "<|endoftext|>", "--ordinary").stdout
 
 
-def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
+def test_a_corpus_is_encoded_to_files_and_decoded(folder: Path) -> None:
     train("--special", "<|endoftext|>")
     options = ("--append", "<|endoftext|>", "--prepend", "65", "--shard-tokens", "200", "--threads", "2")
     done = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", "--json", *options)
@@ -139,10 +137,10 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
         "skipped": {"records": 0, "files": 0, "first": []},
     }
     again = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", *options)
-    assert again.stdout == f"nothing to do: {3 * size:,} tokens are in tokens already\n"
+    assert again.stdout == f"nothing to do: {3 * size:,} tokens are already in tokens\n"
     other = run("encode", "merganser-out", "b.txt", "--out", "tokens")
     assert (other.returncode, other.stdout) == (1, "")
-    assert "choose another --out, or start afresh with --overwrite" in other.stderr
+    assert "choose another --out, or start over with --overwrite" in other.stderr
 
     both = f"{TEXT}<|endoftext|>{TEXT}<|endoftext|>{TEXT}"
     assert run("decode", "merganser-out", "tokens").stdout == both
@@ -150,23 +148,23 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
     assert json.loads(run("decode", "merganser-out", "tokens", "--json").stdout) == {"text": both}
     assert run("decode", "merganser-out", "tokens/shard-00001.bin").stdout == TEXT
 
-    # An interrupted run leaves such a folder.
+    # The state after an interrupted run.
     facts = json.loads((folder / "tokens" / "tokens.json").read_text())
     (folder / "tokens" / "tokens.json").write_text(json.dumps({**facts, "complete": False}))
     (folder / "tokens" / "shard-00002.json").unlink()
     partly = run("decode", "merganser-out", "tokens")
     assert partly.stdout == f"{TEXT}<|endoftext|>{TEXT}"
-    assert partly.stderr.startswith("warning: tokens is not complete")
+    assert partly.stderr.startswith("warning: tokens is incomplete; run the same encode command again")
     resumed = run("encode", "merganser-out", "b.txt", "a.txt", "--out", "tokens", *options)
-    assert "2 of the shards were there" in resumed.stdout
+    assert "2 of the shards were complete" in resumed.stdout
     assert run("decode", "merganser-out", "tokens").stdout == both
 
     piped = run("encode", "merganser-out", "-", "--out", "piped", "--separator", "none", stdin=both)
-    assert "of 1 documents" in piped.stdout
+    assert "tokens from 1 document (" in piped.stdout
     assert run("decode", "merganser-out", "piped").stdout == both
     (folder / "odd.txt").write_bytes(b"caf\xe9")
     over = run("encode", "merganser-out", "odd.txt", "--out", "tokens", "--overwrite", "--format", "npy")
-    assert "1 bytes were not UTF-8" in over.stderr
+    assert "1 byte of invalid UTF-8" in over.stderr
     special = run(
         "encode", "merganser-out", "b.txt", "--out", "s", "--separator", "none", "--allow-special", "all"
     )
@@ -174,13 +172,13 @@ def test_a_corpus_goes_to_disk_and_back(folder: Path) -> None:
     assert 269 in merganser.Tokens.open("s").ids(0)
 
 
-def test_a_number_is_an_id_even_where_there_is_a_file(folder: Path) -> None:
+def test_a_number_is_an_id_even_if_a_file_has_that_name(folder: Path) -> None:
     train()
     (folder / "97").write_text("")
     assert run("decode", "merganser-out", "97").stdout == "a"
 
 
-def test_a_tokenizer_can_go_on_from_another() -> None:
+def test_a_tokenizer_can_extend_another() -> None:
     train("--special", "<|endoftext|>", "--out", "small")
     train("--base", "small", "--vocab-size", "272", "--out", "large")
     small, large = merganser.load("small"), merganser.load("large")
@@ -188,7 +186,7 @@ def test_a_tokenizer_can_go_on_from_another() -> None:
     assert large.vocab.items() >= small.vocab.items()
 
 
-def test_counting_first_or_not_is_the_same() -> None:
+def test_training_on_counts_equals_training_on_text() -> None:
     for name in ("a", "b"):
         done = run("count", f"{name}.txt", "--out", f"{name}.counts", "--pattern", "gpt2")
         assert done.returncode == 0, done.stderr
@@ -203,7 +201,7 @@ def test_counting_first_or_not_is_the_same() -> None:
     assert merganser.load("x") == merganser.load("y")
 
 
-def test_standard_input_and_no_separator() -> None:
+def test_standard_input_is_counted_without_a_separator() -> None:
     text = Path("b.txt").read_text()
     done = run("count", "-", "--out", "stdin.counts", "--separator", "none", stdin=text)
     assert done.returncode == 0, done.stderr
@@ -225,10 +223,10 @@ def test_inspect_shows_tokenizers_and_counts() -> None:
     assert json.loads(run("inspect", "b.counts", "--json").stdout)["documents"] == 2
 
 
-def test_demo_ends_well(folder: Path) -> None:
+def test_the_demo_trains_and_writes_a_report(folder: Path) -> None:
     done = run("demo", "--vocab-size", "1000")
     assert done.returncode == 0, done.stderr
-    assert "the same text comes back" in done.stdout
+    assert "decode to the same text" in done.stdout
     assert "Try next" in done.stdout
     assert done.stdout.endswith("  merganser-demo/report/index.html\n")
     assert Path("merganser-demo/report/index.html").stat().st_size > 500_000
@@ -236,7 +234,7 @@ def test_demo_ends_well(folder: Path) -> None:
     assert (again["round_trip"], again["report"]) == (True, "merganser-demo/report/index.html")
 
 
-def test_demo_does_without_charts(folder: Path) -> None:
+def test_the_demo_works_without_the_plot_extra(folder: Path) -> None:
     code = (
         "import sys; sys.modules['vl_convert'] = None; from merganser.cli import main; "
         "sys.exit(main(['demo', '--vocab-size', '300']))"
@@ -246,7 +244,7 @@ def test_demo_does_without_charts(folder: Path) -> None:
     assert "pip install 'merganser[plot]'" in done.stdout
 
 
-def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:
+def test_a_smaller_vocabulary_than_requested_is_a_warning() -> None:
     done = run("train", "a.txt", "--vocab-size", "5000")
     assert done.returncode == 0
     assert done.stderr.startswith("warning: the vocabulary has")
@@ -254,40 +252,44 @@ def test_a_vocabulary_that_came_out_smaller_is_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pretokens", "options", "told"),
+    ("pretokens", "options", "expected"),
     [
         (
             {b"ab": 9, b"cd": 5, b"ef": 1},
             [],
-            "dropped 1 of 3 unique pre-tokens, 6.67% of all\n"
+            "dropped 1 of 3 unique pre-tokens (6.67% of all occurrences)\n"
             "all 2 merges are proven identical to training on all pre-tokens",
         ),
         (
             {b"xy": 9, b"ab": 5, b"bc": 4, b"bcd": 2},
             ["--min-pretoken-count", "3"],
-            "merges 1-1 are proven identical to training on all pre-tokens; "
-            "from 2 on (which differs) they are only likely",
+            "merges 1-1 are proven identical to training on all pre-tokens; merges from 2 on may differ",
         ),
         (
             {b"ab": 5, b"bc": 4, b"bcd": 1, b"bce": 1},
             [],
-            "no merge is proven identical to training on all pre-tokens; "
-            "from 1 on (which differs) they are only likely",
+            "no merge is proven identical to training on all pre-tokens; merges from 1 on may differ",
         ),
-        ({b"ab": 9, b"bc": 3, b"cd": 1}, ["--no-certify"], "what that has changed was not looked into"),
+        (
+            {b"ab": 9, b"bc": 3, b"cd": 1},
+            ["--no-certify"],
+            "the effect on the merges was not checked (--no-certify)",
+        ),
     ],
 )
-def test_what_pruning_has_changed_is_told(pretokens: dict[bytes, int], options: list[str], told: str) -> None:
+def test_the_effect_of_pruning_is_reported(
+    pretokens: dict[bytes, int], options: list[str], expected: str
+) -> None:
     Counts(pretokens).save("x.counts")
     done = run("train", "x.counts", "--vocab-size", "258", "--min-pretoken-count", "2", *options)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(f"{told}\n")
+    assert done.stdout.endswith(f"{expected}\n")
 
 
-def test_bytes_that_are_not_text_are_mentioned(folder: Path) -> None:
+def test_invalid_utf8_is_noted(folder: Path) -> None:
     (folder / "odd.txt").write_bytes(b"caf\xe9 caf\xe9")
     done = run("count", "odd.txt", "--out", "odd.counts")
-    assert "2 bytes were not UTF-8" in done.stderr
+    assert "2 bytes of invalid UTF-8" in done.stderr
 
 
 ERRORS = {
@@ -326,7 +328,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, folder: Path) -> None:
+def test_every_error_is_one_line_and_leaves_no_files(case: str, folder: Path) -> None:
     (folder / "empty").write_text("")
     (folder / "latin1").write_bytes(b"caf\xe9")
     tokenizer = merganser.train([TEXT], 260)
@@ -370,7 +372,7 @@ def test_every_error_is_one_clear_line_and_leaves_nothing_behind(case: str, fold
         ["--unknown"],
     ],
 )
-def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     merganser.train([TEXT], 260).save(Path("tokenizer.merganser"))
     Path("merganser-out").mkdir()
     Path("tokenizer.merganser").rename("merganser-out/tokenizer.merganser")
@@ -386,12 +388,12 @@ def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFix
         ["learn", "ladder", "a.txt"],
     ],
 )
-def test_a_folder_that_cannot_be_made(
+def test_an_unwritable_folder_is_reported(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--out", "a.txt/below"]) == 1
-    said = "error: cannot write to a.txt/below: a.txt is a file, not a folder; choose another --out"
-    assert capsys.readouterr().err.splitlines()[-1] == said
+    message = "error: cannot write to a.txt/below: a.txt is a file, not a folder; choose another --out"
+    assert capsys.readouterr().err.splitlines()[-1] == message
 
 
 def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
@@ -408,7 +410,7 @@ def test_a_full_disk_leaves_no_tokenizer(folder: Path) -> None:
     assert list((folder / "merganser-out").iterdir()) == []
 
 
-def test_ctrl_c_ends_with_130() -> None:
+def test_ctrl_c_exits_with_130() -> None:
     command = [sys.executable, "-W", "error", "-m", "merganser", "count", "-", "--out", "x.counts"]
     with processes.started(command, stdin=PIPE) as process:
         process.stdin.write("some text")
@@ -421,7 +423,7 @@ def test_ctrl_c_ends_with_130() -> None:
     assert not Path("x.counts").exists()
 
 
-def test_a_reader_that_leaves_early_is_no_disaster() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     train()
     shell = f"{sys.executable} -W error -m merganser inspect merganser-out --top 1000 | head -1"
     done = processes.run(shell, shell=True, env={**os.environ})
@@ -432,10 +434,10 @@ def test_a_reader_that_leaves_early_is_no_disaster() -> None:
 def test_progress_is_drawn_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     from merganser.cli import progress
 
-    with progress.drawn() as draw:
+    with progress.bars() as draw:
         assert draw is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with progress.drawn() as draw:
+    with progress.bars() as draw:
         assert draw
         draw("count", 10, 100)
         draw("merge", 5, 0)

@@ -42,24 +42,24 @@ def test_json_has_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[1]["relative"] == len(TEXT) / tokens - 1
 
 
-def test_corpora_may_be_named_in_any_way(capsys: pytest.CaptureFixture[str]) -> None:
-    told = []
+def test_corpora_may_be_passed_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
     for arguments in (
         ["a.merganser", "b.merganser", "--on", "news.txt", "code.txt", "--threads", "1"],
         ["--on", "news.txt", "--on", "code.txt", "--threads", "2", "a.merganser", "b.merganser"],
         ["a.merganser", "b.merganser", "--on=news.txt", "--on=code.txt"],
     ):
         assert main(["compare", *arguments]) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1] == told[2]
-    lines = told[0].splitlines()
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] == outputs[2]
+    lines = outputs[0].splitlines()
     assert lines[0].split()[:4] == ["corpus", "tokenizer", "vocabulary", "tokens"]
     assert lines[1].split() == ["news.txt", "a.merganser", "270", *lines[1].split()[3:5], "+0.0%"]
     assert lines[2].split()[2:5] == ["256", "840", "1.000"]
     assert [line for line in lines if not line] == ["", ""]
 
 
-def test_markdown_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_escapes_and_aligns_cells(capsys: pytest.CaptureFixture[str]) -> None:
     Path("x|y.txt").write_text(TEXT)
     assert main(["compare", "a.merganser", "--on", "x|y.txt", "--markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -67,7 +67,7 @@ def test_markdown_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2].startswith(r"| x\|y.txt | a.merganser | 270 | ")
 
 
-def test_a_file_of_ranks_is_named_with_its_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rank_file_is_named_with_its_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     import base64
 
     ranks = (b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
@@ -78,7 +78,7 @@ def test_a_file_of_ranks_is_named_with_its_pattern(capsys: pytest.CaptureFixture
     assert "write bytes.tiktoken@PATTERN" in capsys.readouterr().err
 
 
-def test_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_files_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "a.merganser", "--on", "gone.txt"]) == 1
     assert "gone.txt" in capsys.readouterr().err
     assert main(["compare", "gone.merganser", "--on", "news.txt"]) == 1
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "a.merganser"]) == 2
 
 
-def test_kinds_of_text_are_added_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_corpora_with_the_same_label_are_added_up(capsys: pytest.CaptureFixture[str]) -> None:
     Path("src").mkdir()
     for name in ("one.py", "two.py"):
         Path("src", name).write_text("if cat: sat(mat)\n" * 9)
@@ -105,7 +105,7 @@ def test_kinds_of_text_are_added_up(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_a_data_set_with_a_copy_is_no_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_data_set_with_a_copy_is_not_a_label(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "a.merganser", "--on", "frankenstein=news.txt"]) == 1
     assert "is not Project Gutenberg 84" in capsys.readouterr().err
     assert main(["compare", "a.merganser", "--on", "book=frankenstein=news.txt"]) == 1

@@ -1,4 +1,4 @@
-"""merganser embed and the report about what it made."""
+"""merganser embed, and the report on embeddings."""
 
 import json
 import sys
@@ -9,9 +9,11 @@ import numpy as np
 import processes
 import pytest
 from corpora import corpus_file
-from merganser import charts, embed, named
+from merganser import charts, embed
 from merganser.cli import main
-from merganser.embed import pictures, projection, safetensors
+from merganser.corpus import named_datasets
+from merganser.embed import projection, safetensors
+from merganser.reporting.embeddings import pictures
 
 TEXT = "the black cat sat on the mat\nthe black dog sat on the rug\na king rules\na queen rules\n" * 60
 CHARTS = (
@@ -24,18 +26,18 @@ CHARTS = (
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
     Path("a.txt").write_text(TEXT, "utf-8")
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["embed", *arguments, "--json"]) == 0, capsys.readouterr().err
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     return result
 
 
-def test_it_says_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["embed", "a.txt", "--epochs", "3", "--out", "made"]) == 0
     out = capsys.readouterr().out
     for part in ("epoch  3/3", "loss", "tokens/s", "pairs/s", "s left", "device", "per epoch", "peak memory"):
@@ -54,50 +56,50 @@ def test_defaults_and_presets(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "best"], (100, 512, 20, 7, 15, 0.025)),
         (["--preset", "best", "--window-size", "4", "--epochs", "2"], (100, 512, 20, 4, 2, 0.025)),
     ):
-        told(capsys, "--dataset", "a.txt", "--out", "made", "--force", *given)
+        run(capsys, "--dataset", "a.txt", "--out", "made", "--force", *given)
         settings = embed.load("made").training["settings"]
         assert tuple(settings[name] for name in names) == expected
 
 
-def test_help_says_what_a_batch_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_explains_a_batch(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["embed", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "How many tokens of text a thread takes at a time, with one learning rate." in text
+    assert "Tokens that a thread processes at a time, at one learning rate." in text
 
 
-def test_a_tokenizer_that_is_given_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_given_tokenizer_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "a.txt", "--vocab-size", "280", "--out", "tokenizer"]) == 0
     capsys.readouterr()
-    assert told(capsys, "a.txt", "--tokenizer", "tokenizer", "--epochs", "1")["vocab_size"] == 280
+    assert run(capsys, "a.txt", "--tokenizer", "tokenizer", "--epochs", "1")["vocab_size"] == 280
 
 
 def test_exports_and_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pairs.tsv").write_text("cat\tdog\t9\ncat\tking\t1\ncat\tzebu\t5\n")
     formats = [word for name in ("word2vec", "word2vec-bin", "tsv") for word in ("--export", name)]
-    result = told(capsys, "a.txt", "--out", "made", "--evaluate", "pairs.tsv", *formats)
+    result = run(capsys, "a.txt", "--out", "made", "--evaluate", "pairs.tsv", *formats)
     assert result["evaluation"]["pairs.tsv"]["covered"] == 2
     for name in ("vectors.txt", "vectors.bin", "vectors.tsv", "metadata.tsv", "embeddings.safetensors"):
         assert str(Path("made", name)) in result["files"]
     assert not list(Path("made").glob("checkpoint*"))
 
 
-def test_without_a_network_python_itself_is_the_corpus(
+def test_without_a_network_the_standard_library_is_the_corpus(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(named, "python_stdlib", lambda: [Path("a.txt").absolute()])
+    monkeypatch.setattr(named_datasets, "python_stdlib", lambda: [Path("a.txt").absolute()])
     assert main(["embed", "--epochs", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["corpus"] == "python-stdlib"
-    assert "frankenstein cannot be had, so python-stdlib is taken in its place" in err
+    assert "using python-stdlib, because frankenstein is not available" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.txt", "--dataset", "a.txt"], "name the corpus once"),
+        (["a.txt", "--dataset", "a.txt"], "the corpus is given twice; pass CORPUS or --dataset, not both"),
         (["empty.txt"], "no text"),
         (["none.txt"], "none.txt"),
-        (["a.txt", "--learning-rate", "nan"], "--learning-rate is a number"),
+        (["a.txt", "--learning-rate", "nan"], "--learning-rate must be a finite number"),
         (["a.txt", "--window-size", "0"], "--window-size"),
         (["a.txt", "--evaluate", "none.tsv"], "cannot read none.tsv"),
         (["-"], "standard input can be read only once"),
@@ -111,7 +113,7 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list
     assert "Traceback" not in err
 
 
-def test_the_novel_takes_little_memory_and_a_report_draws_everything(
+def test_a_novel_needs_little_memory_and_its_report_has_all_charts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("vl_convert")
@@ -129,31 +131,33 @@ def test_the_novel_takes_little_memory_and_a_report_draws_everything(
         for kind in ("png", "svg"):
             assert Path("report/charts", f"{name}.{kind}").stat().st_size > 2000
     page = Path("report/index.html").read_text("utf-8")
-    assert "What the embeddings know" in page
-    neighbours = json.loads(Path("report/tables/neighbours.json").read_text("utf-8"))
-    assert len(neighbours) >= 8
+    assert "Embeddings report" in page
+    neighbors = json.loads(Path("report/tables/neighbors.json").read_text("utf-8"))
+    assert len(neighbors) >= 8
     assert {"light", "nature", "left"} == {
         row["word"] for row in json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
     }
     assert main(["report", "made", "a.txt"]) == 2
-    assert "name it alone" in capsys.readouterr().err
+    assert "a report on embeddings takes one folder; pass it alone" in capsys.readouterr().err
 
 
-def test_a_report_of_a_small_text_leaves_out_what_cannot_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_on_a_small_text_leaves_out_sections_without_data(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     pytest.importorskip("vl_convert")
     pytest.importorskip("sklearn")
-    told(capsys, "a.txt", "--out", "made", "--epochs", "1")
+    run(capsys, "a.txt", "--out", "made", "--epochs", "1")
     Path("made/text.safetensors").unlink()
     assert main(["report", "made", "--out", "report"]) == 0, capsys.readouterr().err
     assert Path("report/charts/similarities.png").exists()
     assert not Path("report/charts/dimensions.png").exists()
 
 
-def test_the_plane_keeps_neighbours_together() -> None:
+def test_the_plane_keeps_neighbors_together() -> None:
     pytest.importorskip("sklearn")
-    chance = np.random.default_rng(1)
-    centres = chance.normal(size=(4, 20)) * 5
-    vectors = np.repeat(centres, 30, axis=0) + chance.normal(size=(120, 20))
+    random = np.random.default_rng(1)
+    centers = random.normal(size=(4, 20)) * 5
+    vectors = np.repeat(centers, 30, axis=0) + random.normal(size=(120, 20))
     plane = projection.project(vectors.astype(np.float32))
     group = np.repeat(np.arange(4), 30)
     nearest = np.linalg.norm(plane[:, None] - plane[None], axis=2)
@@ -161,8 +165,8 @@ def test_the_plane_keeps_neighbours_together() -> None:
     assert (group[nearest.argmin(axis=1)] == group).mean() > 0.95
 
 
-def test_metadata_hold_only_data(capsys: pytest.CaptureFixture[str]) -> None:
-    told(capsys, "a.txt", "--out", "made", "--epochs", "1")
+def test_the_safetensors_file_has_the_expected_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "a.txt", "--out", "made", "--epochs", "1")
     arrays, _ = safetensors.read("made/embeddings.safetensors")
     assert {name: str(array.dtype) for name, array in arrays.items()} == {
         "vectors": "float32",
@@ -171,11 +175,11 @@ def test_metadata_hold_only_data(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_a_heat_map_of_words_that_vega_has_a_use_for() -> None:
+def test_a_heat_map_may_contain_keywords_of_vega() -> None:
     pytest.importorskip("vl_convert")
     words = ["if", "for", "datum", "signal", "</script>", "中"]
     cosines = np.corrcoef(np.random.default_rng(2).normal(size=(6, 9)))
-    drawn = charts.svg(pictures.heat_map(words, cosines) | {"width": 300})
-    assert ">if<" in drawn
-    assert "\\u4e2d" in drawn
+    svg = charts.svg(pictures.heat_map(words, cosines) | {"width": 300})
+    assert ">if<" in svg
+    assert "\\u4e2d" in svg
     assert sorted(pictures.clustered(cosines)) == list(range(6))

@@ -29,35 +29,37 @@ def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> merganser.Toke
     return tokenizer
 
 
-def test_it_offers_what_there_is() -> None:
+def test_all_formats_are_offered() -> None:
     assert tuple(export._FOR_TOKENIZERS) == exporting.FORMATS == tuple(FILES)
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_every_format(form: str, tokenizer: merganser.Tokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_is_written(
+    form: str, tokenizer: merganser.Tokenizer, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["export", "t.merganser", "--to", form, "--out", "out", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["out"], told["format"]) == ("out", form)
-    files = [str(Path(file).relative_to("out")) for file in told["files"]]
+    result = json.loads(capsys.readouterr().out)
+    assert (result["out"], result["format"]) == ("out", form)
+    files = [str(Path(file).relative_to("out")) for file in result["files"]]
     assert files[: len(FILES[form])] == FILES[form]
     assert all(Path("out", file).stat().st_size for file in files)
     if form not in ("token-lengths", "gpt2"):
         assert merganser.load("out") == tokenizer
 
 
-def test_what_was_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_files_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "t.merganser", "--to", "minbpe", "--out", "m.model"]) == 0
     assert "wrote m.model\nwrote m.vocab\n" in capsys.readouterr().out
 
 
-def test_how_to_load_it_is_told_and_how_to_pad(capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_to_load_and_pad_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["export", "t.merganser", "--to", "huggingface", "--out", "out"]
     assert main(command) == 0
     load = 'AutoTokenizer.from_pretrained("out")'
-    *wrote, told, hint = capsys.readouterr().out.splitlines()
+    *wrote, loading, hint = capsys.readouterr().out.splitlines()
     assert all(line.startswith("wrote out/") for line in wrote)
-    assert told == load
-    assert hint == "no pad token, so padding=True will not work: set one with --role 'pad=<s>'"
+    assert loading == load
+    assert hint == "no pad token, so padding=True will not work; set one with --role 'pad=<s>'"
     assert main([*command, "--role", "pad=<s>"]) == 0
     assert capsys.readouterr().out.splitlines()[len(wrote) :] == [load]
     assert main([*command, "--role", "pad=<s>", "--role", "mask=<s>", "--json"]) == 0
@@ -74,12 +76,12 @@ def test_how_to_load_it_is_told_and_how_to_pad(capsys: pytest.CaptureFixture[str
     [
         (["pad"], 2, "--role takes ROLE=TOKEN"),
         (["pad="], 2, "--role takes ROLE=TOKEN"),
-        (["pad=<s>", "pad=<s>"], 2, "names the pad token twice"),
+        (["pad=<s>", "pad=<s>"], 2, "sets the pad token twice; set it once"),
         (["pad=<e>"], 1, "'<e>' cannot be the pad token"),
         (["end=<s>"], 1, "'end' is not a role"),
     ],
 )
-def test_a_wrong_role_is_told(
+def test_a_wrong_role_is_reported(
     roles: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [part for role in roles for part in ("--role", role)]
@@ -88,15 +90,15 @@ def test_a_wrong_role_is_told(
     assert not Path("out").exists()
 
 
-def test_refusals_and_missing_packages_are_one_line(
+def test_unsupported_exports_and_missing_packages_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merganser.train(["the cat"], 256).save("gpt4.merganser")
     monkeypatch.setitem(sys.modules, "torch", None)
     for source, form, out, message in (
-        ("gpt4.merganser", "gguf", "t.gguf", "no pattern that is the same as 'gpt4'"),
+        ("gpt4.merganser", "gguf", "t.gguf", "no equivalent of the pattern 'gpt4'"),
         ("t.merganser", "token-lengths", "t.pt", "pip install torch"),
-        ("t.merganser", "tsv", "t.tsv", "not a .counts file"),
+        ("t.merganser", "tsv", "t.tsv", "pass a .counts file, not t.merganser"),
     ):
         assert main(["export", source, "--to", form, "--out", out]) == 1
         error = capsys.readouterr().err
@@ -117,11 +119,11 @@ def test_a_chat_template_is_declared_in_a_file(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        (None, "cannot read the template chat.json: No such file"),
-        ("{", "chat.json is not JSON"),
-        ('{"begin": "<s>"}', "no other names than bos, user_start"),
-        ('["<s>"]', "must be an object"),
-        ('{"bos": 1}', "bos of a template is a special token, not 1"),
+        (None, "cannot read the chat template chat.json: No such file"),
+        ("{", "chat.json is not valid JSON"),
+        ('{"begin": "<s>"}', "must be a JSON object with keys among bos, user_start"),
+        ('["<s>"]', "must be a JSON object"),
+        ('{"bos": 1}', "bos of a template must be a non-empty string, the name of a special token, got 1"),
         ('{"bos": "<s>"}', "the tokenizer lacks the special tokens <|user_start|>"),
     ],
 )

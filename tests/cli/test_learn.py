@@ -1,34 +1,34 @@
-"""merganser learn: what it prints and writes."""
+"""merganser learn: its output and files."""
 
 import json
 from pathlib import Path
 
 import pytest
 from merganser.cli import main
-from merganser.learn.ladder.running import Run
+from merganser.learn.ladder.running import StepRun
 
 
 def test_trace_shows_every_merge(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "trace", "low lower lowest"]) == 0
     shown = capsys.readouterr().out
-    assert "1. l + o → lo   3 times; of those as frequent it has the smallest ids" in shown
+    assert "1. l + o → lo   3 times; the tie goes to the smallest ids" in shown
     assert "Ġ lo w e r  →  Ġ low e r" in shown
     assert "7 merges." in shown
 
 
-def test_trace_as_json_is_what_training_does(capsys: pytest.CaptureFixture[str]) -> None:
-    from merganser.learn.ladder import Settings, load_step
+def test_trace_as_json_has_the_merges_of_a_training(capsys: pytest.CaptureFixture[str]) -> None:
+    from merganser.learn.ladder import LadderSettings, load_step
     from merganser.learn.ladder.words import as_bytes
 
     text = "aaa abab\naaa é"
     assert main(["learn", "trace", text, "--json"]) == 0
     merges = json.loads(capsys.readouterr().out)["merges"]
     chosen = [tuple(map(as_bytes, merge["chosen"])) for merge in merges]
-    assert chosen == load_step(1)(text, Settings(300))
+    assert chosen == load_step(1)(text, LadderSettings(300))
     assert merges[0]["pairs"][0] == {"pair": ["a", "a"], "count": 4}
 
 
-def test_ladder_runs_offline_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ladder_runs_offline_and_draws_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     arguments = ["--steps", "1,14,approximate", "--max-mb", "0.005", "--vocab-size", "270", "--debug-logging"]
     assert main(["learn", "ladder", *arguments, "--sweep", "--out", str(out)]) == 0
@@ -51,11 +51,11 @@ def test_ladder_reads_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     result = json.loads(capsys.readouterr().out)
     assert [run["differs_at"] for run in result["steps"]] == [None] * 3
     assert "\\u4e2d.txt" in (tmp_path / "ladder.svg").read_text("utf-8"), (
-        "escaped, for no font is sure to have it"
+        "escaped, because a font may lack it"
     )
 
 
-def test_a_step_that_takes_too_long_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_is_stopped_at_the_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--steps", "1", "--max-mb", "2", "--time-limit", "0.5", "--out", str(tmp_path), "--json"]
     assert main(["learn", "ladder", *arguments]) == 0
     naive = json.loads(capsys.readouterr().out)["steps"][1]
@@ -63,29 +63,35 @@ def test_a_step_that_takes_too_long_is_stopped(tmp_path: Path, capsys: pytest.Ca
     assert naive["seconds"] is None
 
 
-def test_a_step_that_differs_is_named(
+def test_a_step_whose_merges_differ_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from merganser.learn.ladder import running
 
-    wrong = [Run("core", "the Rust core", 1, 1, 1, 9), Run("7", "7 memory lean", 1, 1, 1, 9, differs_at=5)]
+    wrong = [
+        StepRun("core", "the Rust core", 1, 1, 1, 9),
+        StepRun("7", "7 memory lean", 1, 1, 1, 9, differs_at=5),
+    ]
     monkeypatch.setattr(running, "run_steps", lambda *_: wrong)
     assert main(["learn", "ladder", "--steps", "7", "--max-mb", "0.01", "--out", str(tmp_path)]) == 1
-    assert "the merges differ from the core's: 7 memory lean (merge 5)" in capsys.readouterr().err
+    assert (
+        "merges differ from those of the Rust core: 7 memory lean (merge 5); please report this"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--steps", "0-3"], "'0-3' is no step"),
-        (["--steps", "three"], "'three' is no step"),
-        (["--vocab-size", "7"], "--vocab-size is between 256"),
+        (["--steps", "0-3"], "'0-3' is not a step; write steps such as 1-14"),
+        (["--steps", "three"], "'three' is not a step"),
+        (["--vocab-size", "7"], "--vocab-size must be between 256"),
         (["nowhere.txt"], "there is no file or folder nowhere.txt"),
-        (["x.jsonl"], "learning reads plain text; unpack or convert"),
-        (["empty.txt"], "the corpus holds no text"),
+        (["x.jsonl"], "x.jsonl is not a plain text file; decompress or convert it"),
+        (["empty.txt"], "the corpus contains no text; check the path"),
     ],
 )
-def test_what_cannot_be_run_is_said(
+def test_invalid_arguments_are_reported(
     arguments: list[str],
     message: str,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""merganser learn char and merganser learn speed: figures, pictures, and no network needed."""
+"""merganser learn char and merganser learn speed: figures and charts, without a network."""
 
 import json
 import signal
@@ -9,8 +9,8 @@ from typing import Any
 import processes
 import pytest
 from corpora import corpus_file
-from merganser import named
 from merganser.cli import main
+from merganser.corpus import named_datasets
 from merganser.learn import char_bpe, char_speed, text
 
 SENTENCE = "The creature walked, walking on; the walker's talk was of walks and talks and 中文. "
@@ -21,19 +21,19 @@ KINDS = (".png", ".svg", ".html")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERGANSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(named, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
+    monkeypatch.setattr(named_datasets, "FRANKENSTEIN_URL", "http://127.0.0.1:9/pg84.txt")
     Path("a.txt").write_text(SENTENCE * 30, "utf-8")
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["learn", *arguments, "--json"]) == 0
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     return result
 
 
-def test_char_gives_the_figures_of_the_plain_trainer(capsys: pytest.CaptureFixture[str]) -> None:
-    result = told(capsys, "char", "a.txt", "--merges", "20")
+def test_char_reports_the_figures_of_the_plain_trainer(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "char", "a.txt", "--merges", "20")
     words = char_bpe.split(SENTENCE * 30)
     tokenizer = char_bpe.train(SENTENCE * 30, 20)
     assert result["words"] == len(words)
@@ -47,27 +47,27 @@ def test_char_gives_the_figures_of_the_plain_trainer(capsys: pytest.CaptureFixtu
         assert len(row["token"].removesuffix("</w>")) > 1
 
 
-def test_char_draws_three_charts_in_three_ways(capsys: pytest.CaptureFixture[str]) -> None:
-    result = told(capsys, "char", "a.txt", "--merges", "60", "--out", "drawn")
+def test_char_draws_three_charts_in_three_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "char", "a.txt", "--merges", "60", "--out", "drawn")
     names = ("char_tokens_per_word", "char_token_lengths", "char_subwords")
     expected = {str(Path("drawn", name + kind)) for name in names for kind in KINDS}
     assert set(result["files"]) == {*expected, str(Path("drawn", "char.json"))}
     assert all(Path(file).stat().st_size > 500 for file in result["files"])
     subwords = Path("drawn", "char_subwords.svg").read_text("utf-8")
     assert "\\u4e2d\\u6587&lt;/w&gt;" in subwords
-    assert "中" not in subwords, "the font has no such character"
+    assert "中" not in subwords, "the font lacks that character"
 
 
-def test_char_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_char_prints_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "char", "a.txt"]) == 0
     out = capsys.readouterr().out
     assert "tokens per word" in out
-    assert "The most frequent: " in out
+    assert "Most frequent subwords: " in out
     assert str(Path("merganser-out", "learn", "char_subwords.png")) in out
 
 
-def test_more_merges_than_there_are_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    result = told(capsys, "char", "a.txt", "--merges", "5000")
+def test_more_merges_than_possible_is_not_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "char", "a.txt", "--merges", "5000")
     assert result["merges"] < 5000
     assert result["tried"][-1] == {
         "merges": result["merges"],
@@ -76,28 +76,28 @@ def test_more_merges_than_there_are_is_no_error(capsys: pytest.CaptureFixture[st
     }
 
 
-def test_without_a_network_the_library_is_taken(
+def test_without_a_network_char_uses_the_standard_library(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["learn", "char", "--max-mb", "0.05", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["corpus"] == "python-stdlib"
-    assert "warning: frankenstein cannot be had, so python-stdlib is taken" in err
+    assert "warning: using python-stdlib, because frankenstein is not available" in err
 
 
-def test_the_novel_by_name_when_there_is_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
-    result = told(capsys, "char", f"frankenstein={corpus_file('frankenstein_raw.txt')}")
+def test_the_novel_is_read_from_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "char", f"frankenstein={corpus_file('frankenstein_raw.txt')}")
     assert [row["merges"] for row in result["tried"]] == [1000, 2000, 5000, 10000]
     assert result["frequent_subwords"][0]["token"] == "the</w>"
     assert "frankenstein, 2,000 merges" in Path("merganser-out/learn/char_subwords.svg").read_text("utf-8")
 
 
-def test_speed_tells_and_draws_everything(
+def test_speed_prints_and_draws_everything(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(char_speed, "USUAL", 1000)
+    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 1000)
     arguments = ("a.txt", "--sizes", "100,1000", "--plain-words", "100", "--merges", "50", "--out", "drawn")
-    result = told(capsys, "speed", *arguments)
+    result = run(capsys, "speed", *arguments)
     assert [row["plain"]["extrapolated"] for row in result["sizes"]] == [False, True]
     assert [row["kind"] for row in result["kinds"]] == ["a.txt", "code", "random", "repetitive"]
     names = ("tokenizer_optimization_results", "optimization_breakdown")
@@ -108,50 +108,50 @@ def test_speed_tells_and_draws_everything(
     out = capsys.readouterr().out
     assert "~ extrapolated: the plain tokenizer was timed on 100 words" in out
     assert "+ best-pair merging" in out
-    assert "The cache: " in out
+    assert "Cache: " in out
 
 
-def test_without_a_network_the_manual_is_the_book(
+def test_without_a_network_speed_uses_the_reference_manual(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(char_speed, "USUAL", 500)
-    result = told(capsys, "speed", "--sizes", "500", "--plain-words", "100", "--merges", "10")
+    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 500)
+    result = run(capsys, "speed", "--sizes", "500", "--plain-words", "100", "--merges", "10")
     assert result["corpus"] == "the Python reference"
     assert result["kinds"][0]["kind"] == "books"
 
 
 @pytest.mark.parametrize("sizes", ["", "0,10", "ten"])
-def test_sizes_that_are_none(sizes: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_sizes_are_reported(sizes: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "speed", "a.txt", "--sizes", sizes]) == 2
     assert "--sizes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("gone.txt", None, "there is no file or folder gone.txt"),
-        ("x.jsonl", b'{"text": "a"}', "learning reads plain text"),
-        ("x.counts", b"", "reads plain text from this machine"),
-        ("empty.txt", b" \n", "empty.txt holds no text"),
+        ("x.jsonl", b'{"text": "a"}', "is not a plain text file; decompress or convert it first"),
+        ("x.counts", b"", "is not plain text on this machine; download or convert it first"),
+        ("empty.txt", b" \n", "empty.txt contains no text; check the path"),
     ],
 )
 @pytest.mark.parametrize("command", ["char", "speed"])
-def test_what_cannot_be_read(
-    command: str, name: str, content: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+def test_unreadable_texts_are_reported(
+    command: str, name: str, content: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if content is not None:
         Path(name).write_bytes(content)
     assert main(["learn", command, name]) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path("merganser-out").exists()
 
 
-def test_a_text_is_cut_between_characters() -> None:
+def test_a_text_is_cut_at_a_whole_character() -> None:
     Path("wide.txt").write_text("中" * 10, "utf-8")
     assert text.read("wide.txt", max_mb=7e-6) == "中中"
 
 
-def test_a_folder_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_folder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "char", "a.txt", "--out", "a.txt/below"]) == 1
     assert (
         "cannot write to a.txt/below: a.txt is a file, not a folder; choose another --out"
@@ -166,7 +166,7 @@ def test_without_the_extra_there_are_figures_but_no_charts(
     assert main(["learn", "char", "a.txt", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["files"] == [str(Path("merganser-out", "learn", "char.json"))]
-    assert "there are no charts: drawing charts needs vl_convert: pip install 'merganser[plot]'" in err
+    assert "no charts were written: drawing charts needs vl_convert: pip install 'merganser[plot]'" in err
 
 
 @pytest.mark.parametrize("command", ["char", "speed"])
@@ -175,7 +175,7 @@ def test_ctrl_c_stops_it_at_once(command: str) -> None:
     if command == "char":
         arguments += ["--max-mb", "100"]
     with processes.started(arguments) as process:
-        # It takes minutes, and far less to start.
+        # It runs for minutes, and starts in seconds.
         processes.wait_until(lambda: processes.processor_time(process) > 3, process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()

@@ -1,4 +1,4 @@
-"""merganser report: what it takes, and what it says."""
+"""merganser report: its arguments, output and errors."""
 
 import json
 from pathlib import Path
@@ -20,13 +20,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_corpus_and_tokenizer_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corpus_and_a_tokenizer_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "own.txt").write_text("English\tYes.\nGerman\tJa.\n")
     more = ("--domain", "LOUD=b.txt", "--sentences", "own.txt", "--token", " cat", "--out", "out", "--json")
     assert main(["report", "a.txt", "t.merganser", "--vocab-size", "270", *more]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["report"] == "out/index.html"
-    assert told["seconds"] > 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["report"] == "out/index.html"
+    assert result["seconds"] > 0
     table = {row["domain"]: row for row in json.loads(Path("out/tables/domains.json").read_text("utf-8"))}
     expected = 100 * len(merganser.load("t.merganser").encode(TEXT.upper())) / len(TEXT)
     assert table["LOUD"]["t.merganser"] == expected
@@ -36,14 +36,14 @@ def test_corpus_and_tokenizer_side_by_side(folder: Path, capsys: pytest.CaptureF
     assert "Family tree of ·cat" in Path("out/tables/family-tree.md").read_text("utf-8")
 
 
-def test_the_folder_where_we_are_has_a_name() -> None:
+def test_the_current_folder_has_a_name() -> None:
     Path("t.merganser").rename("tokenizer.merganser")
     assert main(["report", ".", "--held-out", "a.txt", "--out", "out"]) == 0
     table = json.loads(Path("out/tables/comparison.json").read_text("utf-8"))
     assert "." in table[0]
 
 
-def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_held_out_option_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "t.merganser", "--held-out", "a.txt"]) == 0
     assert capsys.readouterr().out.startswith("merganser-out/report/index.html (")
     table = json.loads(Path("merganser-out/report/tables/comparison.json").read_text("utf-8"))
@@ -55,14 +55,18 @@ def test_what_to_measure_on(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "code", "message"),
     [
         (["nowhere.txt"], 1, "no file or folder nowhere.txt"),
-        (["t.merganser", "--vocab-size", "300"], 2, "--vocab-size goes with a corpus"),
-        (["a.txt", "--domain", "b.txt"], 2, "--domain is NAME=FILE"),
-        (["a.txt", "--domain", "b=b.txt", "--domain", "b=a.txt"], 2, "--domain b is given twice"),
+        (["t.merganser", "--vocab-size", "300"], 2, "--vocab-size requires a CORPUS"),
+        (["a.txt", "--domain", "b.txt"], 2, "--domain takes NAME=FILE"),
+        (
+            ["a.txt", "--domain", "b=b.txt", "--domain", "b=a.txt"],
+            2,
+            "--domain b is given twice; give each domain a different name",
+        ),
         (["a.txt", "--sentences", "nowhere"], 1, "cannot read nowhere"),
         (["b.counts"], 1, "b.counts holds counts"),
     ],
 )
-def test_wrong_usage(
+def test_wrong_usage_is_reported(
     arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", *arguments, "--out", "out"]) == code

@@ -1,4 +1,4 @@
-"""Misspelled commands, options, presets and numbers: the error names what was meant."""
+"""Misspelled commands, options, presets and numbers: the error suggests the right one."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["count", "a.txt", "--out", "a.counts", "--pattern", "cl100k_base"], 1, 'did you mean "gpt4"?'),
     ],
 )  # fmt: skip
-def test_the_nearest_right_word_is_suggested(
+def test_the_closest_match_is_suggested(
     arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == code
@@ -38,15 +38,15 @@ def test_the_nearest_right_word_is_suggested(
 
 
 @pytest.mark.parametrize("written", ["1000", "1k", "1K", "1_000", "1,000", "0.001M"])
-def test_numbers_of_tokens_may_be_short(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_of_tokens_may_be_abbreviated(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "a.txt", "--vocab-size", written, "--json"]) == 0
     shown = capsys.readouterr()
-    assert "not the 1000 asked for" in shown.err
+    assert "instead of 1000: no pair is left to merge" in shown.err
     assert json.loads(shown.out)["vocab_size"] < 1000
 
 
-def test_a_warning_is_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The two patterns read the corpus twice."""
+def test_a_warning_is_printed_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The corpus is read twice, once for each pattern."""
     for pattern in ("gpt2", "gpt4"):
         assert main(["train", "a.txt", "--vocab-size", "260", "--pattern", pattern, "--out", pattern]) == 0
     (folder / "texts").mkdir()

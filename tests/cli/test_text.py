@@ -1,4 +1,4 @@
-"""A TEXT on the command line: text, a file, or standard input, and never a misspelled path."""
+"""TEXT arguments: a text, a file or standard input, but never a misspelled path."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> merganser.Toke
 @pytest.mark.parametrize(
     "missing", ["missing.txt", "./missing", "texts/missing.dat", "~/missing", "data.JSONL"]
 )
-def test_a_path_that_does_not_exist_is_never_taken_for_a_text(
+def test_a_missing_path_is_not_used_as_text(
     command: str, missing: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = {
@@ -30,13 +30,13 @@ def test_a_path_that_does_not_exist_is_never_taken_for_a_text(
     assert main(arguments) == 1
     shown = capsys.readouterr()
     assert shown.err == (
-        f"error: there is no file {missing}; check the path, or pass --text if it is the text itself\n"
+        f"error: file {missing} does not exist; check the path, or pass --text to use it as text\n"
     )
     assert shown.out == ""
     assert main([*arguments, "--text"]) == 0
 
 
-def test_a_name_in_a_folder_that_exists_is_a_path(tmp_path: Path) -> None:
+def test_a_name_in_an_existing_folder_is_a_path(tmp_path: Path) -> None:
     assert not looks_like_path("and/or")
     (tmp_path / "and").mkdir()
     assert looks_like_path("and/or")
@@ -47,14 +47,14 @@ def test_a_name_in_a_folder_that_exists_is_a_path(tmp_path: Path) -> None:
     ["hello", "3.14", "e.g.", "and/or", "1/2", "</s>", "/s", "//", "Node.js", "example.com", "U.S.A", "...",
      "", "the file missing.txt", "https://example.com/a.txt", "a\nb.txt", "<|a|>", "\\d+", "日本語"],
 )  # fmt: skip
-def test_what_is_plainly_text_is_encoded(
+def test_text_that_is_not_a_path_is_encoded(
     text: str, tokenizer: merganser.Tokenizer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["encode", "tokenizer.merganser", text, "--ordinary"]) == 0
     assert capsys.readouterr().out.split() == [str(id) for id in tokenizer.encode_ordinary(text)]
 
 
-def test_a_file_is_read_unless_its_name_is_the_text(
+def test_a_file_is_read_unless_text_is_passed(
     tmp_path: Path, tokenizer: merganser.Tokenizer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("lowest")
@@ -65,7 +65,7 @@ def test_a_file_is_read_unless_its_name_is_the_text(
         assert f'"text": "{text}"' in capsys.readouterr().out
 
 
-def test_the_help_says_what_is_a_path(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_explains_what_is_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("encode", "show"):
         assert main([command, "--help"]) == 0
         help = " ".join(capsys.readouterr().out.split())
@@ -74,7 +74,7 @@ def test_the_help_says_what_is_a_path(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("command", ["encode", "show", "corpus"])
-def test_an_unknown_special_token_is_an_error_that_names_the_others(
+def test_an_unknown_special_token_is_reported_with_those_that_exist(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("lowest<|c|>")

@@ -1,4 +1,4 @@
-"""Errors of the library name options where they reach the command line, never arguments of Python."""
+"""Library errors on the command line name options, never Python arguments."""
 
 import re
 from pathlib import Path
@@ -7,17 +7,17 @@ import click
 import merganser
 import pytest
 from merganser.cli import main
-from merganser.cli.translation import translated
+from merganser.cli.translation import translate
 
 TEXT = "the cat sat on the mat with the other cat\n" * 20
 
-#: An error or a warning for each, from Python and from the core, and what it must say.
+#: Commands that fail or warn, in Python and in the core, and a pattern of the message.
 CASES = {
     ("encode", "t.merganser", "the<s>"): "pass --allow-special to encode it as that token, or --ordinary to",
     ("encode", "t.merganser", "a.txt", "--out", "tokens", "--prepend", "<x>"): "--prepend names '<x>'",
     ("encode", "t.merganser", "a.txt", "--out", "tokens", "--append", "9999"): "--append is 9999",
     ("encode", "t.merganser", "a.jsonl", "--out", "tokens"): "with --text-key",
-    ("encode", "t.merganser", "a.txt", "--out", "made"): "another --out, or start afresh with --overwrite",
+    ("encode", "t.merganser", "a.txt", "--out", "made"): "another --out, or start over with --overwrite",
     ("train", "a.txt", "--vocab-size", "300", "--min-frequency", "0"): "--min-frequency must be at least 1",
     (
         "train",
@@ -26,7 +26,7 @@ CASES = {
         "300",
         "--max-token-bytes",
         "0",
-    ): "--max-token-bytes must be at least 1, not",
+    ): "--max-token-bytes must be at least 1, got",
     (
         "train",
         "a.txt",
@@ -36,7 +36,7 @@ CASES = {
         "0",
     ): "--min-pretoken-count must be at least 1",
     ("train", "a.txt", "--vocab-size", "300", "--memory", "1MB"): "--memory must be at least 16MB",
-    ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory is a number of bytes",
+    ("train", "a.txt", "--vocab-size", "300", "--memory", "much"): "--memory must be a number of bytes",
     (
         "train",
         "a.txt",
@@ -44,7 +44,7 @@ CASES = {
         "300",
         "--work-dir",
         "work",
-    ): "choose another --work-dir, or start afresh with --no-resume",
+    ): "choose another --work-dir, or start over with --no-resume",
     (
         "train",
         "a.txt",
@@ -52,11 +52,11 @@ CASES = {
         "999",
         "--min-frequency",
         "2",
-    ): "that --min-frequency 2 would let merge",
+    ): "no pair is left to merge within --min-frequency 2",
     ("train", "a.jsonl", "--vocab-size", "300"): "with --text-key; .* --on-error skip$",
-    ("train", "bad.parquet", "--vocab-size", "300"): "name one as --text-key",
+    ("train", "bad.parquet", "--vocab-size", "300"): "set --text-key to one of its columns",
     ("count", "a.jsonl", "--out", "x.counts"): "with --text-key; .* --on-error skip$",
-    ("count", "a.txt", "--out", "x.counts", "--max-size", "much"): "--max-size is a number of bytes",
+    ("count", "a.txt", "--out", "x.counts", "--max-size", "much"): "--max-size must be a number of bytes",
     (
         "count",
         "a.txt",
@@ -74,7 +74,7 @@ CASES = {
     ("embed", "a.txt", "--epochs", "0"): "--epochs and --batch-size are at least 1",
     ("embed", "a.txt", "--learning-rate", "99"): "--learning-rate is above 0",
     ("embed", "a.txt", "--min-count", "99999"): "a smaller --min-count",
-    ("learn", "ladder", "a.txt", "--vocab-size", "100"): "--vocab-size is between 256",
+    ("learn", "ladder", "a.txt", "--vocab-size", "100"): "--vocab-size must be between 256",
 }
 
 
@@ -97,13 +97,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("arguments", CASES, ids=" ".join)
-def test_messages_name_options(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_name_options_instead_of_arguments(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     main(arguments)
-    said = capsys.readouterr().err.strip()
-    assert re.search(CASES[arguments], said), said
-    # Names with an underscore are Python's; these are ours or those of the test.
-    assert not re.search(r"(?<!/)\b[a-z]+_[a-z_]+\b", said), said
-    assert not re.search(r"(--[\w-]+(?: \w+)?) \(", said), said
+    message = capsys.readouterr().err.strip()
+    assert re.search(CASES[arguments], message), message
+    # Names with an underscore are Python arguments; only paths may have them.
+    assert not re.search(r"(?<!/)\b[a-z]+_[a-z_]+\b", message), message
+    assert not re.search(r"(--[\w-]+(?: \w+)?) \(", message), message
 
 
 COMMAND = click.Command(
@@ -131,7 +133,7 @@ COMMAND = click.Command(
         ("--no-resume (resume=False)", "--no-resume"),
         ("resume=True, overwrite=True", "--resume, --overwrite"),
         ("memory must be at least 16MB", "--memory must be at least 16MB"),
-        # Plain English, a file of the user's, an argument without an option.
+        # Plain English, a file, and an argument without an option stay as they are.
         ("less memory for another pattern", "less memory for another pattern"),
         ("cannot read out/vocab_size/x_vocab_size.txt", "cannot read out/vocab_size/x_vocab_size.txt"),
         ("there is no key 'vocab_size'", "there is no key 'vocab_size'"),
@@ -140,4 +142,4 @@ COMMAND = click.Command(
     ],
 )
 def test_only_arguments_become_options(library: str, command_line: str) -> None:
-    assert translated(library, COMMAND) == command_line
+    assert translate(library, COMMAND) == command_line

@@ -1,4 +1,4 @@
-"""merganser verify: what it prints, as text and as JSON, and how it ends."""
+"""merganser verify: its output as text and JSON, and its exit code."""
 
 import json
 import os
@@ -25,63 +25,64 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_same_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_ids_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "a.merganser", "a.merganser", "--on", "a.txt", "b.txt"]) == 0
     tokens = 2 * len(merganser.load("a.merganser").encode(TEXT))
     tokens += len(merganser.load("a.merganser").encode("other mats"))
     assert (
-        capsys.readouterr().out == f"the same: 3 documents, {tokens:,} tokens, {2 * len(TEXT) + 10:,} bytes\n"
+        capsys.readouterr().out == f"same ids: 3 documents, {tokens:,} tokens, {2 * len(TEXT) + 10:,} bytes\n"
     )
 
 
-def test_a_difference_ends_with_3_and_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_difference_exits_with_3_and_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "a.merganser", "b.merganser", "--on", "b.txt", "a.txt"]) == 3
     out = capsys.readouterr().out
     assert out.startswith(
-        "different: the same pre-token is merged in another way\nin document 0 (the first is 0)"
+        "different ids: the same pre-token is merged differently\n"
+        "first difference: document 0 (counted from 0), byte "
     )
-    parted = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
-    assert parted is not None
-    assert " | ".join(token.decode() for token in parted.b.tokens) in out
-    assert f"after {parted.step} merges: " in out
-    assert "after 2 merges: no more to merge" in out or parted.b.merge
+    difference = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
+    assert difference is not None
+    assert " | ".join(token.decode() for token in difference.b.tokens) in out
+    assert (difference.step, difference.a.merge, difference.b.merge) == (2, (b"the", b"r"), None)
+    assert "after 2 merges: done" in out
 
 
-def test_json_has_it_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "a.merganser", "b.merganser", "--on", "b.txt", "--json"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    parted = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
-    assert parted is not None
-    assert told["same"] is False
-    assert told["documents"] == told["tokens"] == told["bytes"] == 0
-    difference = told["difference"]
-    assert (difference["document"], difference["offset"]) == (0, parted.offset)
-    assert (difference["reason"], difference["pretoken"], difference["step"]) == (
-        parted.reason,
-        parted.pretoken,
-        parted.step,
+    result = json.loads(capsys.readouterr().out)
+    difference = merganser.verify("a.merganser", "b.merganser", on=Path("b.txt")).difference
+    assert difference is not None
+    assert result["same"] is False
+    assert result["documents"] == result["tokens"] == result["bytes"] == 0
+    printed = result["difference"]
+    assert (printed["document"], printed["offset"]) == (0, difference.offset)
+    assert (printed["reason"], printed["pretoken"], printed["step"]) == (
+        difference.reason,
+        difference.pretoken,
+        difference.step,
     )
-    assert difference["a"]["ids"] == list(parted.a.ids)
-    assert difference["b"]["ids"] == list(parted.b.ids)
-    assert difference["a"]["merge"] == [part.decode().replace(" ", "·") for part in parted.a.merge or ()]
+    assert printed["a"]["ids"] == list(difference.a.ids)
+    assert printed["b"]["ids"] == list(difference.b.ids)
+    assert printed["a"]["merge"] == [part.decode().replace(" ", "·") for part in difference.a.merge or ()]
     assert main(["verify", "a.merganser", "a.merganser", "--on", "b.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["difference"] is None
 
 
-def test_another_split_is_shown_as_pretokens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_different_split_is_printed_as_pretokens(capsys: pytest.CaptureFixture[str]) -> None:
     Path("digits.txt").write_text("x 12345")
     ranks = merganser.load("a.merganser").mergeable_ranks | {b"12": 400, b"34": 401}
     for name in ("gpt2", "gpt4"):
         merganser.Tokenizer(ranks, pattern=name).save(f"{name}.merganser")
     assert main(["verify", "gpt2.merganser", "gpt4.merganser", "--on", "digits.txt"]) == 3
     out = capsys.readouterr().out
-    assert "the text is split into other pre-tokens" in out
+    assert "the text is split into different pre-tokens" in out
     assert "\n·12345\n" in out
     assert "\n· | 123 | 45\n" in out
 
 
 @pytest.mark.parametrize("name", ["tokenizers:hf/tokenizer.json", "transformers:hf", "ranks.tiktoken@gpt4"])
-def test_other_libraries_are_asked_themselves(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_libraries_encode_themselves(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     tokenizer = merganser.load("a.merganser")
     tokenizer.export("hf", format="huggingface")
     tokenizer.export("ranks.tiktoken", format="tiktoken")
@@ -92,7 +93,7 @@ def test_other_libraries_are_asked_themselves(name: str, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["tokens"] == (plain if "@" in name else special)
 
 
-def test_what_cannot_be_opened_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_tokenizers_and_corpora_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     for name, message in (
         ("gone.merganser", "gone.merganser"),
         ("tokenizers:gone.json", "tokenizers cannot open gone.json"),
@@ -105,7 +106,7 @@ def test_what_cannot_be_opened_is_an_error(capsys: pytest.CaptureFixture[str]) -
     assert main(["verify", "a.merganser", "a.merganser"]) == 2
 
 
-def test_separators_are_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_separator_option_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     for more, documents in (((), 2), (("--separator", "none"), 1), (("--separator", "\n"), 40)):
         assert main(["verify", "a.merganser", "a.merganser", "--on", "a.txt", "--json", *more]) == 0
         assert json.loads(capsys.readouterr().out)["documents"] == documents
@@ -119,32 +120,32 @@ def test_ctrl_c_stops_it_at_once() -> None:
     scratch.mkdir()
     environment = {**os.environ, "TMPDIR": str(scratch.absolute())}
     with processes.started([*command, "--on", "long.txt"], env=environment) as process:
-        # Texts wait there to be compared.
+        # Texts are buffered there before they are compared.
         processes.wait_until(lambda: list(scratch.glob("merganser-*/shard-*.bin")), process)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
-    assert (process.returncode, told.strip()) == (130, "stopped")
+        _, error = process.communicate()
+    assert (process.returncode, error.strip()) == (130, "stopped")
     assert list(scratch.iterdir()) == []
 
 
-def test_an_export_uses_the_counts_of_the_training_beside_it(
+def test_an_export_is_verified_on_the_training_counts_next_to_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = []
+    corpora = []
     from merganser import exporting
 
-    kept = exporting.export
-    monkeypatch.setattr(exporting, "export", lambda *rest: given.append(rest[3]) or kept(*rest))
+    export = exporting.export
+    monkeypatch.setattr(exporting, "export", lambda *rest: corpora.append(rest[3]) or export(*rest))
     assert main(["export", "a.merganser", "--to", "gpt2", "--out", "one"]) == 0
     merganser.count([TEXT, "other"]).save("another.counts")
     Path("damaged.counts").write_text("nothing")
     merganser.count([TEXT], special_tokens=["<s>"]).save("training.counts")
     assert main(["export", "a.merganser", "--to", "gpt2", "--out", "two"]) == 0
     assert main(["export", "a.merganser", "--to", "gpt2", "--out", "three", "--on", "a.txt"]) == 0
-    assert given[0] is None
-    assert given[1].path == Path("training.counts")
-    assert [str(one) for one in given[2]] == ["a.txt"]
+    assert corpora[0] is None
+    assert corpora[1].path == Path("training.counts")
+    assert [str(one) for one in corpora[2]] == ["a.txt"]
     capsys.readouterr()
     command = ["export", "training.counts", "--to", "tsv", "--out", "x.tsv", "--on", "a.txt"]
     assert main(command) == 2
-    assert "--on, --chat and --role are for tokenizers" in capsys.readouterr().err
+    assert "--on, --chat and --role apply to tokenizers" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Training: meaning shows, the same comes out again, and nothing is lost that was done."""
+"""Training: vectors capture meaning, results are reproducible, and interrupted work is not lost."""
 
 import itertools
 import json
@@ -17,11 +17,11 @@ from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsErr
 from merganser.corpus import Source
 from merganser.embed import checkpoint, evaluation, groups
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
-from merganser.embed.training import Interval, Work, train_on
+from merganser.embed.training import CheckpointSettings, Interval, train_on
 
 PAIRS = ["the black cat sat on the mat", "the black dog sat on the rug", "a king rules", "a queen rules"]
 TEXTS = PAIRS * 60
-SMALL = embed.Settings(embedding_dim=12, epochs=4, subsample=0, threads=1, batch_size=64, min_count=2)
+SMALL = embed.EmbedSettings(embedding_dim=12, epochs=4, subsample=0, threads=1, batch_size=64, min_count=2)
 
 
 def tokenizer() -> merganser.Tokenizer:
@@ -33,35 +33,37 @@ def words() -> merganser.Tokenizer:
     return tokenizer()
 
 
-def test_one_thread_and_one_seed_give_the_same_numbers(words: merganser.Tokenizer) -> None:
+def test_one_thread_with_one_seed_is_reproducible(words: merganser.Tokenizer) -> None:
     first = embed.train(TEXTS, words, SMALL)
     assert np.array_equal(first.vectors, embed.train(TEXTS, words, SMALL).vectors)
     assert not np.array_equal(first.vectors, embed.train(TEXTS, words, replace(SMALL, seed=2)).vectors)
 
 
 @pytest.mark.parametrize("objective", ["negatives", "shared", "softmax"])
-def test_the_loss_falls_and_words_of_the_same_company_come_together(
+def test_the_loss_decreases_and_words_with_similar_contexts_become_similar(
     words: merganser.Tokenizer, objective: embed.settings.Objective
 ) -> None:
-    told: list[Interval] = []
+    reported: list[Interval] = []
     settings = replace(SMALL, objective=objective, epochs=40, learning_rate=0.05)
-    made = embed.train(TEXTS, words, settings, on_interval=lambda interval, left: told.append(interval))
-    assert told[-1].loss < 0.95 * told[0].loss, "the first is that after eight batches"
-    assert made.similarity("cat", "dog") > made.similarity("cat", "rules") + 0.2
-    assert sum(interval.tokens for interval in told) == made.training["tokens"] * settings.epochs
-    assert told[-1].batches_done == told[-1].batches
-    assert [row.epoch for row in told if row.mean_similarity is not None] == list(range(1, 41))
+    embeddings = embed.train(
+        TEXTS, words, settings, on_interval=lambda interval, left: reported.append(interval)
+    )
+    assert reported[-1].loss < 0.95 * reported[0].loss, "the first is measured after eight batches"
+    assert embeddings.similarity("cat", "dog") > embeddings.similarity("cat", "rules") + 0.2
+    assert sum(interval.tokens for interval in reported) == embeddings.training["tokens"] * settings.epochs
+    assert reported[-1].batches_done == reported[-1].batches
+    assert [row.epoch for row in reported if row.mean_similarity is not None] == list(range(1, 41))
 
 
 def epoch_losses(history: list[dict[str, Any]]) -> list[float]:
-    """What was reported at the end of each epoch."""
+    """Return the loss at the end of each epoch."""
     return [row["loss"] for row in history if row["mean_similarity"] is not None]
 
 
 @pytest.mark.parametrize("objective", ["negatives", "shared"])
-def test_the_reported_loss_falls_to_the_end(objective: embed.settings.Objective) -> None:
-    """The mean over the pairs of an epoch would rise as the learning rate falls."""
-    settings = embed.Settings(objective=objective, threads=1)
+def test_the_reported_loss_decreases_to_the_end(objective: embed.settings.Objective) -> None:
+    """The mean over the pairs of an epoch would increase as the learning rate decreases."""
+    settings = embed.EmbedSettings(objective=objective, threads=1)
     losses = epoch_losses(embed.train(topics(), settings=settings).training["history"])
     assert len(losses) == settings.epochs == 10
     assert losses[-1] < losses[0] - 0.1
@@ -69,7 +71,7 @@ def test_the_reported_loss_falls_to_the_end(objective: embed.settings.Objective)
 
 
 def topics() -> list[str]:
-    """Documents of 30 words each, nearly all of them from one of 40 overlapping topics."""
+    """Return documents of 30 words, most of them from one of 40 overlapping topics."""
     random = np.random.default_rng(1)
     words = [
         f"{start}{middle}{end}" for start in "bdfgklmn" for middle in "aeiou" for end in ("st", "rn", "ll")
@@ -100,12 +102,12 @@ def test_a_resumed_training_reports_the_same_losses(words: merganser.Tokenizer, 
 
 def test_a_text_without_pairs_has_no_loss(words: merganser.Tokenizer) -> None:
     text = Text(np.array([97, 98] * 20, np.uint32), np.arange(1, 41))
-    made = train_on(text, words, SMALL)
-    assert made.training["pairs"] == 0
-    assert {row["loss"] for row in made.training["history"]} == {None}
+    embeddings = train_on(text, words, SMALL)
+    assert embeddings.training["pairs"] == 0
+    assert {row["loss"] for row in embeddings.training["history"]} == {None}
 
 
-def test_documents_have_no_neighbours_in_each_other(words: merganser.Tokenizer) -> None:
+def test_no_pair_spans_two_documents(words: merganser.Tokenizer) -> None:
     text = read(["king queen"] * 50, words, 1, None)
     settings = replace(SMALL, window_size=5, dynamic_window=False, epochs=1, min_count=1)
     apart = train_on(text, words, settings).training["pairs"]
@@ -115,15 +117,13 @@ def test_documents_have_no_neighbours_in_each_other(words: merganser.Tokenizer) 
     assert train_on(together, words, settings).training["pairs"] > apart
 
 
-def test_an_interrupted_training_ends_with_the_same_numbers(
-    words: merganser.Tokenizer, tmp_path: Path
-) -> None:
+def test_a_resumed_training_ends_with_the_same_vectors(words: merganser.Tokenizer, tmp_path: Path) -> None:
     whole = embed.train(TEXTS, words, SMALL)
 
     class Stop(Exception):
         pass
 
-    for limit in (9, 30, 70):  # at three places, one after the other
+    for limit in (9, 30, 70):  # interrupted three times
 
         def stop(interval: Interval, left: float, limit: int = limit) -> None:
             if interval.batches_done >= limit:
@@ -133,15 +133,13 @@ def test_an_interrupted_training_ends_with_the_same_numbers(
             embed.train(TEXTS, words, SMALL, work_dir=tmp_path, checkpoint_every=1e-6, on_interval=stop)
         found = checkpoint.FILE_NAME
         assert (tmp_path / found).is_file()
-    made = embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
-    assert np.array_equal(made.vectors, whole.vectors)
-    assert made.training["history"][-1]["batches_done"] == whole.training["history"][-1]["batches_done"]
-    assert not list(tmp_path.iterdir()), "what was written down is removed at the end"
+    embeddings = embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
+    assert np.array_equal(embeddings.vectors, whole.vectors)
+    assert embeddings.training["history"][-1]["batches_done"] == whole.training["history"][-1]["batches_done"]
+    assert not list(tmp_path.iterdir()), "the checkpoint is removed at the end"
 
 
-def test_a_callback_that_stops_inside_of_an_interval_loses_nothing(
-    words: merganser.Tokenizer, tmp_path: Path
-) -> None:
+def test_an_interruption_inside_an_interval_loses_nothing(words: merganser.Tokenizer, tmp_path: Path) -> None:
     settings = replace(SMALL, epochs=2000)
     seen: list[int] = []
 
@@ -170,7 +168,7 @@ def _identity(folder: Path) -> dict[str, object]:
 
 
 def stopped(words: merganser.Tokenizer, folder: Path) -> Path:
-    """A checkpoint of a training that was stopped."""
+    """Return the checkpoint of an interrupted training."""
 
     def stop(interval: Interval, left: float) -> None:
         raise KeyboardInterrupt
@@ -180,33 +178,29 @@ def stopped(words: merganser.Tokenizer, folder: Path) -> Path:
     return folder / checkpoint.FILE_NAME
 
 
-def test_a_damaged_checkpoint_is_refused_wherever_it_is_damaged(
-    words: merganser.Tokenizer, tmp_path: Path
-) -> None:
+def test_a_corrupt_checkpoint_is_refused(words: merganser.Tokenizer, tmp_path: Path) -> None:
     file = stopped(words, tmp_path)
     good = file.read_bytes()
     places = [0, 3, 8, 20, len(good) // 2, len(good) - 1]
     for bad in [*(good[:place] for place in places), *(_flipped(good, place) for place in places), b"", b"x"]:
         file.write_bytes(bad)
-        with pytest.raises(CheckpointError, match=r"(damaged|another training).*--no-resume"):
+        with pytest.raises(CheckpointError, match=r"(corrupt|another training).*--no-resume"):
             embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
-    made = embed.train(TEXTS, words, SMALL, work_dir=tmp_path, resume=False)
-    assert len(made) > 10
+    embeddings = embed.train(TEXTS, words, SMALL, work_dir=tmp_path, resume=False)
+    assert len(embeddings) > 10
 
 
 def _flipped(data: bytes, place: int) -> bytes:
     return data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :]
 
 
-def test_a_checkpoint_with_numbers_that_are_none_is_refused(
-    words: merganser.Tokenizer, tmp_path: Path
-) -> None:
+def test_a_checkpoint_with_nan_is_refused(words: merganser.Tokenizer, tmp_path: Path) -> None:
     stopped(words, tmp_path)
     identity = _identity(tmp_path)
     state = checkpoint.read(tmp_path, identity)
     assert state is not None
     checkpoint.write(tmp_path, identity, replace(state, vectors=np.full_like(state.vectors, np.nan)))
-    with pytest.raises(CheckpointError, match="not finite"):
+    with pytest.raises(CheckpointError, match="corrupt: it contains NaN or infinity"):
         embed.train(TEXTS, words, SMALL, work_dir=tmp_path)
 
 
@@ -219,7 +213,7 @@ def test_a_checkpoint_with_numbers_that_are_none_is_refused(
         (lambda tokenizer: (TEXTS, merganser.train(TEXTS, 280), SMALL), "text"),
     ],
 )
-def test_a_checkpoint_fits_no_other_training(
+def test_a_checkpoint_of_another_training_is_refused(
     words: merganser.Tokenizer, tmp_path: Path, change: object, name: str
 ) -> None:
     stopped(words, tmp_path)
@@ -227,13 +221,15 @@ def test_a_checkpoint_fits_no_other_training(
         embed.train(*change(words), work_dir=tmp_path)  # type: ignore[operator]
 
 
-def test_more_threads_may_go_on_with_it(words: merganser.Tokenizer, tmp_path: Path) -> None:
+def test_a_training_may_be_resumed_with_more_threads(words: merganser.Tokenizer, tmp_path: Path) -> None:
     stopped(words, tmp_path)
-    made = embed.train(TEXTS, words, replace(SMALL, threads=2), work_dir=tmp_path)
-    assert made.training["history"][0]["batches_done"] < made.training["history"][-1]["batches_done"]
+    embeddings = embed.train(TEXTS, words, replace(SMALL, threads=2), work_dir=tmp_path)
+    assert (
+        embeddings.training["history"][0]["batches_done"] < embeddings.training["history"][-1]["batches_done"]
+    )
 
 
-def test_there_is_nothing_to_learn_from_nothing(words: merganser.Tokenizer, tmp_path: Path) -> None:
+def test_a_corpus_without_enough_text_is_refused(words: merganser.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     for source in ([""], tmp_path / "empty.txt"):
         for given in (words, None):
@@ -247,14 +243,18 @@ def test_there_is_nothing_to_learn_from_nothing(words: merganser.Tokenizer, tmp_
 
 def test_ids_of_another_tokenizer_are_refused(words: merganser.Tokenizer, tmp_path: Path) -> None:
     tokens = words.encode_corpus(TEXTS, out=tmp_path / "tokens")
-    made = embed.train(tokens, words, SMALL)
-    assert np.array_equal(made.vectors, embed.train(TEXTS, words, SMALL).vectors)
-    with pytest.raises(EmbeddingsError, match="another tokenizer"):
+    embeddings = embed.train(tokens, words, SMALL)
+    assert np.array_equal(embeddings.vectors, embed.train(TEXTS, words, SMALL).vectors)
+    with pytest.raises(
+        EmbeddingsError, match="encoded with another tokenizer; pass the tokenizer that encoded it"
+    ):
         embed.train(tokens, merganser.train(TEXTS, 285), SMALL)
-    with pytest.raises(SettingsError, match="give the tokenizer"):
+    with pytest.raises(SettingsError, match="pass the one that encoded them"):
         embed.train(tokens)
     np.save(tmp_path / "ids.npy", np.array([5, 100_000], np.uint32))
-    with pytest.raises(EmbeddingsError, match="holds the id 100,000"):
+    with pytest.raises(
+        EmbeddingsError, match=r"contains the id 100,000.*pass the tokenizer that produced the ids"
+    ):
         embed.train(merganser.Tokens.open(tmp_path / "ids.npy"), words, SMALL)
 
 
@@ -272,9 +272,9 @@ def test_ids_of_another_tokenizer_are_refused(words: merganser.Tokenizer, tmp_pa
         ("embedding_dim", 2.5),
     ],
 )
-def test_settings_that_cannot_be_are_refused(setting: str, value: object) -> None:
+def test_invalid_settings_are_refused(setting: str, value: object) -> None:
     with pytest.raises(SettingsError, match=setting):
-        embed.Settings(**{setting: value})  # type: ignore[arg-type]
+        embed.EmbedSettings(**{setting: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -290,15 +290,17 @@ def test_settings_that_cannot_be_are_refused(setting: str, value: object) -> Non
         ("learning_rate", 11.0),
     ],
 )
-def test_settings_that_the_core_refuses(words: merganser.Tokenizer, setting: str, value: float) -> None:
+def test_settings_that_the_core_refuses_are_reported(
+    words: merganser.Tokenizer, setting: str, value: float
+) -> None:
     with pytest.raises(SettingsError, match=setting):
         embed.train(TEXTS, words, replace(SMALL, **{setting: value}))
 
 
 def test_without_a_tokenizer_most_words_are_one_token() -> None:
-    made = embed.train(iter(TEXTS), settings=SMALL)
+    embeddings = embed.train(iter(TEXTS), settings=SMALL)
     for word in ("cat", "queen", "black"):
-        found = made.find(word)
+        found = embeddings.find(word)
         assert found is not None
         assert found.how == "token"
 
@@ -310,33 +312,33 @@ def test_standard_input_needs_a_tokenizer(once: Source) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_meaning_shows_in_the_novel(threads: int) -> None:
-    """With the defaults, words of a group are more alike than words of different groups, for every seed."""
+def test_related_words_of_the_novel_are_more_similar(threads: int) -> None:
+    """With the defaults, words of a group are more similar than words of different groups, for every seed."""
     novel = f"frankenstein={corpus_file('frankenstein_raw.txt')}"
     named = groups.lists("frankenstein")
     assert named is not None
     tokenizer = tokenizer_for(novel, VOCAB_SIZE, None, None)
     text = read(novel, tokenizer, None, None)
     for seed in (1, 2, 3):
-        made = train_on(text, tokenizer, embed.Settings(threads=threads, seed=seed))
-        found = evaluation.separation(made, named.groups)
+        embeddings = train_on(text, tokenizer, embed.EmbedSettings(threads=threads, seed=seed))
+        found = evaluation.separation(embeddings, named.groups)
         assert found.covered == found.words == 16
         assert found.margin > 0.1, f"{found} with seed {seed}"
-    # Chance: the same words in groups that mean nothing.
+    # Control: the same words in arbitrary groups.
     words = list(itertools.chain.from_iterable(named.groups.values()))
     mixed = {str(nth): words[nth::4] for nth in range(4)}
-    assert abs(evaluation.separation(made, mixed).margin) < 0.1
+    assert abs(evaluation.separation(embeddings, mixed).margin) < 0.1
 
 
 def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join(TEXTS * 20))
-    command = [sys.executable, "-W", "error", "-m", "merganser", "embed", "a.txt", "--out", "made"]
+    command = [sys.executable, "-W", "error", "-m", "merganser", "embed", "a.txt", "--out", "embeddings"]
     command += ["--epochs", "3000", "--threads", "1", "--checkpoint-every"]
-    file = tmp_path / "made" / checkpoint.FILE_NAME
+    file = tmp_path / "embeddings" / checkpoint.FILE_NAME
     done = []
     for every, send in (("0.2", signal.SIGKILL), ("1000", signal.SIGINT), ("1000", signal.SIGTERM)):
         with processes.started([*command, every], cwd=tmp_path) as process:
-            assert process.stdout.readline().startswith("epoch"), "it has trained for an epoch at least"
+            assert process.stdout.readline().startswith("epoch"), "at least one epoch is trained"
             processes.wait_until(file.exists, process)
             process.send_signal(send)
             _, stderr = process.communicate()
@@ -346,27 +348,27 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
         state = checkpoint.read(file.parent, _identity(file.parent))
         assert state is not None
         done.append(state.batches_done)
-    assert done[0] < done[1] < done[2], "each went on where the one before had been"
+    assert done[0] < done[1] < done[2], "each run resumed where the previous one stopped"
 
 
-def test_a_stop_between_two_stretches_is_written_down_too(tmp_path: Path) -> None:
+def test_an_interruption_between_intervals_writes_a_checkpoint(tmp_path: Path) -> None:
     def stop(interval: Interval, _left: float) -> None:
         if interval.epoch == 2:
             raise KeyboardInterrupt
 
-    settings = embed.Settings(epochs=3, threads=1)
+    settings = embed.EmbedSettings(epochs=3, threads=1)
     with pytest.raises(KeyboardInterrupt):
         embed.train(TEXTS, settings=settings, work_dir=tmp_path, checkpoint_every=1000, on_interval=stop)
-    went_on: list[int] = []
+    resumed_epochs: list[int] = []
     embed.train(
         TEXTS,
         settings=settings,
         work_dir=tmp_path,
-        on_interval=lambda interval, _: went_on.append(interval.epoch),
+        on_interval=lambda interval, _: resumed_epochs.append(interval.epoch),
     )
-    assert set(went_on) <= {2, 3} and 3 in went_on
+    assert set(resumed_epochs) <= {2, 3} and 3 in resumed_epochs
 
 
-def test_work_is_checked() -> None:
+def test_invalid_checkpoint_settings_are_refused() -> None:
     with pytest.raises(SettingsError, match="checkpoint_every"):
-        Work(every=0)
+        CheckpointSettings(every=0)

@@ -1,4 +1,4 @@
-"""GGUF: the package `gguf` reads what we write, we read what it writes, and llama.cpp has our ids."""
+"""GGUF: the package `gguf` reads our files, we read its files, and llama.cpp produces our ids."""
 
 import struct
 import warnings
@@ -14,13 +14,13 @@ from gguf import GGUFReader, GGUFWriter
 from hypothesis import given
 from llama import Llama, needs_llama
 from merganser import ExportError, FormatError, SettingsError, Tokenizer
-from merganser.formats import gguf_facts, gpt2, native
+from merganser.formats import gguf_metadata, gpt2, native
 from strategies import texts
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 KNOWN = {"gpt2": "gpt-2", "llama3": "llama-bpe", "qwen2": "qwen2"}
 REAL = ("gpt2", "llama3", "qwen3")
-#: Ids without a token, special tokens before the others, and a token that no merge reaches.
+#: Unused ids, special tokens with low ids, and a token that no merge produces.
 GAPS = Tokenizer(
     {token: id + 3 for token, id in BYTES.items()} | {b"ab": 300, b" hello": 301},
     pattern="llama3",
@@ -28,18 +28,18 @@ GAPS = Tokenizer(
 )
 
 
-def facts(file: Path) -> dict[str, Any]:
-    """As the package `gguf` reads them."""
+def metadata(file: Path) -> dict[str, Any]:
+    """Return the metadata as read by the package `gguf`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it leaves the file open
+        warnings.simplefilter("ignore")  # the package leaves the file open
         return {name: field.contents() for name, field in GGUFReader(file).fields.items()}
 
 
 @pytest.mark.parametrize("pattern", KNOWN)
-def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
+def test_the_gguf_package_reads_every_entry(tmp_path: Path, pattern: str) -> None:
     tokenizer = TRAINED[pattern]
     [file] = tokenizer.export(tmp_path / "t.gguf", format="gguf")
-    read = facts(file)
+    read = metadata(file)
     assert read["GGUF.version"] == 3
     assert read["GGUF.tensor_count"] == 0
     assert read["general.architecture"] == read["tokenizer.ggml.model"] == "gpt2"
@@ -47,21 +47,21 @@ def test_another_reader_finds_everything(tmp_path: Path, pattern: str) -> None:
     vocab = gpt2.vocabulary(tokenizer)
     assert read["tokenizer.ggml.tokens"] == list(vocab)
     assert read["tokenizer.ggml.token_type"] == [1] * (len(vocab) - 2) + [3, 3]
-    pairs = [f"{gpt2.printable(left)} {gpt2.printable(right)}" for left, right in tokenizer.merges]
+    pairs = [f"{gpt2.to_printable(left)} {gpt2.to_printable(right)}" for left, right in tokenizer.merges]
     assert read["tokenizer.ggml.merges"] == pairs
     assert read["tokenizer.ggml.bos_token_id"] == tokenizer.special_tokens["<s>"]
     assert read["tokenizer.ggml.eos_token_id"] == tokenizer.special_tokens["</s>"]
     assert read["tokenizer.ggml.add_bos_token"] is read["tokenizer.ggml.add_eos_token"] is False
 
 
-def test_a_warning_says_what_llama_cpp_does_otherwise(tmp_path: Path) -> None:
+def test_a_warning_names_the_texts_that_llama_cpp_splits_differently(tmp_path: Path) -> None:
     with pytest.warns(merganser.MerganserWarning, match="llama.cpp splits a few rare texts"):
         [file] = TRAINED["qwen2"].export(tmp_path / "t.gguf", format="gguf")
     assert merganser.load(file) == TRAINED["qwen2"]
 
 
 @pytest.mark.parametrize("pattern", KNOWN)
-def test_what_another_writer_wrote_is_read(tmp_path: Path, pattern: str) -> None:
+def test_a_file_written_by_the_gguf_package_is_read(tmp_path: Path, pattern: str) -> None:
     tokenizer = TRAINED[pattern]
     vocab = gpt2.vocabulary(tokenizer)
     writer = GGUFWriter(tmp_path / "t.gguf", "llama")
@@ -73,17 +73,17 @@ def test_what_another_writer_wrote_is_read(tmp_path: Path, pattern: str) -> None
     writer.add_tokenizer_pre(KNOWN[pattern])
     writer.add_token_list(list(vocab))
     writer.add_token_types([3 if token in tokenizer.special_tokens else 1 for token in vocab])
-    writer.add_token_merges([" ".join(map(gpt2.printable, pair)) for pair in tokenizer.merges])
+    writer.add_token_merges([" ".join(map(gpt2.to_printable, pair)) for pair in tokenizer.merges])
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
     with (tmp_path / "t.gguf").open("ab") as file:
-        file.write(bytes(5000))  # tensors would stand there
+        file.write(bytes(5000))  # where the tensors would be
     assert merganser.load(tmp_path) == tokenizer
 
 
 @pytest.mark.parametrize("tokenizer", [*(TRAINED[pattern] for pattern in KNOWN), GAPS])
-def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_a_written_file_is_read_and_rewritten_identically(tmp_path: Path, tokenizer: Tokenizer) -> None:
     [first] = tokenizer.export(tmp_path / "first", format="gguf")
     assert first == tmp_path / "first" / "tokenizer.gguf"
     for source in (first, first.parent):
@@ -92,8 +92,8 @@ def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, tokenizer
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_an_id_without_a_token_is_unused(tmp_path: Path) -> None:
-    read = facts(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
+def test_an_id_without_a_token_is_written_as_unused(tmp_path: Path) -> None:
+    read = metadata(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
     assert read["tokenizer.ggml.tokens"][1] == "[PAD1]"
     assert read["tokenizer.ggml.token_type"][:4] == [3, 5, 5, 1]
     assert len(read["tokenizer.ggml.tokens"]) == 311
@@ -113,7 +113,7 @@ def llamas(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Llama]:
 @needs_llama
 @pytest.mark.parametrize("pattern", KNOWN)
 @given(text=texts)
-def test_llama_has_the_same_ids(llamas: dict[str, Llama], pattern: str, text: str) -> None:
+def test_llama_produces_the_same_ids(llamas: dict[str, Llama], pattern: str, text: str) -> None:
     text = text.replace("'ſ", "'")  # see below
     theirs, ours = llamas[pattern], TRAINED[pattern]
     assert theirs.encode(text) == ours.encode_ordinary(text)
@@ -124,7 +124,7 @@ def test_llama_has_the_same_ids(llamas: dict[str, Llama], pattern: str, text: st
 
 @needs_llama
 @pytest.mark.parametrize("name", REAL)
-def test_llama_has_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
+def test_llama_produces_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
     ours = vocabs.ours(name)
     theirs = Llama(ours.export(tmp_path / "t.gguf", format="gguf")[0])
     for text in ADVERSARIAL.values():
@@ -135,7 +135,7 @@ def test_llama_has_the_same_ids_on_real_text(tmp_path: Path, name: str) -> None:
 
 
 @needs_llama
-def test_llama_keeps_whole_what_no_merge_reaches_and_skips_gaps(tmp_path: Path) -> None:
+def test_llama_uses_unreachable_tokens_and_skips_unused_ids(tmp_path: Path) -> None:
     theirs = Llama(GAPS.export(tmp_path / "t.gguf", format="gguf")[0])
     text = "ab hello helloo [PAD1] <|end_of_text|>"
     assert theirs.encode(text) == GAPS.encode_ordinary(text)
@@ -143,7 +143,7 @@ def test_llama_keeps_whole_what_no_merge_reaches_and_skips_gaps(tmp_path: Path) 
 
 
 @needs_llama
-def test_where_llama_departs_from_the_pattern(tmp_path: Path) -> None:
+def test_llama_splits_long_s_differently(tmp_path: Path) -> None:
     ranks = BYTES | {"ſ".encode(): 256, "'ſ".encode(): 257, "'ſa".encode(): 258}
     ours = Tokenizer(ranks, pattern="qwen2")
     theirs = Llama(ours.export(tmp_path / "t.gguf", format="gguf")[0])
@@ -151,12 +151,12 @@ def test_where_llama_departs_from_the_pattern(tmp_path: Path) -> None:
     assert theirs.encode("'ſa") == [258]
 
 
-# ── what cannot be written ────────────────────────────────────────────────────
+# ── refused exports ───────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("pattern", [pattern for pattern in TRAINED if pattern not in KNOWN])
-def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: str) -> None:
-    with pytest.raises(ExportError, match="of ours it knows gpt2, llama3, qwen2"):
+def test_a_pattern_without_an_equivalent_in_llama_is_refused(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(ExportError, match="only of gpt2, llama3, qwen2; train with one of these"):
         TRAINED[pattern].export(tmp_path / "new.gguf", format="gguf")
     assert not list(tmp_path.iterdir())
 
@@ -164,14 +164,20 @@ def test_a_pattern_that_llama_does_not_know_is_refused(tmp_path: Path, pattern: 
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        (Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"), "b'abc' the first, are not made by any merge"),
+        (
+            Tokenizer(BYTES | {b"abc": 256}, pattern="qwen2"),
+            "the first of them b'abc', are not produced by any merge",
+        ),
         (Tokenizer(BYTES, pattern="gpt2", special_tokens={"Ġ": 256}), "another name"),
-        (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even as plain text"),
+        (Tokenizer(BYTES, pattern="llama3", special_tokens={"hello": 256}), "even in ordinary text"),
         (Tokenizer(BYTES, pattern="llama3", special_tokens={"Ġhello": 256}), "pre-token ' hello'"),
-        (Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}), "an id without a token"),
+        (
+            Tokenizer(BYTES, pattern="gpt2", special_tokens={"[PAD256]": 257}),
+            "the name that GGUF gives an unused id",
+        ),
     ],
 )
-def test_what_llama_would_encode_otherwise_is_refused(
+def test_a_tokenizer_that_llama_would_encode_differently_is_refused(
     tmp_path: Path, tokenizer: Tokenizer, message: str
 ) -> None:
     with pytest.raises(ExportError, match=message):
@@ -179,9 +185,9 @@ def test_what_llama_would_encode_otherwise_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────
+# ── refused files ─────────────────────────────────────────────────────────────
 
-TOKENS = [gpt2.printable(token) for token in BYTES]
+TOKENS = [gpt2.to_printable(token) for token in BYTES]
 
 
 def string(text: str) -> bytes:
@@ -210,7 +216,7 @@ def written(changes: dict[str, tuple[int, bytes] | None], version: int = 3) -> b
     return b"GGUF" + struct.pack("<IQQ", version, 0, len(entries)) + b"".join(entries)
 
 
-def test_the_files_below_would_be_right(tmp_path: Path) -> None:
+def test_the_unchanged_file_is_valid(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(written({}))
     assert merganser.load(tmp_path / "t") == Tokenizer(BYTES | {b"ab": 256}, pattern="gpt2")
 
@@ -218,64 +224,67 @@ def test_the_files_below_would_be_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"GGUF", "ends at byte 4"),
-        (written({})[:-1], "in the middle"),
+        (b"GGUF", "truncated at byte 4"),
+        (written({})[:-1], "truncated"),
         (written({}, version=2), "version 2"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "facts"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63), "in the middle"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "metadata entries"),
+        (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 2**63), "truncated"),
         (written({"x": (8, struct.pack("<Q", 1) + b"\xff")}), "not UTF-8"),
         (written({"x": (13, b"")}), "unknown type 13"),
         (written({"x": (9, struct.pack("<IQ", 8, 2**62))}), "a list of more than"),
-        (written({"x": (9, struct.pack("<IQ", 5, 2**21))}), "in the middle"),
-        (written({"x": (9, struct.pack("<IQ", 9, 1))}), "a list of values of the type 9"),
-        (written({"model": None}), "tokenizer.ggml.model is not there"),
-        (written({"tokens": (8, string("a"))}), "tokenizer.ggml.tokens is not there"),
+        (written({"x": (9, struct.pack("<IQ", 5, 2**21))}), "truncated"),
+        (written({"x": (9, struct.pack("<IQ", 9, 1))}), "has values of type 9"),
+        (written({"model": None}), "tokenizer.ggml.model is missing or has the wrong type"),
+        (written({"tokens": (8, string("a"))}), "tokenizer.ggml.tokens is missing or has the wrong type"),
         (written({"model": (8, string("llama"))}), "its model is 'llama'"),
-        (written({"pre": None}), "pattern 'None' is not known"),
-        (written({"pre": (8, string("gpt-4o"))}), "pattern 'gpt-4o' is not known"),
-        (written({"token_type": array(5, [1] * 256)}), "as many types as tokens"),
-        (written({"token_type": array(5, [1] * 256 + [4])}), "'ab' is of the type 4"),
+        (written({"pre": None}), "pattern 'None' has no known equivalent"),
+        (written({"pre": (8, string("gpt-4o"))}), "pattern 'gpt-4o' has no known equivalent"),
+        (written({"token_type": array(5, [1] * 256)}), "257 tokens but 256 token types"),
+        (written({"token_type": array(5, [1] * 256 + [4])}), "'ab' has type 4"),
         (written({"token_type": array(5, [5] + [1] * 256)}), "no usable tokenizer"),
         (written({"tokens": array(5, [1] * 257)}), "not strings"),
         (written({"tokens": array(8, [*TOKENS, "a"])}), "'a' twice"),
-        (written({"tokens": array(8, [*TOKENS, "中"])}), "not byte-level"),
+        (written({"tokens": array(8, [*TOKENS, "中"])}), "not a byte-level BPE tokenizer"),
         (
             written({"tokens": array(8, [*TOKENS, "s", "s"]), "token_type": array(5, [1] * 256 + [3, 3])}),
             "special token 's' twice",
         ),
         (written({"merges": array(5, [1])}), "not two tokens"),
         (written({"merges": array(8, ["ab"])}), "not two tokens"),
-        (written({"merges": array(8, ["a b", "b c"])}), "to what is no token"),
+        (written({"merges": array(8, ["a b", "b c"])}), "their concatenation is not a token"),
         (written({"merges": array(8, [])}), "does not list the merge"),
-        (written({"tokens": array(8, [*TOKENS, "abc"]), "merges": array(8, [])}), "no merge makes"),
-        (written({}).replace(b"ggml.pre", b"ggml.abc").replace(b"ggml.model", b"ggml.merge"), "model is not"),
+        (written({"tokens": array(8, [*TOKENS, "abc"]), "merges": array(8, [])}), "no merge produces it"),
+        (
+            written({}).replace(b"ggml.pre", b"ggml.abc").replace(b"ggml.model", b"ggml.merge"),
+            "model is missing",
+        ),
         (
             b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + (string("x") + struct.pack("<I?", 7, True)) * 2,
-            "says 'x' twice",
+            "the key 'x' twice",
         ),
     ],
 )
-def test_files_are_not_believed(tmp_path: Path, data: bytes, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
     file = tmp_path / "named.anyhow"
     file.write_bytes(data)
     with pytest.raises(FormatError, match=rf"named\.anyhow .*{message}"):
         merganser.load(file)
 
 
-def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_limits_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t").write_bytes(written({}))
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(tmp_path / "t", pattern="gpt2")
-    for module, limit in ((gguf_facts, "_MAX_FACTS"), (native, "MAX_TOKENS")):
+    for module, limit in ((gguf_metadata, "_MAX_ENTRIES"), (native, "MAX_TOKENS")):
         with monkeypatch.context() as patch:
             patch.setattr(module, limit, 2)
             with pytest.raises(FormatError, match="more than 2 "):
                 merganser.load(tmp_path / "t")
 
 
-def test_only_the_front_of_a_large_file_is_read(tmp_path: Path) -> None:
+def test_only_the_start_of_a_large_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(written({}))
     with file.open("r+b") as opened:
-        opened.truncate(3 << 30)  # takes no room on the disk
+        opened.truncate(3 << 30)  # sparse: uses no disk space
     assert merganser.load(file).pattern_name == "gpt2"

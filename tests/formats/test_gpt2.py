@@ -1,4 +1,4 @@
-"""GPT-2's files: they give our ids where they are read, come back the same, and are not believed."""
+"""GPT-2's files: other readers produce our ids, files round-trip, and invalid ones are refused."""
 
 import json
 import shutil
@@ -35,17 +35,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(text=texts)
-def test_ids_are_the_same_there(folder: Path, text: str) -> None:
+def test_the_peer_produces_the_same_ids(folder: Path, text: str) -> None:
     assert theirs(folder).encode(text).ids == GPT2.encode_ordinary(text)
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
-def test_adversarial_texts_have_the_same_ids_there(folder: Path, name: str) -> None:
+def test_the_peer_produces_the_same_ids_for_adversarial_texts(folder: Path, name: str) -> None:
     text = ADVERSARIAL[name]
     assert theirs(folder).encode(text).ids == GPT2.encode_ordinary(text)
 
 
-def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
+def test_the_peer_produces_the_same_ids_for_real_text(tmp_path: Path) -> None:
     text = corpus_text("multilingual.txt", 300_000)
     tokenizer = merganser.train([text], 2000, pattern="gpt2")
     tokenizer.export(tmp_path, format="gpt2")
@@ -53,7 +53,7 @@ def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", TRAINED)
-def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+def test_a_written_file_is_read_and_rewritten_identically(tmp_path: Path, pattern: str) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     TRAINED[pattern].export(first, format="gpt2")
     for source in (first, first / "vocab.json", first / "merges.txt"):
@@ -64,7 +64,7 @@ def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: 
             assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_real_gpt2_is_written_and_read(tmp_path: Path) -> None:
+def test_the_real_gpt2_vocabulary_round_trips(tmp_path: Path) -> None:
     tokenizer = vocabs.ours("gpt2")
     tokenizer.export(tmp_path, format="gpt2")
     assert merganser.load(tmp_path, pattern="gpt2") == tokenizer
@@ -81,11 +81,11 @@ def test_real_gpt2_is_written_and_read(tmp_path: Path) -> None:
         assert merges[:3] == ["Ġ t", "Ġ a", "h e"]
 
 
-# ── what cannot be written ────────────────────────────────────────────────────
+# ── refused exports ───────────────────────────────────────────────────────────
 
 
-def test_a_token_that_no_merge_reaches_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="b'abc' the first, are not made by any merge"):
+def test_a_token_that_no_merge_produces_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="the first of them b'abc', are not produced by any merge"):
         Tokenizer(BYTES | {b"abc": 256}).export(tmp_path / "new", format="gpt2")
     assert not (tmp_path / "new").exists()
 
@@ -104,21 +104,21 @@ def test_a_merge_that_looks_like_the_first_line_is_refused(tmp_path: Path) -> No
         tokenizer.export(tmp_path, format="gpt2")
 
 
-def test_no_such_format(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"'pickle'; there are .*gpt2"):
+def test_an_unknown_format_is_reported_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"unknown export format 'pickle'; use one of .*gpt2"):
         GPT2.export(tmp_path, format="pickle")  # type: ignore[arg-type]
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(merganser.WriteError, match="is a file, not a folder"):
         GPT2.export(tmp_path / "file", format="gpt2")
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────
+# ── refused files ─────────────────────────────────────────────────────────────
 
 
-def test_they_do_not_say_the_pattern(folder: Path) -> None:
+def test_the_pattern_is_required_and_special_tokens_are_refused(folder: Path) -> None:
     with pytest.raises(SettingsError, match="pattern="):
         merganser.load(folder)
     with pytest.raises(SettingsError, match="special tokens"):
@@ -130,21 +130,23 @@ def test_they_do_not_say_the_pattern(folder: Path) -> None:
     [
         ({"ab": 256, "abc": 257}, "a b\nab c\nb", "line 3"),
         ({"ab": 256, "abc": 257}, "a b\nab  c", "line 2"),
-        ({"ab": 256}, "a b\nb c", "'bc', which has no id"),
+        ({"ab": 256}, "a b\nb c", "produces 'bc', which has no id"),
         ({"ab": 256}, "a b\n ", "'', which has no id"),
         ({"ab": 256, "abc": 257}, "a b\na bc", "not both tokens"),
-        ({"ab": 257, "bc": 256}, "a b\nb c", "comes later than its id 256"),
+        ({"ab": 257, "bc": 256}, "a b\nb c", "higher id than 256"),
         ({"ab": 256, "abc": 257, "bc": 258}, "a b\na bc\nb c", "does not list the merge of b'ab' and b'c'"),
-        ({"中": 256, "中a": 257}, "中 a", "not byte-level"),
-        ({"ab": "256"}, "a b", "an id each"),
-        ({"ab": True}, "a b", "an id each"),
-        ({"ab": -1}, "a b", "an id each"),
+        ({"中": 256, "中a": 257}, "中 a", "not a byte-level BPE tokenizer"),
+        ({"ab": "256"}, "a b", "map every token to an id"),
+        ({"ab": True}, "a b", "map every token to an id"),
+        ({"ab": -1}, "a b", "map every token to an id"),
         ({"ab": 97}, "a b", "both"),
         ({"ab": 1 << 31}, "a b", "too high"),
     ],
 )
-def test_files_are_not_believed(tmp_path: Path, vocab: dict[str, object], merges: str, message: str) -> None:
-    base = {gpt2.printable(token): id for token, id in BYTES.items()}
+def test_invalid_files_are_refused(
+    tmp_path: Path, vocab: dict[str, object], merges: str, message: str
+) -> None:
+    base = {gpt2.to_printable(token): id for token, id in BYTES.items()}
     (tmp_path / "vocab.json").write_text(json.dumps(base | vocab), "utf-8")
     (tmp_path / "merges.txt").write_text(merges, "utf-8")
     with pytest.raises(FormatError, match=rf"vocab\.json.*{message}"):
@@ -152,12 +154,20 @@ def test_files_are_not_believed(tmp_path: Path, vocab: dict[str, object], merges
 
 
 @pytest.mark.parametrize(
-    "data", [b"{", b'{"a": 1, "a": 2}', b"{\xff}", b'{"a":' * 100_000, b"{}", b'{"a": {}}']
+    ("data", "message"),
+    [
+        (b"{", "is corrupt: it is not JSON"),
+        (b'{"a": 1, "a": 2}', "is corrupt: it has the same token or key twice"),
+        (b"{\xff}", "is corrupt: it is not JSON"),
+        (b'{"a":' * 100_000, "is corrupt: it is not JSON"),
+        (b'{"a": {}}', "is corrupt: its vocabulary does not map every token to an id"),
+        (b"{}", "is not in a known tokenizer format"),
+    ],
 )
-def test_damaged_json_is_refused(folder: Path, tmp_path: Path, data: bytes) -> None:
+def test_a_corrupt_vocabulary_is_refused(folder: Path, tmp_path: Path, data: bytes, message: str) -> None:
     shutil.copy(folder / "merges.txt", tmp_path)
     (tmp_path / "vocab.json").write_bytes(data)
-    with pytest.raises(FormatError, match="damaged"):
+    with pytest.raises(FormatError, match=message):
         merganser.load(tmp_path, pattern="gpt2")
 
 
@@ -169,7 +179,7 @@ def test_one_file_without_the_other_is_refused(folder: Path, tmp_path: Path) -> 
         (tmp_path / name).unlink()
 
 
-def test_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_limits_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "MAX_TOKENS", 100)
     with pytest.raises(FormatError, match="more than 100"):
         merganser.load(folder, pattern="gpt2")

@@ -1,4 +1,4 @@
-"""Hugging Face: our exports give our ids there, come back the same, and what we cannot do is refused."""
+"""Hugging Face: exports produce our ids there and round-trip, and unsupported features are refused."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ LIVE = {pattern: tokenizer.to_huggingface() for pattern, tokenizer in TRAINED.it
 
 @pytest.mark.parametrize("pattern", TRAINED)
 @given(text=texts)
-def test_ids_are_the_same_there(pattern: str, text: str) -> None:
+def test_the_peer_produces_the_same_ids(pattern: str, text: str) -> None:
     ours, theirs = TRAINED[pattern], LIVE[pattern]
     ids = ours.encode_ordinary(text)
     assert theirs.encode(text).ids == ids
@@ -32,13 +32,13 @@ def test_ids_are_the_same_there(pattern: str, text: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", r"\w+"])
 @pytest.mark.parametrize("name", [name for name in ADVERSARIAL if name != "all code points"])
-def test_adversarial_texts_have_the_same_ids_there(pattern: str, name: str) -> None:
+def test_the_peer_produces_the_same_ids_for_adversarial_texts(pattern: str, name: str) -> None:
     text = ADVERSARIAL[name][:4000]
     assert LIVE[pattern].encode(text).ids == TRAINED[pattern].encode_ordinary(text)
 
 
 @pytest.mark.parametrize("corpus", ["english.txt", "multilingual.txt", "code.txt"])
-def test_auto_tokenizer_gives_the_same_ids(tmp_path: Path, corpus: str) -> None:
+def test_auto_tokenizer_produces_the_same_ids(tmp_path: Path, corpus: str) -> None:
     transformers = pytest.importorskip("transformers")
     text = corpus_text(corpus, 200_000)
     tokenizer = merganser.train([text], 2000, special_tokens=["<|bos|>", "<|endoftext|>"])
@@ -64,7 +64,7 @@ def test_auto_tokenizer_gives_the_same_ids(tmp_path: Path, corpus: str) -> None:
         ("<|padding|>", "<|unknown|>", "<mask>"),
     ],
 )
-def test_special_tokens_have_the_roles_of_their_names_there(
+def test_special_tokens_get_the_roles_of_their_conventional_names(
     tmp_path: Path, pad: str, unk: str, mask: str
 ) -> None:
     transformers = pytest.importorskip("transformers")
@@ -90,7 +90,7 @@ def test_a_role_can_be_given(tmp_path: Path) -> None:
 
 
 def _check_same_when_padded(auto: Any, tokenizer: Tokenizer, folder: Path) -> None:
-    """A batch is padded, ids are ours, and what was written comes back the same."""
+    """Check that a batch is padded, that ids are ours, and that the export loads as the same tokenizer."""
     texts = ["one", "and one that is much longer", ""]
     batch = auto(texts, padding=True, add_special_tokens=False)
     pad = tokenizer.special_tokens[auto.pad_token]
@@ -100,14 +100,14 @@ def _check_same_when_padded(auto: Any, tokenizer: Tokenizer, folder: Path) -> No
         ours = tokenizer.encode(text)
         assert ids == ours + [pad] * (longest - len(ours))
         assert mask == [1] * len(ours) + [0] * (longest - len(ours))
-    for name in tokenizer.special_tokens:  # mask tokens of others take the space before them: not this one
+    for name in tokenizer.special_tokens:  # unlike BERT's mask token, ours leaves the space before it alone
         text = f" a {name} \u0378\U0010ffff {name}{name}é"
         assert auto.encode(text, add_special_tokens=False) == tokenizer.encode(text, allowed_special="all")
     assert merganser.verify(tokenizer, auto, on=[corpus_text("english.txt", 50_000)])
     assert merganser.load(folder) == tokenizer
 
 
-def test_without_a_pad_token_none_is_made_up(tmp_path: Path) -> None:
+def test_no_pad_token_is_invented(tmp_path: Path) -> None:
     merganser.train(["the cat"], 257, special_tokens=["<|endoftext|>"]).export(tmp_path, format="huggingface")
     config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
     assert {name for name in config if name.endswith("_token")} == {"eos_token"}
@@ -116,21 +116,24 @@ def test_without_a_pad_token_none_is_made_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"pad": "<|pad|>"}, r"'<\|pad\|>' cannot be the pad token.*not a special token.*<s>, </s>"),
+        (
+            {"pad": "<|pad|>"},
+            r"'<\|pad\|>' cannot be the pad token.*use one of its special tokens \(<s>, </s>\)",
+        ),
         ({"pad": "a"}, "'a' cannot be the pad token"),
         ({"padding": "<s>"}, "'padding' is not a role.*bos, eos, unk, sep, pad, cls, mask"),
     ],
 )
-def test_roles_that_cannot_be_are_refused(tmp_path: Path, roles: dict[str, str], message: str) -> None:
+def test_invalid_roles_are_refused(tmp_path: Path, roles: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         TRAINED["gpt4"].export(tmp_path / "new", format="huggingface", roles=roles)
-    with pytest.raises(SettingsError, match="tiktoken has no roles to set"):
+    with pytest.raises(SettingsError, match="tiktoken does not support roles; omit roles="):
         TRAINED["gpt4"].export(tmp_path / "new", format="tiktoken", roles={"pad": "<s>"})
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("pattern", TRAINED)
-def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+def test_a_written_file_is_read_and_rewritten_identically(tmp_path: Path, pattern: str) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     TRAINED[pattern].export(first, format="huggingface")
     for source in (first, first / "tokenizer.json", LIVE[pattern]):
@@ -141,11 +144,11 @@ def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: 
             assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_a_real_vocabulary_is_the_same_there(tmp_path: Path) -> None:
-    round_trips.check_hugging_face(tmp_path, "llama3")  # which has tokens that no merge reaches
+def test_the_library_reads_a_real_vocabulary(tmp_path: Path) -> None:
+    round_trips.check_hugging_face(tmp_path, "llama3")  # has tokens that no merge produces
 
 
-def test_a_token_that_no_merge_reaches_stays_whole() -> None:
+def test_a_token_that_no_merge_produces_stays_whole() -> None:
     tokenizer = Tokenizer(BYTES | {b"abc": 256}, pattern="gpt2")
     live = tokenizer.to_huggingface()
     for text in ("abc", "abcd", " abc", "abc abc"):
@@ -153,7 +156,7 @@ def test_a_token_that_no_merge_reaches_stays_whole() -> None:
     assert merganser.load(live) == tokenizer
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_that_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     for tokenizer, message in (
         (Tokenizer(BYTES, special_tokens={"é": 256}), "another name"),
         (
@@ -192,16 +195,19 @@ NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
         ({"model": {"type": "Unigram"}}, "Unigram"),
         ({"model": {"merges": 5}}, "merges"),
         ({"model": {"merges": ["a b c"]}}, "not two tokens"),
-        ({"model": {"merges": [["a", "\U0001f600"]]}}, "no byte"),
-        ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "no token"),
+        ({"model": {"merges": [["a", "\U0001f600"]]}}, "does not spell a byte"),
+        ({"model": {"merges": [["\u0120", "\u0120"], ["q", "z"]]}}, "concatenation is not a token"),
         ({"model": {"merges": []}}, "does not list the merge"),
-        ({"model": {"vocab": {"a": "0"}}}, "an id each"),
+        ({"model": {"vocab": {"a": "0"}}}, "map every token to an id"),
         ({"model": {"vocab": {"a": 0}, "merges": []}, "added_tokens": []}, "no usable tokenizer"),
-        ({"added_tokens": [{"id": 298, "content": "<s>", "lstrip": True}]}, "takes the space around it"),
-        ({"added_tokens": [{"id": 298, "content": "<s>"}] * 2}, "an id each"),
-        ({"added_tokens": [{"id": 400, "content": "<s>"}]}, "the id 400, and Hugging Face's library 298"),
-        ({"added_tokens": [{"id": 97, "content": "<s>"}]}, "the id 97, and Hugging Face's library 298"),
-        ({"added_tokens": [{"id": 5, "content": "a"}]}, "the id 5, and Hugging Face's library 97"),
+        ({"added_tokens": [{"id": 298, "content": "<s>", "lstrip": True}]}, "absorbs the space around it"),
+        ({"added_tokens": [{"id": 298, "content": "<s>"}] * 2}, "each have a name and an id"),
+        (
+            {"added_tokens": [{"id": 400, "content": "<s>"}]},
+            "the id 400, but Hugging Face's library uses 298",
+        ),
+        ({"added_tokens": [{"id": 97, "content": "<s>"}]}, "the id 97, but Hugging Face's library uses 298"),
+        ({"added_tokens": [{"id": 5, "content": "a"}]}, "the id 5, but Hugging Face's library uses 97"),
         (
             {
                 "added_tokens": [
@@ -211,11 +217,13 @@ NO_SPLIT = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True,
             },
             "'<s>' and '>x' overlap",
         ),
-        ({"added_tokens": [{"id": "4", "content": "x"}]}, "an id each"),
+        ({"added_tokens": [{"id": "4", "content": "x"}]}, "each have a name and an id"),
         ({"added_tokens": 7}, "not a list"),
     ],
 )
-def test_what_cannot_be_represented_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_file_that_cannot_be_represented_is_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     whole = json.loads(LIVE["gpt4"].to_str())
     for name, value in change.items():
         whole[name] = whole[name] | value if name == "model" else value
@@ -229,11 +237,11 @@ def test_a_live_tokenizer_that_cannot_be_represented_is_refused() -> None:
 
     with pytest.raises(TokenizerError, match="Unigram"):
         merganser.load(Theirs(models.Unigram()))
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(LIVE["gpt4"], pattern="gpt4")
 
 
-def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_export_command_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from merganser.cli import main
 
     TRAINED["gpt4"].save(tmp_path / "ours")

@@ -1,4 +1,4 @@
-"""minbpe: a reader of its files, written here from what they are, has our ids; they come back the same."""
+"""minbpe: a reference reader of its files produces our ids, and files round-trip."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from oracle import merge_pair
 from strategies import CUSTOM_PATTERNS, PRESETS, texts
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
-#: What means the same to Python's `regex`.
+#: Patterns that mean the same to Python's `regex`.
 WRITTEN = [
     pattern
     for pattern in TRAINED
@@ -23,7 +23,7 @@ WRITTEN = [
 
 
 class Reference:
-    """As minbpe's RegexTokenizer, made with the pattern of the file: the slow and obvious way."""
+    """minbpe's RegexTokenizer with the pattern of the file, implemented in the obvious, slow way."""
 
     def __init__(self, model: Path) -> None:
         with model.open(encoding="utf-8") as lines:
@@ -48,7 +48,7 @@ class Reference:
         return ids
 
     def encode(self, text: str) -> list[int]:
-        """With all special tokens allowed."""
+        """Encode with all special tokens allowed."""
         cut = "(" + "|".join(regex.escape(special) for special in self.specials) + ")"
         parts = regex.split(cut, text)
         return [
@@ -68,14 +68,14 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reference]
 
 @pytest.mark.parametrize("pattern", WRITTEN)
 @given(text=texts)
-def test_ids_are_the_same_there(references: dict[str, Reference], pattern: str, text: str) -> None:
+def test_the_peer_produces_the_same_ids(references: dict[str, Reference], pattern: str, text: str) -> None:
     ours, theirs = TRAINED[pattern], references[pattern]
     assert theirs.encode_ordinary(text) == ours.encode_ordinary(text)
     both = f"{text}<s>{text}</s><s"
     assert theirs.encode(both) == ours.encode(both, allowed_special="all")
 
 
-def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
+def test_the_peer_produces_the_same_ids_for_real_text(tmp_path: Path) -> None:
     text = corpus_text("multilingual.txt", 20_000)
     tokenizer = merganser.train([text], 600)
     tokenizer.export(tmp_path / "m.model", format="minbpe")
@@ -83,7 +83,7 @@ def test_real_text_has_the_same_ids_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", WRITTEN)
-def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: str) -> None:
+def test_a_written_file_is_read_and_rewritten_identically(tmp_path: Path, pattern: str) -> None:
     first = TRAINED[pattern].export(tmp_path / "first", format="minbpe")
     assert [file.name for file in first] == ["tokenizer.model", "tokenizer.vocab"]
     for source in (tmp_path / "first", first[0]):
@@ -94,7 +94,7 @@ def test_what_was_written_is_read_and_written_the_same(tmp_path: Path, pattern: 
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_the_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
+def test_the_vocab_file_is_human_readable(tmp_path: Path) -> None:
     tokenizer = merganser.train(["the\n\nthe\n\nthe"], 260, special_tokens=["<s>"])
     vocab = tokenizer.export(tmp_path / "t.model", format="minbpe")[1].read_text("utf-8").splitlines()
     assert vocab[97] == "[a] 97"
@@ -108,7 +108,7 @@ def test_the_vocabulary_can_be_read_by_people(tmp_path: Path) -> None:
     ]
 
 
-def test_the_default_pattern_of_minbpe_is_read(tmp_path: Path) -> None:
+def test_the_default_pattern_of_minbpe_is_loaded(tmp_path: Path) -> None:
     default = CUSTOM_PATTERNS[1].replace("{1,4}", "{1,3}")
     (tmp_path / "m.model").write_text(f"minbpe v1\n{default}\n1\n<|e|> 100257\n97 98\n256 99\n", "utf-8")
     loaded = merganser.load(tmp_path)
@@ -117,7 +117,7 @@ def test_the_default_pattern_of_minbpe_is_read(tmp_path: Path) -> None:
     assert loaded.merges == [(b"a", b"b"), (b"ab", b"c")]
 
 
-# ── what cannot be written ────────────────────────────────────────────────────
+# ── refused exports ───────────────────────────────────────────────────────────
 
 MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
 
@@ -126,24 +126,29 @@ MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
     ("tokenizer", "message"),
     [
         (Tokenizer(MOVED), r"b'\\x00' has the id 1"),
-        (Tokenizer(BYTES | {b"abc": 256}), "b'abc' the first, are not made by any merge"),
-        (Tokenizer(BYTES | {b"ab": 257}), "256 is left out"),
-        (Tokenizer(BYTES | {b"ab": 256, b"cd": 258}, special_tokens={"<s>": 257}), "257 is left out"),
-        (Tokenizer(BYTES, special_tokens={"<s >": 256}), "white space"),
-        (Tokenizer(BYTES, special_tokens={"<s\u2003>": 256}), "white space"),
-        (Tokenizer(BYTES, pattern=r"\w+|\W"), "may mean something else"),
-        (Tokenizer(BYTES, pattern=r"[a[bc]]|."), "may mean something else"),
-        (Tokenizer(BYTES, pattern="a|\n|b"), "may mean something else"),
-        (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may mean something else"),
+        (Tokenizer(BYTES | {b"abc": 256}), "the first of them b'abc', are not produced by any merge"),
+        (Tokenizer(BYTES | {b"ab": 257}), "256 is missing; export to tiktoken"),
+        (
+            Tokenizer(BYTES | {b"ab": 256, b"cd": 258}, special_tokens={"<s>": 257}),
+            "257 is missing; export to tiktoken",
+        ),
+        (Tokenizer(BYTES, special_tokens={"<s >": 256}), "contains whitespace; rename it"),
+        (Tokenizer(BYTES, special_tokens={"<s\u2003>": 256}), "contains whitespace; rename it"),
+        (Tokenizer(BYTES, pattern=r"\w+|\W"), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern=r"[a[bc]]|."), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern="a|\n|b"), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may interpret .* differently"),
     ],
 )
-def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer, message: str) -> None:
+def test_a_tokenizer_that_minbpe_cannot_hold_is_refused(
+    tmp_path: Path, tokenizer: Tokenizer, message: str
+) -> None:
     with pytest.raises(ExportError, match=message):
         tokenizer.export(tmp_path / "new", format="minbpe")
     assert not (tmp_path / "new").exists()
 
 
-# ── what cannot be read ───────────────────────────────────────────────────────
+# ── refused files ─────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -153,37 +158,37 @@ def test_what_minbpe_cannot_hold_is_refused(tmp_path: Path, tokenizer: Tokenizer
         ("minbpe v1", "line 3"),
         ("minbpe v1\n.\nx\n", "line 3"),
         ("minbpe v1\n.\n-1\n", "line 3"),
-        ("minbpe v1\n.\n9999999\n", "ends before"),
-        ("minbpe v1\n.\n1\n", "ends before its 1 special"),
+        ("minbpe v1\n.\n9999999\n", "fewer than 9999999 special tokens"),
+        ("minbpe v1\n.\n1\n", "fewer than 1 special tokens"),
         ("minbpe v1\n.\n1\n<s>\n", "line 4"),
         ("minbpe v1\n.\n2\n<s> 256\n<s> 257\n", "line 5"),
         ("minbpe v1\n.\n1\n<s> 97\n", "no usable tokenizer"),
         ("minbpe v1\n\n0\n", "BasicTokenizer"),
         ("minbpe v1\n(\n0\n", "no usable tokenizer"),
-        ("minbpe v1\n\\w+\n0\n", "may mean something else"),
+        ("minbpe v1\n\\w+\n0\n", "may interpret .* differently"),
         ("minbpe v1\n.\n0\n97\n", "line 4"),
         ("minbpe v1\n.\n0\n97 98\n257 98\n", "line 5"),
         ("minbpe v1\n\\p{L}+\n0\n97 98\n", "may drop text that its pattern"),
         ("minbpe v1\n.\n0\n256 98\n", "line 4"),
         ("minbpe v1\n.\n0\n-1 98\n", "line 4"),
-        ("minbpe v1\n.\n0\n97 98\n97 98\n", "two of its merges make b'ab'"),
+        ("minbpe v1\n.\n0\n97 98\n97 98\n", "two of its merges produce b'ab'"),
         ("minbpe v1\n.\n0\n97 98\n98 99\n97 257\n", "does not list the merge of b'ab' and b'c'"),
         ("minbpe v1\n.\n0\n97 97\n" + "".join(f"{n} {n}\n" for n in range(256, 300)), "MiB"),
     ],
 )
-def test_files_are_not_believed(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "named.anyhow"
     file.write_text(text, "utf-8")
     with pytest.raises(FormatError, match=rf"named\.anyhow.*{message}"):
         merganser.load(file)
 
 
-def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_limits_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     TRAINED["gpt4"].export(tmp_path / "t.model", format="minbpe")
     (tmp_path / "broken").write_bytes(b"minbpe v1\n\xff")
     with pytest.raises(FormatError, match="not UTF-8 at byte 10"):
         merganser.load(tmp_path / "broken")
-    with pytest.raises(SettingsError, match="says itself"):
+    with pytest.raises(SettingsError, match="already contains its pattern"):
         merganser.load(tmp_path / "t.model", pattern="gpt4")
     monkeypatch.setattr(native, "MAX_TOKENS", 10)
     with pytest.raises(FormatError, match="more than 10 lines"):

@@ -1,4 +1,4 @@
-"""The file format: nothing is lost, nothing is believed, nothing is left half-written."""
+"""The native format: lossless, validated on reading, written atomically."""
 
 import hashlib
 import resource
@@ -26,7 +26,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-def test_nothing_is_lost(saved: Path) -> None:
+def test_a_saved_tokenizer_loads_unchanged(saved: Path) -> None:
     loaded = merganser.load(saved)
     assert loaded == TOKENIZER
     assert loaded.merge_counts == TOKENIZER.merge_counts
@@ -43,13 +43,13 @@ def test_custom_patterns_and_gaps_in_ids_are_kept(tmp_path: Path) -> None:
     assert merganser.load(tmp_path / "t") == tokenizer
 
 
-def test_a_folder_stands_for_the_file_in_it(tmp_path: Path) -> None:
+def test_a_folder_loads_the_file_in_it(tmp_path: Path) -> None:
     TOKENIZER.save(tmp_path / native.FILE_NAME)
     assert merganser.load(tmp_path) == TOKENIZER
 
 
-def test_the_specification_is_enough_to_read_it(saved: Path) -> None:
-    """A reader of a few lines, from docs/format.md alone."""
+def test_the_specification_suffices_to_read_a_file(saved: Path) -> None:
+    """A reader of a few lines, written from docs/format.md alone."""
     import base64
     import json
 
@@ -62,7 +62,7 @@ def test_the_specification_is_enough_to_read_it(saved: Path) -> None:
     assert {int(id): int(seen) for _, id, seen in rows if seen != "-"} == TOKENIZER.merge_counts
 
 
-def test_a_file_cut_anywhere_is_refused(saved: Path) -> None:
+def test_a_truncated_file_is_refused(saved: Path) -> None:
     whole = saved.read_bytes()
     for length in [*range(0, len(whole), 13), len(whole) - 1]:
         saved.write_bytes(whole[:length])
@@ -79,7 +79,7 @@ def test_a_file_with_any_byte_changed_is_refused(saved: Path) -> None:
 
 
 def sealed(text: str) -> bytes:
-    """A file whose checksum is right, whatever else is wrong."""
+    """Return a file with a valid checksum, whatever else is wrong."""
     body = text.encode()
     return body + f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode()
 
@@ -111,7 +111,7 @@ HEADER = '{"pattern": "\\\\w+", "pattern_name": null, "special_tokens": {}, "tra
         f"merganser tokenizer 1\n{HEADER}\n\n\n",
     ],
 )
-def test_a_right_checksum_does_not_make_a_wrong_file_right(tmp_path: Path, body: str) -> None:
+def test_an_invalid_file_with_a_valid_checksum_is_refused(tmp_path: Path, body: str) -> None:
     (tmp_path / "t").write_bytes(sealed(body))
     with pytest.raises(FormatError):
         merganser.load(tmp_path / "t")
@@ -128,7 +128,7 @@ def test_a_right_checksum_does_not_make_a_wrong_file_right(tmp_path: Path, body:
         ('"<|endoftext|>": 268', '"": 268'),
     ],
 )
-def test_headers_that_lie_are_refused(saved: Path, wrong: tuple[str, str]) -> None:
+def test_invalid_headers_are_refused(saved: Path, wrong: tuple[str, str]) -> None:
     body = saved.read_text("utf-8").rpartition("sha256")[0]
     assert wrong[0] in body
     saved.write_bytes(sealed(body.replace(*wrong, 1)))
@@ -136,7 +136,7 @@ def test_headers_that_lie_are_refused(saved: Path, wrong: tuple[str, str]) -> No
         merganser.load(saved)
 
 
-def test_limits_stop_a_file_that_would_fill_the_memory(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_limits_are_refused(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit, value in (("MAX_FILE_BYTES", 100), ("MAX_TOKENS", 100), ("MAX_HEADER_BYTES", 10)):
         with monkeypatch.context() as patch:
             patch.setattr(native, limit, value)
@@ -152,7 +152,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(saved: Path) -> None:
-    """A limit on the size of files stands in for the full disk."""
+    """A file size limit simulates the full disk."""
     before = saved.read_bytes()
     script = (
         "import sys, signal, resource, merganser\n"
@@ -173,31 +173,31 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(saved: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
 
-def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="nowhere"):
         TOKENIZER.save(tmp_path / "nowhere" / "t")
     assert isinstance(WriteError("x"), OSError)
 
 
-def test_the_file_has_the_usual_permissions(saved: Path) -> None:
+def test_the_file_has_default_permissions(saved: Path) -> None:
     plain = saved.with_name("plain")
     plain.touch()
     assert saved.stat().st_mode == plain.stat().st_mode
 
 
-def test_pickle_is_never_imported_to_load(saved: Path) -> None:
+def test_loading_never_imports_pickle(saved: Path) -> None:
     script = "import sys, merganser; merganser.load(sys.argv[1]); assert 'pickle' not in sys.modules"
     processes.run([sys.executable, "-W", "error", "-c", script, saved], check=True)
 
 
-def test_tokens_of_megabytes_are_saved_and_loaded(tmp_path: Path) -> None:
+def test_tokens_of_two_megabytes_are_saved_and_loaded(tmp_path: Path) -> None:
     tokenizer = merganser.train(["a" * (1 << 21)], 277)
     tokenizer.save(tmp_path / "long.merganser")
     assert max(map(len, tokenizer.vocab)) == 1 << 21
     assert merganser.load(tmp_path / "long.merganser") == tokenizer
 
 
-def test_facts_under_their_old_names_are_read(saved: Path) -> None:
+def test_training_facts_under_their_old_names_are_read(saved: Path) -> None:
     """Files written when pre-tokens were called pieces."""
     body = saved.read_bytes().rpartition(b"sha256 ")[0]
     for new, old in ((b'"unique_pretokens"', b'"different_pieces"'), (b'"pretokens"', b'"pieces"')):

@@ -1,4 +1,4 @@
-"""Patterns: Hugging Face's engine splits with ours, as we write them, where we do; and they come back."""
+"""Oniguruma: translated patterns split as ours do, and translate back."""
 
 import adversarial
 import merganser
@@ -24,7 +24,7 @@ MORE = (
 )
 PATTERNS = [pattern_of(name) for name in PRESETS] + list(CUSTOM_PATTERNS) + list(MORE)
 SPLITS = {
-    pattern: pre_tokenizers.Split(Regex(oniguruma.with_rest(pattern)), "isolated") for pattern in PATTERNS
+    pattern: pre_tokenizers.Split(Regex(oniguruma.with_fallback(pattern)), "isolated") for pattern in PATTERNS
 }
 
 
@@ -34,7 +34,7 @@ def theirs(pattern: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(text=texts)
-def test_pretokens_are_the_same_there(pattern: str, text: str) -> None:
+def test_a_translated_pattern_yields_the_same_pretokens(pattern: str, text: str) -> None:
     assert theirs(pattern, text) == merganser.split(text, pattern)
 
 
@@ -49,13 +49,13 @@ ESCAPES = [
 
 
 @pytest.mark.parametrize("classes", [*PROPERTIES, *ESCAPES], ids=lambda classes: classes[0])
-def test_every_code_point_is_in_the_same_classes_there(classes: list[str]) -> None:
-    # As stretches of one class each: a code point in another class would begin or end one.
+def test_character_classes_agree_on_every_code_point(classes: list[str]) -> None:
+    # Match runs of one class each: a code point in another class would start or end a run.
     rest = "".join(f"(?!{one})" for one in classes)
     pattern = "|".join(f"(?:{one})+" for one in classes) + f"|(?:{rest}(?s:.))+"
-    cutter = pre_tokenizers.Split(Regex(oniguruma.written(pattern)), "isolated")
+    cutter = pre_tokenizers.Split(Regex(oniguruma.to_oniguruma(pattern)), "isolated")
     code_points = adversarial.TEXTS["every code point"]
-    # In parts: the library takes time that grows with the square of a text.
+    # In chunks, because the library takes quadratic time.
     for start in range(0, len(code_points), 20_000):
         text = code_points[start : start + 20_000] + "a"
         pretokens = [pretoken for pretoken, _ in cutter.pre_tokenize_str(text)]
@@ -63,14 +63,14 @@ def test_every_code_point_is_in_the_same_classes_there(classes: list[str]) -> No
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_come_back(pattern: str) -> None:
-    back = oniguruma.read(oniguruma.with_rest(pattern))
-    assert oniguruma.written(back) == oniguruma.written(pattern)
+def test_translated_patterns_translate_back(pattern: str) -> None:
+    back = oniguruma.from_oniguruma(oniguruma.with_fallback(pattern))
+    assert oniguruma.to_oniguruma(back) == oniguruma.to_oniguruma(pattern)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_come_back_by_name(name: str) -> None:
-    assert oniguruma.read(oniguruma.written(pattern_of(name))) == name
+def test_translated_presets_are_recognized_by_name(name: str) -> None:
+    assert oniguruma.from_oniguruma(oniguruma.to_oniguruma(pattern_of(name))) == name
 
 
 @pytest.mark.parametrize(
@@ -92,21 +92,21 @@ def test_presets_come_back_by_name(name: str) -> None:
         r"[\s\PX]",
     ],
 )
-def test_what_might_mean_something_else_is_refused(pattern: str) -> None:
+def test_a_pattern_that_is_not_portable_is_refused(pattern: str) -> None:
     with pytest.raises(ExportError, match="pattern"):
-        oniguruma.written(pattern)
+        oniguruma.to_oniguruma(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern",
     [r"\w+|\W", r"\p{N}{1,3}+|\P{N}", r"a$|[^a]", "(", "(?:()|(?m:.)", r"\h+", "a*", "(?<n>a)", "a{2"],
 )
-def test_patterns_of_others_that_may_mean_something_else_are_refused(pattern: str) -> None:
-    with pytest.raises(BadFile, match="something else"):
-        oniguruma.read(pattern)
+def test_a_foreign_pattern_that_is_not_portable_is_refused(pattern: str) -> None:
+    with pytest.raises(BadFile, match=r"may interpret .* differently"):
+        oniguruma.from_oniguruma(pattern)
 
 
-# ── patterns of others ────────────────────────────────────────────────────────
+# ── foreign patterns ──────────────────────────────────────────────────────────
 
 #: Written for Oniguruma; most leave text unmatched.
 FOREIGN = [
@@ -122,41 +122,41 @@ FOREIGN = [
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s+",
 ]
 FOREIGN_SPLITS = {
-    pattern: (pre_tokenizers.Split(Regex(pattern), "isolated"), oniguruma.read(pattern))
+    pattern: (pre_tokenizers.Split(Regex(pattern), "isolated"), oniguruma.from_oniguruma(pattern))
     for pattern in FOREIGN
 }
 
 
 @pytest.mark.parametrize("pattern", FOREIGN)
 @given(text=texts)
-def test_patterns_of_others_split_the_same_here(pattern: str, text: str) -> None:
+def test_foreign_patterns_split_alike_here(pattern: str, text: str) -> None:
     cutter, ours = FOREIGN_SPLITS[pattern]
     assert merganser.split(text, ours) == [pretoken for pretoken, _ in cutter.pre_tokenize_str(text)]
 
 
 @pytest.mark.parametrize("pattern", FOREIGN)
-def test_patterns_of_others_are_written_and_read_again(pattern: str) -> None:
+def test_foreign_patterns_round_trip(pattern: str) -> None:
     ours = FOREIGN_SPLITS[pattern][1]
-    assert oniguruma.read(oniguruma.with_rest(ours)) == ours
+    assert oniguruma.from_oniguruma(oniguruma.with_fallback(ours)) == ours
 
 
 def test_a_pattern_that_is_too_long_is_refused() -> None:
     with pytest.raises(BadFile, match="more than 8192 characters"):
-        oniguruma.read("(" * 5000 + "a" + "){1}+" * 5000)
+        oniguruma.from_oniguruma("(" * 5000 + "a" + "){1}+" * 5000)
 
 
-def test_text_that_a_pattern_drops_is_refused() -> None:
-    assert oniguruma.read(r" ?\S+|\s", drops_rest=True) == r" ?\S+|\s"
+def test_a_pattern_that_may_drop_text_is_refused() -> None:
+    assert oniguruma.from_oniguruma(r" ?\S+|\s", drops_unmatched=True) == r" ?\S+|\s"
     with pytest.raises(BadFile, match="may drop text"):
-        oniguruma.read(r" ?\S+|\s\s", drops_rest=True)
+        oniguruma.from_oniguruma(r" ?\S+|\s\s", drops_unmatched=True)
 
 
 @pytest.mark.parametrize("pattern", [pattern_of(name) for name in PRESETS])
-def test_presets_leave_nothing_unmatched(pattern: str) -> None:
+def test_presets_cover_all_text(pattern: str) -> None:
     assert coverage.covers(pattern)
 
 
-#: Atoms and repeats such that many patterns cover all text and many just fail to.
+#: Atoms and repetitions of which many patterns cover all text and many just fail to.
 atoms = st.sampled_from(
     ["a", "[^a]", "[^ab]", "[ab]", r"\s", r"\S", r"\w", r"\W", "(?s:.)", "(?:a|b)", r"\b", "."]
 )
@@ -165,14 +165,14 @@ branches = st.lists(st.tuples(atoms, repeats).map("".join), min_size=1, max_size
 
 
 @given(st.lists(branches, min_size=1, max_size=4).map("|".join), st.text("ab \n!é", max_size=12))
-def test_what_is_said_to_be_covered_is(pattern: str, text: str) -> None:
+def test_a_covering_pattern_leaves_nothing_unmatched(pattern: str, text: str) -> None:
     try:
         pretokens = merganser.split(text, pattern)
         covered = coverage.covers(pattern)
     except (merganser.PatternError, ExportError):
         return
     if covered:
-        # Behind a pattern that leaves nothing, nothing is ever reached.
+        # A fallback after a covering pattern never matches.
         assert merganser.split(text, f"(?:{pattern})|(?s:.)+") == pretokens
         found = regex.findall(f"(?:{pattern})|(?P<rest>(?s:.))", text)
         assert not any(found)

@@ -1,4 +1,4 @@
-"""Real vocabularies: those of GPT-2 and Llama 3 in every format here, the larger ones in tests/long."""
+"""Real vocabularies: GPT-2 and Llama 3 in every format; tests/long covers the larger ones."""
 
 from pathlib import Path
 
@@ -10,19 +10,19 @@ from corpora import corpus_text
 
 @pytest.mark.parametrize("format", round_trips.FORMATS_READ)
 @pytest.mark.parametrize("name", ["gpt2", "llama3"])
-def test_written_read_and_written_the_same(tmp_path: Path, name: str, format: str) -> None:
+def test_a_real_vocabulary_round_trips(tmp_path: Path, name: str, format: str) -> None:
     round_trips.check(tmp_path, name, format)
 
 
 @pytest.mark.parametrize(
     ("name", "format"), [(name, format) for name in vocabs.ALL for format in round_trips.REFUSED[name]]
 )
-def test_refusals_have_their_reason(tmp_path: Path, name: str, format: str) -> None:
+def test_a_refused_export_gives_the_reason(tmp_path: Path, name: str, format: str) -> None:
     round_trips.check(tmp_path, name, format)
 
 
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_they_encode_as_tiktoken_does(name: str) -> None:
+def test_a_real_vocabulary_encodes_as_tiktoken_does(name: str) -> None:
     ours, theirs = vocabs.ours(name), vocabs.theirs(name)
     for corpus in ("english.txt", "multilingual.txt", "code.txt"):
         text = corpus_text(corpus, 200_000)
@@ -32,6 +32,6 @@ def test_they_encode_as_tiktoken_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_a_file_of_ranks_is_written_as_it_was(tmp_path: Path, name: str) -> None:
+def test_a_rank_file_is_rewritten_identically(tmp_path: Path, name: str) -> None:
     [file] = vocabs.ours(name).export(tmp_path / "t.tiktoken", format="tiktoken")
     assert file.read_bytes() == vocabs.rank_file(name).read_bytes()

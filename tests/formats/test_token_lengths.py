@@ -1,4 +1,4 @@
-"""Token lengths: the bytes of every id, for bits per byte."""
+"""Token lengths: the number of bytes of every id, for bits per byte."""
 
 import importlib.util
 import io
@@ -18,7 +18,7 @@ GAPS = Tokenizer(
 EXPECTED = [*[1] * 256, *[0] * 44, 3, 0, 0]
 
 
-def test_special_tokens_and_gaps_have_no_bytes(tmp_path: Path) -> None:
+def test_special_tokens_and_unused_ids_have_length_zero(tmp_path: Path) -> None:
     for path in (tmp_path / "t.npy", tmp_path / "folder"):
         [file] = GAPS.export(path, format="token-lengths")
         lengths = np.load(file, allow_pickle=False)
@@ -28,7 +28,7 @@ def test_special_tokens_and_gaps_have_no_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_the_lengths_of_text_are_its_bytes(tmp_path: Path, name: str) -> None:
+def test_the_lengths_of_a_text_add_up_to_its_bytes(tmp_path: Path, name: str) -> None:
     tokenizer = vocabs.ours(name)
     [file] = tokenizer.export(tmp_path / "t.npy", format="token-lengths")
     lengths = np.load(file, allow_pickle=False)
@@ -38,9 +38,11 @@ def test_the_lengths_of_text_are_its_bytes(tmp_path: Path, name: str) -> None:
     assert not lengths[list(tokenizer.special_tokens.values())].any()
 
 
-def test_lengths_are_no_tokenizer(tmp_path: Path) -> None:
+def test_lengths_are_not_loaded_as_a_tokenizer(tmp_path: Path) -> None:
     GAPS.export(tmp_path / "t.npy", format="token-lengths")
-    with pytest.raises(FormatError, match=r"t\.npy is an array of numpy.*no tokenizer"):
+    with pytest.raises(
+        FormatError, match=r"t\.npy is a numpy array.*not a tokenizer; load the tokenizer that"
+    ):
         merganser.load(tmp_path / "t.npy")
 
 
@@ -54,12 +56,12 @@ def test_without_torch_the_message_says_what_to_install(
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_torch_reads_them_without_running_code(tmp_path: Path) -> None:
+def test_torch_loads_them_without_executing_code(tmp_path: Path) -> None:
     import torch
 
     [file] = GAPS.export(tmp_path / "t.pt", format="token-lengths")
     tensor = torch.load(io.BytesIO(file.read_bytes()), weights_only=True)
     assert tensor.dtype == torch.int32
     assert tensor.tolist() == EXPECTED
-    with pytest.raises(FormatError, match="to run the code in it"):
+    with pytest.raises(FormatError, match="would execute the code in it"):
         merganser.load(file)

@@ -1,4 +1,4 @@
-"""The character-level tokenizer: the plain one is right, and the fast one is the same."""
+"""The character-level tokenizer: the plain one is correct, and the fast one is equal to it."""
 
 import random
 import re
@@ -25,46 +25,46 @@ COMBINATIONS = [
 texts = st.one_of(st.text(alphabet="ab c'._\n", max_size=80), st.text(max_size=40))
 
 
-def recounted(words: list[str], merges: int) -> list[Pair]:
-    """The merges of a trainer that counts everything anew each time: too simple to be wrong."""
+def recount(words: list[str], merges: int) -> list[Pair]:
+    """Return the merges of a trainer that recounts everything each time: too simple to be wrong."""
     sequences = [[*word, END] for word in words]
-    learnt = []
+    learned = []
     for _ in range(merges):
         counts = Counter(pair for sequence in sequences for pair in pairwise(sequence))
         if not counts:
             break
         best = min(counts, key=lambda pair: (-counts[pair], pair))
         sequences = [char_bpe.merged(sequence, best) for sequence in sequences]
-        learnt.append(best)
-    return learnt
+        learned.append(best)
+    return learned
 
 
 @given(st.text())
-def test_words_are_those_of_the_regular_expression(text: str) -> None:
+def test_words_equal_those_of_the_regular_expression(text: str) -> None:
     assert char_bpe.split(text) == re.findall(r"\w+|[^\w\s]", text)
 
 
 @given(texts, st.integers(0, 30))
-def test_merges_are_those_of_counting_anew(text: str, merges: int) -> None:
+def test_merges_equal_those_of_recounting(text: str, merges: int) -> None:
     words = char_bpe.split(text)
-    expected = recounted(words, merges)
+    expected = recount(words, merges)
     assert [merge.pair for merge in islice(char_bpe.learn(words), merges)] == expected
     assert [merge.pair for merge in islice(char_bpe_fast.learn(words), merges)] == expected
 
 
 @given(texts)
-def test_both_trainers_count_the_symbols_that_are_left(text: str) -> None:
+def test_both_trainers_count_the_remaining_symbols(text: str) -> None:
     words = char_bpe.split(text)
     plain = list(char_bpe.learn(words))
     assert list(char_bpe_fast.learn(words)) == plain
     if plain:
-        assert plain[-1].symbols == len(words), "in the end every word is one symbol"
+        assert plain[-1].symbols == len(words), "at the end every word is one symbol"
         first = CharBPE(set(text), [plain[0].pair])
         assert plain[0].symbols == len(first.encode(text))
 
 
 @given(texts, texts, st.integers(0, 40), st.sampled_from(COMBINATIONS))
-def test_every_technique_gives_the_same_ids(
+def test_every_technique_returns_the_same_ids(
     text: str, unseen: str, merges: int, techniques: Techniques
 ) -> None:
     plain = char_bpe.train(text, merges)
@@ -75,15 +75,17 @@ def test_every_technique_gives_the_same_ids(
 
 
 @given(st.randoms(use_true_random=False), texts, st.sampled_from(COMBINATIONS))
-def test_the_same_ids_whatever_the_merges(source: random.Random, text: str, techniques: Techniques) -> None:
-    """Merges in an order that no training gives, and that make a symbol in two ways."""
-    learnt = [merge.pair for merge in char_bpe.learn(char_bpe.split(text))]
-    made = [("ab", "c"), ("abc", "a"), ("a", "b"), ("b", "c"), ("a", "bc"), *learnt, *learnt[:3]]
-    source.shuffle(made)
-    assert FastCharBPE("abc", made, techniques).encode(text) == CharBPE("abc", made).encode(text)
+def test_ids_are_equal_for_any_order_of_merges(
+    source: random.Random, text: str, techniques: Techniques
+) -> None:
+    """Merges in an order that no training produces, with symbols that can be built in two ways."""
+    learned = [merge.pair for merge in char_bpe.learn(char_bpe.split(text))]
+    merges = [("ab", "c"), ("abc", "a"), ("a", "b"), ("b", "c"), ("a", "bc"), *learned, *learned[:3]]
+    source.shuffle(merges)
+    assert FastCharBPE("abc", merges, techniques).encode(text) == CharBPE("abc", merges).encode(text)
 
 
-def test_a_merge_whose_turn_has_passed_is_not_tried_again() -> None:
+def test_an_earlier_merge_is_not_tried_again() -> None:
     merges = [("ab", "c"), ("abc", "d"), ("b", "c"), ("a", "bc")]
     for techniques in COMBINATIONS:
         assert FastCharBPE("abcd", merges, techniques).tokens("abcd") == ["abc", "d", END]
@@ -91,7 +93,7 @@ def test_a_merge_whose_turn_has_passed_is_not_tried_again() -> None:
 
 
 @given(texts, texts, st.integers(0, 30))
-def test_decoding_gives_the_words_back(text: str, unseen: str, merges: int) -> None:
+def test_decoding_returns_the_words(text: str, unseen: str, merges: int) -> None:
     tokenizer = char_bpe.train(text, merges)
     assert tokenizer.decode(tokenizer.encode(text)) == " ".join(char_bpe.split(text))
     known = [
@@ -101,47 +103,47 @@ def test_decoding_gives_the_words_back(text: str, unseen: str, merges: int) -> N
     assert tokenizer.decode(tokenizer.encode(unseen)) == " ".join(known)
 
 
-def test_the_marks_in_the_text_are_text() -> None:
+def test_markers_in_the_text_are_plain_text() -> None:
     tokenizer = char_bpe.train("</w> <unk> low", 20)
     assert tokenizer.decode(tokenizer.encode("</w> <unk> low")) == "< / w > < unk > low"
 
 
-def test_the_cache_counts_hits_and_makes_room() -> None:
+def test_the_cache_counts_hits_and_evicts_words() -> None:
     tokenizer = FastCharBPE("abc", [], cache_size=2)
     tokenizer.encode("a a b a c b")
     hits = tokenizer.hits
     assert (hits.hits, hits.misses, hits.words, hits.room) == (2, 4, 2, 2)
     assert hits.rate == 2 / 6
-    assert hits.advice == "too small: double it, to 4 words"
+    assert hits.advice == "too small: double it to 4 words"
     assert FastCharBPE("abc", []).hits.room == 100_000
 
 
-def test_the_cache_gives_advice_below_nine_in_ten() -> None:
+def test_the_cache_advises_below_a_hit_rate_of_90_percent() -> None:
     hits = char_bpe_fast.Hits
     assert hits(90, 10, 10, 10).advice == "large enough"
-    assert hits(89, 11, 10, 10).advice == "too small: double it, to 20 words"
+    assert hits(89, 11, 10, 10).advice == "too small: double it to 20 words"
     assert "not full" in hits(1, 9, 9, 10).advice
 
 
-def test_without_a_cache_there_are_no_hits_to_tell() -> None:
+def test_without_a_cache_there_are_no_statistics() -> None:
     with pytest.raises(AttributeError):
         _ = FastCharBPE("abc", [], Techniques(cache=False)).hits
 
 
-def test_frankenstein_has_its_subwords() -> None:
+def test_frankenstein_yields_expected_subwords() -> None:
     words = char_bpe.split(corpus_text("frankenstein.txt"))
     merges = [merge.pair for merge in islice(char_bpe_fast.learn(words), 2000)]
     tokenizer = FastCharBPE(set().union(*words), merges)
     subwords = {token.removesuffix(END) for token in tokenizer.vocabulary}
     assert {"the", "ing", "ed", "tion", "creature"} <= subwords
-    assert len(tokenizer.merges) == 2000, "none was learnt twice"
+    assert len(tokenizer.merges) == 2000, "no pair was learned twice"
 
     plain = CharBPE(set().union(*words), merges)
     for word in sorted(set(words))[::70]:
         assert tokenizer.encode_word(word) == plain.encode_word(word)
 
 
-def test_what_training_has_made_of_the_words_is_what_encoding_makes_of_them() -> None:
+def test_encoding_the_training_text_yields_the_symbols_of_training() -> None:
     words = char_bpe.split(corpus_text("frankenstein.txt"))
     merges = list(islice(char_bpe_fast.learn(words), 2000))
     for number in (1, 100, 2000):

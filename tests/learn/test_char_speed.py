@@ -1,4 +1,4 @@
-"""The measuring of the character-level tokenizer: what it proves, counts and marks."""
+"""Measurements of the character-level tokenizer."""
 
 import pytest
 from merganser import InternalError
@@ -10,7 +10,7 @@ WORDS = char_bpe.split("the cat sat on the mat; the other cat, the one that sat 
 MERGES = [merge.pair for merge in char_bpe.learn(WORDS)][:30]
 
 
-def test_sizes_keep_the_passes_apart_and_mark_what_is_reckoned() -> None:
+def test_sizes_report_both_passes_and_mark_extrapolated_times() -> None:
     rows = Speed(WORDS, MERGES, plain_words=300).sizes((100, 1000))
     assert [row["plain"]["extrapolated"] for row in rows] == [False, True]
     assert [row["plain"]["measured_words"] for row in rows] == [100, 300]
@@ -23,28 +23,28 @@ def test_sizes_keep_the_passes_apart_and_mark_what_is_reckoned() -> None:
         assert second["speed_up"] == row["plain"]["seconds"] / second["seconds"]
 
 
-def test_a_difference_is_found_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_ids_are_detected_before_timing(monkeypatch: pytest.MonkeyPatch) -> None:
     speed = Speed(WORDS, MERGES)
     assert speed.prove({"cats": WORDS}) == 2 * len(set(WORDS))
     monkeypatch.setattr(FastCharBPE, "_by_best_pair", lambda _self, symbols: symbols)
-    with pytest.raises(InternalError, match="other ids for"):
+    with pytest.raises(InternalError, match="different ids for"):
         speed.prove({})
 
 
-def test_a_difference_in_one_technique_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_ids_of_one_technique_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FastCharBPE, "_by_rank", lambda _self, symbols: symbols)
     with pytest.raises(InternalError, match=r"with Techniques\(ranks=True, best_pair=False"):
         Speed(WORDS, MERGES).prove({})
 
 
-def test_another_split_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_different_split_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(char_bpe, "split", str.split)
-    with pytest.raises(InternalError, match="splits into other words"):
+    with pytest.raises(InternalError, match="splits differently from"):
         Speed(WORDS, MERGES).prove({"cats": ["a-b"]})
 
 
-def test_kinds_of_text_are_what_they_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(char_speed, "USUAL", 2000)
+def test_kinds_of_text_have_the_expected_hit_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 2000)
     kinds = char_speed.kinds_of_text("cats", WORDS)
     rows = {row["kind"]: row for row in Speed(WORDS, MERGES).kinds(kinds)}
     assert list(rows) == ["cats", "code", "random", "repetitive"]
@@ -54,8 +54,8 @@ def test_kinds_of_text_are_what_they_are_called(monkeypatch: pytest.MonkeyPatch)
     assert {row["second_hit_rate"] for row in rows.values()} == {1}
 
 
-def test_the_breakdown_has_every_technique(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(char_speed, "USUAL", 500)
+def test_the_breakdown_contains_every_technique(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 500)
     breakdown = Speed(WORDS, MERGES).breakdown(1.0)
     names = [row["name"] for row in breakdown["cumulative"]]
     assert names[:2] == ["plain", "+ merge ranks"]

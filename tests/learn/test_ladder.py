@@ -1,4 +1,4 @@
-"""The ladder: fourteen steps and the Rust core, one result. A failure names the step."""
+"""The ladder: fourteen steps and the Rust core return the same merges. A failure names the step."""
 
 import io
 import json
@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from merganser import MerganserWarning, SettingsError
-from merganser.learn.ladder import STEPS, Merges, Settings, approximate, load_step
+from merganser.learn.ladder import STEPS, LadderSettings, Merges, approximate, load_step
 from merganser.learn.ladder.step01_naive import split_words
 from merganser.learn.ladder.step03_streamed_counting import split_words as split_lines
-from merganser.learn.ladder.words import PATTERN, TIE_BREAK, WHITE_SPACE, as_bytes, lines, visible
+from merganser.learn.ladder.words import PATTERN, TIE_BREAK, WHITESPACE, as_bytes, lines, visible
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +27,7 @@ else:
 ROOT = Path(__file__).parents[2]
 CASES: list[dict[str, Any]] = tomllib.loads((ROOT / "cases" / "ladder.toml").read_text("utf-8"))["case"]
 
-#: Few letters, so that pairs repeat and overlap; and whatever else there is.
+#: Few letters, so that pairs repeat and overlap; then arbitrary text.
 texts = st.text(st.sampled_from("aaab \n"), max_size=80) | st.text(
     st.sampled_from("abcé中\t\r\x0b\x0c\x1c\x1f\x85\u00a0\u2028 \n"), max_size=60
 )
@@ -36,7 +36,7 @@ texts |= st.text(max_size=30)
 
 def core(text: str, vocab_size: int) -> Merges:
     if not text:
-        return []  # the core refuses to learn from nothing
+        return []  # the core rejects an empty corpus
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MerganserWarning)
         return merganser.train(
@@ -47,9 +47,9 @@ def core(text: str, vocab_size: int) -> Merges:
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_on_every_case(step: int, case: dict[str, Any]) -> None:
-    found = load_step(step)(case["text"], Settings(case["vocab_size"]))
+    merges = load_step(step)(case["text"], LadderSettings(case["vocab_size"]))
     expected = [(left.encode("latin-1"), right.encode("latin-1")) for left, right in case["merges"]]
-    assert found == expected, f"step {step}, {STEPS[step]}"
+    assert merges == expected, f"step {step}, {STEPS[step]}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -61,26 +61,30 @@ def test_the_core_on_every_case(case: dict[str, Any]) -> None:
 @given(texts, st.integers(0, 40))
 @example("aaaa aaa aa a ababab\nbababa", 40)
 @settings(deadline=None)
-def test_every_step_is_the_core(text: str, merges: int) -> None:
+def test_every_step_returns_the_merges_of_the_core(text: str, merges: int) -> None:
     expected = core(text, 256 + merges)
     for step, name in STEPS.items():
-        assert load_step(step)(text, Settings(256 + merges)) == expected, f"step {step}, {name}, differs"
+        assert load_step(step)(text, LadderSettings(256 + merges)) == expected, (
+            f"step {step}, {name}, differs"
+        )
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_on_this_repository(step: int) -> None:
-    """Long enough for lists to grow stale: the code of the steps, with a part that repeats itself."""
+    """Long enough for stale entries: the docs, and text that repeats itself."""
     text = "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md")))[:12_000]
     text += "".join(f" {'ab' * (n % 7)}{n % 97}" for n in range(3000))
     stream = io.BytesIO(text.encode())
-    assert load_step(step)(stream, Settings(450)) == core(text, 450), f"step {step}, {STEPS[step]}, differs"
+    assert load_step(step)(stream, LadderSettings(450)) == core(text, 450), (
+        f"step {step}, {STEPS[step]}, differs"
+    )
 
 
 @pytest.mark.parametrize("step", [9, 10, 11, 12, 13])
 def test_compaction_and_rebuilding_change_nothing(
     step: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With thresholds so low that lists are compacted, and heaps made anew, all the time."""
+    """Thresholds so low that lists are compacted and heaps rebuilt all the time."""
     module = import_module(f"merganser.learn.ladder.{STEPS[step]}")
     low = {"SIZE_THRESHOLD": 1, "MIN_TOUCHED_FOR_WASTE": 1, "LIVE_RATIO_THRESHOLD": 0.9}
     low |= {"MIN_SIZE": 1, "COOL_DOWN": 0}
@@ -90,14 +94,16 @@ def test_compaction_and_rebuilding_change_nothing(
     if step >= 10:
         monkeypatch.setattr(module, "REBUILD_FACTOR", 0)
     text = "".join(f" {'ab' * (n % 7)}{n % 97}ab{n % 89}" for n in range(3000))
-    assert module.train(text, Settings(600, debug_logging=True)) == core(text, 600), f"step {step} differs"
+    assert module.train(text, LadderSettings(600, debug_logging=True)) == core(text, 600), (
+        f"step {step} differs"
+    )
     counters = json.loads(capsys.readouterr().err)
     assert counters["compactions"] > 10
     assert step < 10 or counters["heap_rebuilds"] > 0
 
 
 def test_all_engines_agree_on_every_code_point() -> None:
-    """The words of `re`, on text and on bytes, of the loop and of the core, with each character around."""
+    """`re` on text and on bytes, the loop and the core find the same words around every character."""
     for start in range(0, 0x110000, 0x4000):
         codes = [code for code in range(start, start + 0x4000) if not 0xD800 <= code < 0xE000]
         text = "".join(f"a{chr(code)}b {chr(code)}" for code in codes)
@@ -108,63 +114,63 @@ def test_all_engines_agree_on_every_code_point() -> None:
 
 
 @given(texts)
-def test_words_by_line_are_the_words_of_the_text(text: str) -> None:
+def test_words_by_line_equal_the_words_of_the_text(text: str) -> None:
     words = re.findall(PATTERN, text)
     assert "".join(words) == text, "nothing is lost"
     assert split_words(text) == words
-    by_line = [line.decode() for line in lines(text, Settings())]
+    by_line = [line.decode() for line in lines(text, LadderSettings())]
     assert [word for line in by_line for word in split_lines(line)] == words
     assert [word for line in by_line for word in re.findall(PATTERN, line)] == words
     assert merganser.split(text, pattern=PATTERN) == words
 
 
-def test_every_byte_can_be_seen_and_comes_back() -> None:
+def test_every_byte_is_visible_and_round_trips() -> None:
     for byte in range(256):
         shown = visible(bytes([byte]))
         assert len(shown) == 1
         assert shown.isprintable()
-        assert shown not in WHITE_SPACE
+        assert shown not in WHITESPACE
         assert as_bytes(shown) == bytes([byte])
 
 
 @given(st.text(max_size=30), st.integers(1, 60))
 def test_max_mb_cuts_at_a_whole_character(text: str, size: int) -> None:
-    data = b"".join(lines(text, Settings(max_mb=size / 1e6)))
+    data = b"".join(lines(text, LadderSettings(max_mb=size / 1e6)))
     assert text.encode().startswith(data)
     assert text.startswith(data.decode())
     assert len(data) == len(text.encode()) or size - 4 < len(data) <= size
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_counters_are_logged_when_asked(step: int, capsys: pytest.CaptureFixture[str]) -> None:
-    load_step(step)("low lower lowest", Settings(260))
+def test_counters_are_logged_on_request(step: int, capsys: pytest.CaptureFixture[str]) -> None:
+    load_step(step)("low lower lowest", LadderSettings(260))
     assert capsys.readouterr().err == ""
-    load_step(step)("low lower lowest", Settings(260, debug_logging=True))
+    load_step(step)("low lower lowest", LadderSettings(260, debug_logging=True))
     assert json.loads(capsys.readouterr().err)["merges"] == 4
 
 
-def test_settings_out_of_bounds() -> None:
-    with pytest.raises(SettingsError, match="vocab_size is between 256 and"):
-        Settings(255)
-    with pytest.raises(SettingsError, match="max_mb is above 0"):
-        Settings(max_mb=0)
+def test_settings_out_of_range_are_rejected() -> None:
+    with pytest.raises(SettingsError, match="vocab_size must be between 256 and 2,097,152, got 255"):
+        LadderSettings(255)
+    with pytest.raises(SettingsError, match="max_mb must be greater than 0, got 0"):
+        LadderSettings(max_mb=0)
 
 
-def test_the_approximate_trainer_chooses_wrongly() -> None:
-    """Of forty pairs four are cached: ab, seen 75 times, and bc, bd, be, each 30 times, 25 of them behind a.
-    Merging ab leaves 5 of each. They are three of four, so nothing is sorted again, and the 25 of ab+c are
-    left out."""
+def test_the_approximate_trainer_can_choose_a_wrong_pair() -> None:
+    """Four of forty pairs are cached: ab (75 times), and bc, bd, be (30 times each, 25 of them after a).
+    Merging ab leaves 5 of each. Three of four remain, so nothing is sorted again, and ab+c (25 times) is
+    missed."""
     words = {"abc": 25, "abd": 25, "abe": 25, "bc": 5, "bd": 5, "be": 5, "xy": 20}
     words |= {f"{chr(0x61 + n)}{chr(0x41 + n)}": 1 for n in range(26)} | {f"{n}!": 1 for n in range(9)}
     text = "\n".join("\n".join([word] * times) for word, times in words.items())
     right = [(b"a", b"b"), (b"ab", b"c"), (b"ab", b"d"), (b"ab", b"e"), (b"x", b"y")]
-    assert core(text, 261) == load_step(8)(text, Settings(261)) == right
-    assert approximate.train(text, Settings(261))[:2] == [(b"a", b"b"), (b"b", b"c")]
+    assert core(text, 261) == load_step(8)(text, LadderSettings(261)) == right
+    assert approximate.train(text, LadderSettings(261))[:2] == [(b"a", b"b"), (b"b", b"c")]
 
 
-def test_the_approximate_trainer_is_mostly_right_and_never_makes_up_pairs() -> None:
+def test_the_approximate_trainer_is_mostly_right() -> None:
     text = (ROOT / "docs" / "how-bpe-works.md").read_text("utf-8")
-    wrong, right = approximate.train(text, Settings(400)), core(text, 400)
+    wrong, right = approximate.train(text, LadderSettings(400)), core(text, 400)
     assert len(wrong) == len(right)
     assert len(set(wrong) & set(right)) > 100
 
@@ -177,4 +183,4 @@ def test_a_step_needs_only_the_standard_library_and_no_other_step() -> None:
             shared = module in ("merganser.learn.ladder.settings", "merganser.learn.ladder.words")
             assert shared or module.partition(".")[0] in sys.stdlib_module_names, f"{name} imports {module}"
         for part in ("What changes", "Why it", "Cost:", "When it"):
-            assert part in source or name == STEPS[1], f"{name} does not say: {part}"
+            assert part in source or name == STEPS[1], f"{name} lacks: {part}"

@@ -1,4 +1,4 @@
-"""The pages of docs/learn show the code as it is and the figures as they were recorded."""
+"""The pages of docs/learn contain the current code and the recorded figures."""
 
 import sys
 from pathlib import Path

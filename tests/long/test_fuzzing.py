@@ -34,7 +34,7 @@ def run(seconds: float) -> None:
 
 
 def test_readers_never_panic_hang_or_take_all_memory() -> None:
-    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(__file__).parents[1] / "support"), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = processes.run(
         [sys.executable, __file__, str(SECONDS)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

@@ -1,4 +1,4 @@
-"""A studio for the tests of all modules, and its pages."""
+"""A studio that all modules share, and its pages."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -22,9 +22,9 @@ def small() -> merganser.Tokenizer:
 
 @pytest.fixture(scope="session")
 def address(small: merganser.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    known = {"small": small, "tiny": small.truncated(300), **tokenizers()}
-    with served(known, tmp_path_factory.mktemp("studio")) as made:
-        yield made.address
+    loaded = {"small": small, "tiny": small.truncated(300), **tokenizers()}
+    with served(loaded, tmp_path_factory.mktemp("studio")) as studio:
+        yield studio.address
 
 
 @pytest.fixture

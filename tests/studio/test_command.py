@@ -1,4 +1,4 @@
-"""The command: what it prints, what it serves, and how it ends."""
+"""The `merganser studio` command: its output, what it serves, and how it stops."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ import processes
 import pytest
 from generated import drawn
 from merganser.cli import main
-from merganser.cli.studio import _listening
+from merganser.cli.studio import _listen
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def running(*arguments: str) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_serves_what_is_there_until_it_is_stopped(ending: signal.Signals, code: int) -> None:
+def test_it_serves_merganser_out_until_it_is_stopped(ending: signal.Signals, code: int) -> None:
     with running("--port", "0") as (process, about):
         assert about["address"].startswith("http://127.0.0.1:")
         assert about["tokenizers"] == ["merganser-out"]
@@ -53,12 +53,12 @@ def test_it_serves_what_is_there_until_it_is_stopped(ending: signal.Signals, cod
         assert [tokenizer["source"] for tokenizer in known] == ["merganser.load('merganser-out')"]
         assert httpx.get(about["address"], trust_env=False).status_code == 200
         process.send_signal(ending)
-        _, complaints = process.communicate()
+        _, stderr = process.communicate()
         assert process.returncode == code
-        assert complaints.strip() == "stopped"
+        assert stderr.strip() == "stopped"
 
 
-def test_tokenizers_have_names(folder: Path, small: merganser.Tokenizer) -> None:
+def test_tokenizers_get_unique_names(folder: Path, small: merganser.Tokenizer) -> None:
     small.export(folder / "ranks.tiktoken", format="tiktoken")
     (folder / "other").mkdir()
     small.save(folder / "other" / "merganser-out")
@@ -69,23 +69,25 @@ def test_tokenizers_have_names(folder: Path, small: merganser.Tokenizer) -> None
         assert known[1]["source"] == "merganser.load('ranks.tiktoken', pattern='gpt2')"
 
 
-def test_embeddings_in_folders_of_one_name_are_all_there(folder: Path, small: merganser.Tokenizer) -> None:
+def test_embeddings_in_folders_of_the_same_name_are_all_loaded(
+    folder: Path, small: merganser.Tokenizer
+) -> None:
     tokenizers = {"one": small, "two": small.truncated(300), "three": small}
     for name, tokenizer in tokenizers.items():
         drawn(tokenizer, 260).save(folder / name / "embeddings")
     given = [part for name in tokenizers for part in ("--embeddings", f"{name}/embeddings")]
     with running("--port", "0", *given) as (_, about):
         maps = httpx.get(f"{about['address']}api/embeddings/about", trust_env=False).json()["maps"]
-        assert [known["name"] for known in maps] == ["embeddings", "embeddings'", "embeddings''"]
+        assert [entry["name"] for entry in maps] == ["embeddings", "embeddings'", "embeddings''"]
 
 
-def test_a_new_token_every_time() -> None:
+def test_every_start_has_a_new_token() -> None:
     with running("--port", "0") as (_, first), running("--port", "0") as (_, second):
         assert first["address"].rsplit("/", 2)[1] != second["address"].rsplit("/", 2)[1]
         assert len(first["address"].rsplit("/", 2)[1]) >= 32
 
 
-def test_nobody_else_can_reach_it() -> None:
+def test_it_listens_on_the_loopback_interface_only() -> None:
     with running("--port", "0") as (_, about):
         port = int(about["address"].split(":")[2].split("/")[0])
         others = [
@@ -96,12 +98,12 @@ def test_nobody_else_can_reach_it() -> None:
                 pass
 
 
-def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert main(["studio", "--no-browser", "--port", str(taken.getsockname()[1])]) == 1
-    assert "cannot be had" in capsys.readouterr().err
+    assert "choose another --port, or leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn"])
@@ -113,22 +115,22 @@ def test_a_missing_extra_is_named(
     assert f"the studio needs {package}: pip install 'merganser[studio]'" in capsys.readouterr().err
 
 
-def test_the_demo_says_how_to_open_it(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_demo_prints_the_studio_command(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     from merganser.cli import demo
     from rich.console import Console
 
-    demo._invite(Console(file=sys.stdout, width=200), "merganser", folder / "out")
+    demo._suggest_studio(Console(file=sys.stdout, width=200), "merganser", folder / "out")
     assert f"merganser studio {folder / 'out'}" in capsys.readouterr().out
 
 
-def test_a_connection_is_accepted_as_soon_as_the_address_is_known() -> None:
-    """The kernel queues it, also while the server is still being set up."""
-    with _listening(0) as listening, socket.create_connection(listening.getsockname(), timeout=10):
+def test_connections_are_accepted_as_soon_as_the_address_is_printed() -> None:
+    """The kernel queues them while the server is still starting."""
+    with _listen(0) as listening, socket.create_connection(listening.getsockname(), timeout=10):
         pass
 
 
-def test_answers_are_sent_at_once() -> None:
-    """Else the body of an answer waits for the acknowledgement of its head: up to 40 ms for a key."""
+def test_responses_are_sent_without_delay() -> None:
+    """Without TCP_NODELAY, the body waits up to 40 ms for the acknowledgment of the headers."""
 
     async def delays() -> int:
         seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -138,7 +140,7 @@ def test_answers_are_sent_at_once() -> None:
             seen.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with _listening(0) as listening:
+        with _listen(0) as listening:
             async with await asyncio.start_server(connected, sock=listening):
                 _, writer = await asyncio.open_connection(*listening.getsockname())
                 without_delay = await seen

@@ -1,4 +1,4 @@
-"""What must not get in: each is refused with its status, before any view sees it."""
+"""Requests that must be rejected, each with its status, before any view sees them."""
 
 import json
 import os
@@ -12,8 +12,8 @@ import processes
 import pytest
 from merganser.cli.studio import sample
 from merganser.studio import create
-from merganser.studio.desk import Work
 from merganser.studio.security import Folders
+from merganser.studio.state import BoundedPool
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
@@ -32,7 +32,7 @@ def folder_of_studio(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def raw(address: str, request: str) -> tuple[int, bytes]:
-    """Sends these bytes, whatever a library would make of them."""
+    """Send a request exactly as written, which an HTTP library might not."""
     parts = urlsplit(address)
     with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
         connection.sendall(request.encode())
@@ -50,7 +50,7 @@ def raw(address: str, request: str) -> tuple[int, bytes]:
     ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "127.0.0.1:1", "0.0.0.0", ""],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD"])
-def test_a_foreign_name_that_points_here_is_refused(address: str, host: str, method: str) -> None:
+def test_a_foreign_host_name_is_refused(address: str, host: str, method: str) -> None:
     parts = urlsplit(address)
     named = host.format(port=parts.port)
     status, _ = raw(address, f"{method} {parts.path} HTTP/1.1\r\nHost: {named}\r\nConnection: close\r\n\r\n")
@@ -61,7 +61,7 @@ def test_a_foreign_name_that_points_here_is_refused(address: str, host: str, met
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_another_site_is_refused(address: str, origin: str, method: str) -> None:
+def test_a_foreign_origin_is_refused(address: str, origin: str, method: str) -> None:
     answer = httpx.request(
         method, f"{address}api/about", headers={"Origin": origin, **JSON}, content=b"{}", trust_env=False
     )
@@ -69,10 +69,10 @@ def test_another_site_is_refused(address: str, origin: str, method: str) -> None
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_what_a_browser_says_of_another_site_is_believed(address: str) -> None:
+def test_sec_fetch_headers_of_other_sites_are_respected(address: str) -> None:
     for site in ("cross-site", "same-site"):
-        said = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
-        assert httpx.get(f"{address}api/about", headers=said, trust_env=False).status_code == 403
+        fetched = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+        assert httpx.get(f"{address}api/about", headers=fetched, trust_env=False).status_code == 403
         clicked = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
         assert httpx.get(address, headers=clicked, trust_env=False).status_code == 200, (
             "a link may be clicked"
@@ -85,7 +85,7 @@ def test_what_a_browser_says_of_another_site_is_believed(address: str) -> None:
         )
 
 
-def test_our_own_page_is_let_in(address: str) -> None:
+def test_the_studio_page_is_allowed(address: str) -> None:
     home = address.rsplit("/", 2)[0]
     answer = httpx.get(f"{address}api/about", headers={"Origin": home}, trust_env=False)
     assert answer.status_code == 200
@@ -96,11 +96,12 @@ def test_our_own_page_is_let_in(address: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/api/about", "/static/main.js", "/wrong-token/", "/wrong-token/api/about", "/{token}"]
 )
-def test_without_the_token_nothing_is_said(address: str, path: str) -> None:
+def test_nothing_is_revealed_without_the_token(address: str, path: str) -> None:
     parts = urlsplit(address)
     path = path.format(token=parts.path.strip("/"))
     answer = httpx.get(f"http://{parts.netloc}{path}", trust_env=False)
     assert answer.status_code == 403
+    assert "open the address that `merganser studio` printed" in answer.json()["error"]
     assert parts.path.strip("/") not in answer.text
 
 
@@ -117,7 +118,7 @@ def test_without_the_token_nothing_is_said(address: str, path: str) -> None:
         "static/%00",
     ],
 )
-def test_no_file_beside_the_page_is_served(address: str, path: str) -> None:
+def test_no_file_outside_static_is_served(address: str, path: str) -> None:
     parts = urlsplit(address)
     host = f"Host: {parts.netloc}\r\nConnection: close\r\n\r\n"
     status, data = raw(address, f"GET {parts.path}{path} HTTP/1.1\r\n{host}")
@@ -139,7 +140,7 @@ def test_no_file_beside_the_page_is_served(address: str, path: str) -> None:
         "circle",
     ],
 )
-def test_no_path_outside_the_folders_is_found(folder_of_studio: Path, name: str) -> None:
+def test_paths_outside_the_folders_are_refused(folder_of_studio: Path, name: str) -> None:
     folders = Folders([folder_of_studio / "inside"])
     with pytest.raises(HTTPException) as refused:
         folders.find(name)
@@ -168,7 +169,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(address: str) -> 
     assert raw(address, f"{head}Content-Length: {1 << 40}\r\n\r\n")[0] == 413
 
 
-def test_a_body_without_a_length_is_cut_off() -> None:
+def test_a_body_without_a_length_is_limited() -> None:
     client = TestClient(
         create({"a": sample()}, [], "token", largest_body=1000), base_url="http://127.0.0.1:80/token/"
     )
@@ -182,11 +183,13 @@ def test_only_json_can_be_posted(address: str) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
         answer = httpx.post(where, content=b"{}", headers={"Content-Type": kind}, trust_env=False)
         assert answer.status_code == 415
+        assert "set Content-Type to application/json" in answer.json()["error"]
     for body in (b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"tokenizer": 1}', b'{"tokenizer": "small"}'):
         assert httpx.post(where, content=body, headers=JSON, trust_env=False).status_code == 400
     half = json.dumps({"tokenizer": "small", "text": "\ud800"}).encode()
     assert (
-        "half a character" in httpx.post(where, content=half, headers=JSON, trust_env=False).json()["error"]
+        "a lone surrogate at index 0; remove it"
+        in httpx.post(where, content=half, headers=JSON, trust_env=False).json()["error"]
     )
     unknown = httpx.post(where, content=b'{"tokenizer": "?", "text": ""}', headers=JSON, trust_env=False)
     assert unknown.status_code == 404
@@ -194,10 +197,12 @@ def test_only_json_can_be_posted(address: str) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "BREW"])
 def test_other_methods_are_refused(address: str, method: str) -> None:
-    assert httpx.request(method, f"{address}api/about", trust_env=False).status_code == 405
+    answer = httpx.request(method, f"{address}api/about", trust_env=False)
+    assert answer.status_code == 405
+    assert "use GET, HEAD or POST" in answer.json()["error"]
 
 
-def test_every_answer_has_the_policies(address: str) -> None:
+def test_every_response_has_the_security_headers(address: str) -> None:
     for path in ("", "api/about", "static/main.js", "nothing"):
         headers = httpx.get(f"{address}{path}", trust_env=False).headers
         policy = headers["content-security-policy"]
@@ -208,7 +213,7 @@ def test_every_answer_has_the_policies(address: str) -> None:
         assert "set-cookie" not in headers
 
 
-def test_no_script_builds_markup() -> None:
+def test_no_script_parses_markup() -> None:
     static = Path(__file__).parents[2] / "python/merganser/studio/static"
     for file in [*static.rglob("*.js"), *static.rglob("*.html")]:
         code = file.read_text("utf-8")
@@ -225,16 +230,16 @@ def test_no_script_builds_markup() -> None:
 
 
 @pytest.mark.anyio
-async def test_too_much_work_at_once_is_refused() -> None:
+async def test_the_pool_rejects_calls_beyond_its_limits() -> None:
     import anyio
 
-    work = Work(at_once=2, waiting=3)
+    pool = BoundedPool(running=2, waiting=3)
     ended = threading.Event()
     statuses: list[int] = []
 
     async def one() -> None:
         try:
-            await work.run(ended.wait, processes.LIMIT)
+            await pool.run(ended.wait, processes.LIMIT)
             statuses.append(200)
         except HTTPException as refused:
             statuses.append(refused.status_code)
@@ -250,7 +255,7 @@ async def test_too_much_work_at_once_is_refused() -> None:
         finally:
             ended.set()
     assert sorted(statuses) == [200] * 5 + [503] * 45
-    await work.run(os.getpid)
+    await pool.run(os.getpid)
 
 
 @pytest.fixture

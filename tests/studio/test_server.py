@@ -1,4 +1,4 @@
-"""What the views are told: the numbers are those of the tokenizer, whatever the text."""
+"""The API of the views: its results equal the tokenizer's, whatever the text."""
 
 import json
 import random
@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from merganser.analyse import examples
 from merganser.chat import Chat
 from merganser.studio import create
-from merganser.studio.desk import Known
+from merganser.studio.merges import nodes_of, steps_around
 from merganser.studio.playground import WITHIN, changes, edited, encoded, located
-from merganser.studio.story import nodes_of, told_of
+from merganser.studio.state import TokenizerEntry
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -36,7 +36,7 @@ def ask(small: merganser.Tokenizer) -> Ask:
 def asking(app: Starlette) -> Ask:
     client = TestClient(app, base_url="http://127.0.0.1:80/token/api/")
 
-    def asked(path: str, status: int = 200, **body: Any) -> Any:
+    def ask(path: str, status: int = 200, **body: Any) -> Any:
         answer = client.post(path, json=body) if body else client.get(path)
         assert answer.status_code == status, answer.text
         if answer.headers["content-type"].startswith("application/json"):
@@ -49,7 +49,7 @@ def asking(app: Starlette) -> Ask:
         header["arrays"] = np.split(numbers, list(accumulate(header["lengths"]))[:-1])
         return header
 
-    return asked
+    return ask
 
 
 def utf16(text: str) -> int:
@@ -57,14 +57,14 @@ def utf16(text: str) -> int:
 
 
 @pytest.mark.parametrize("specials", [False, True])
-def test_numbers_are_those_of_the_tokenizer(small: merganser.Tokenizer, specials: bool) -> None:
-    known = Known(small)
+def test_ids_and_offsets_equal_those_of_the_tokenizer(small: merganser.Tokenizer, specials: bool) -> None:
+    entry = TokenizerEntry(small)
     for text in [*TEXTS, "".join(TEXTS)]:
         spans = small.encode_with_offsets(
             text, allowed_special="all" if specials else (), disallowed_special=()
         )
-        figures, all_ids = encoded(known, text, text.encode(), specials)
-        ids, ends, cuts = located(known, text.encode(), all_ids, 0, 0)
+        figures, all_ids = encoded(entry, text, text.encode(), specials)
+        ids, ends, cuts = located(entry, text.encode(), all_ids, 0, 0)
         assert ids.tolist() == spans.ids
         assert ends.tolist() == [end for _, end in spans.bytes]
         for cut, (_, chars), (_, end) in zip(cuts.tolist(), spans.chars, spans.bytes, strict=True):
@@ -74,20 +74,20 @@ def test_numbers_are_those_of_the_tokenizer(small: merganser.Tokenizer, specials
         assert figures["bytes"] == len(text.encode())
         assert figures["different"] == len(set(spans.ids))
         for front, back in ((0, len(ids) // 2), (len(ids) // 3, len(ids) // 2), (len(ids), 0)):
-            parts = located(known, text.encode(), all_ids, front, back)
+            parts = located(entry, text.encode(), all_ids, front, back)
             for part, whole in zip(parts, (ids, ends, cuts), strict=True):
                 assert part.tolist() == whole[front : len(ids) - back].tolist()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.lists(st.integers(0, 3), max_size=30))
-def test_changes_leave_out_nothing(before: list[int], after: list[int]) -> None:
+def test_changes_keep_every_id(before: list[int], after: list[int]) -> None:
     front, back = changes(np.array(before, np.uint32), np.array(after, np.uint32))
     assert front + back <= min(len(before), len(after))
     middle = after[front : len(after) - back]
     assert before[:front] + middle + before[len(before) - back :] == after
 
 
-def test_edits_come_to_the_same_text() -> None:
+def test_edits_yield_the_same_text_as_slicing() -> None:
     generator = random.Random(1)
     text = "a👍b\n" * 10
     for _ in range(200):
@@ -100,30 +100,30 @@ def test_edits_come_to_the_same_text() -> None:
         text = after or "a👍b\n"
 
 
-def test_an_edit_of_an_unknown_text_is_a_conflict(ask: Ask) -> None:
-    asked = {"tokenizer": "small", "page": "p", "version": 2}
+def test_an_edit_of_an_unknown_version_is_a_conflict(ask: Ask) -> None:
+    body = {"tokenizer": "small", "page": "p", "version": 2}
     edit = {"base": 1, "start": 0, "end": 0, "insert": "x"}
-    ask("playground/encode", 409, **asked, edit=edit)
+    ask("playground/encode", 409, **body, edit=edit)
     ask("playground/encode", tokenizer="small", page="p", version=1, text="the cat " * 4000)
-    answer = ask("playground/encode", **asked, edit=edit)
+    answer = ask("playground/encode", **body, edit=edit)
     assert answer["characters"] == 32001
     assert answer["front"] + answer["back"] + len(answer["arrays"][0]) == answer["tokens"]
-    ask("playground/encode", 409, **asked, edit=edit)
+    ask("playground/encode", 409, **body, edit=edit)
     late = {"base": 2, "start": 40_000, "end": 40_000, "insert": ""}
-    ask("playground/encode", 400, **asked, edit=late)
+    ask("playground/encode", 400, **body, edit=late)
 
 
 @pytest.mark.parametrize("specials", [False, True])
-def test_the_moves_end_in_the_tokens(small: merganser.Tokenizer, specials: bool) -> None:
-    known = Known(small)
+def test_the_steps_end_with_the_tokens(small: merganser.Tokenizer, specials: bool) -> None:
+    entry = TokenizerEntry(small)
     for text in TEXTS:
         if len(text.encode()) > 200:
             continue
-        told = told_of(known, text, specials, 0)
-        assert told["whole"]
+        answer = steps_around(entry, text, specials, 0)
+        assert answer["whole"]
         starts = set(range(len(text.encode())))
-        for start, end, id in told["moves"]:
-            assert text.encode()[start:end] == known.tokens[id]
+        for start, end, id in answer["steps"]:
+            assert text.encode()[start:end] == entry.tokens[id]
             starts -= set(range(start + 1, end))
         spans = small.encode_with_offsets(
             text, allowed_special="all" if specials else (), disallowed_special=()
@@ -131,37 +131,37 @@ def test_the_moves_end_in_the_tokens(small: merganser.Tokenizer, specials: bool)
         assert sorted(starts) == [start for start, _ in spans.bytes]
 
 
-def test_moves_come_in_the_order_of_the_training(small: merganser.Tokenizer) -> None:
-    known = Known(small)
-    told = told_of(known, "the cat sat on the mat, playing with tokens", False, 0)
-    ranks = [known.rank[id] for _, _, id in told["moves"]]
-    assert len(told["pretokens"]) > 5
+def test_steps_are_in_training_order(small: merganser.Tokenizer) -> None:
+    entry = TokenizerEntry(small)
+    answer = steps_around(entry, "the cat sat on the mat, playing with tokens", False, 0)
+    ranks = [entry.rank[id] for _, _, id in answer["steps"]]
+    assert len(answer["pretokens"]) > 5
     assert ranks == sorted(ranks)
 
 
-def test_a_long_text_is_told_of_in_part(small: merganser.Tokenizer) -> None:
+def test_only_the_steps_around_an_offset_of_a_long_text_are_returned(small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat " * 1000
-    told = told_of(Known(small), text, False, 10_000)
-    first, last = told["pretokens"][0][0], told["pretokens"][-1][1]
+    answer = steps_around(TokenizerEntry(small), text, False, 10_000)
+    first, last = answer["pretokens"][0][0], answer["pretokens"][-1][1]
     assert first <= 10_000 < last and last - first <= 240
-    assert not told["whole"]
-    assert bytes.fromhex(told["bytes"]) == text.encode()[first:last]
+    assert not answer["whole"]
+    assert bytes.fromhex(answer["bytes"]) == text.encode()[first:last]
 
 
-def test_a_tree_has_the_token_and_all_that_it_is_made_of(small: merganser.Tokenizer) -> None:
-    known = Known(small)
-    for id, token in known.tokens.items():
-        nodes = nodes_of(known, id)
+def test_a_merge_tree_holds_the_token_and_all_tokens_below_it(small: merganser.Tokenizer) -> None:
+    entry = TokenizerEntry(small)
+    for id, token in entry.tokens.items():
+        nodes = nodes_of(entry, id)
         assert nodes[-1]["id"] == id and nodes[-1]["end"] == len(token)
         for node in nodes:
-            assert known.tokens[node["id"]] == token[node["start"] : node["end"]]
-        if id not in known.specials:
+            assert entry.tokens[node["id"]] == token[node["start"] : node["end"]]
+        if id not in entry.specials:
             assert sorted(node["start"] for node in nodes if node["level"] == 0) == list(range(len(token)))
 
 
-def test_facts(ask: Ask, small: merganser.Tokenizer) -> None:
+def test_facts_of_a_token(ask: Ask, small: merganser.Tokenizer) -> None:
     (left, right), id = next(iter(small.merges_as_ids.items()))
-    assert ask(f"story/token?tokenizer=small&id={id}") == {
+    assert ask(f"merges/token?tokenizer=small&id={id}") == {
         "id": id,
         "bytes": small.token_bytes(id).hex(),
         "kind": "merge",
@@ -169,14 +169,15 @@ def test_facts(ask: Ask, small: merganser.Tokenizer) -> None:
         "count": small.merge_counts[id],
         "pair": [left, right],
     }
-    special = ask(f"story/token?tokenizer=small&id={small.special_tokens['<|bos|>']}")
+    special = ask(f"merges/token?tokenizer=small&id={small.special_tokens['<|bos|>']}")
     assert (special["kind"], special["rank"], special["count"]) == ("special", None, None)
-    ask("story/token?tokenizer=small&id=99999", 404)
-    ask("story/token?tokenizer=small&id=x", 400)
-    ask("story/token?tokenizer=nobody&id=1", 404)
+    assert ask("merges/token?tokenizer=small&id=99999", 404)["error"] == "unknown token id 99999"
+    assert ask("merges/token?tokenizer=small&id=x", 400)["error"] == "id must be an integer"
+    unknown = ask("merges/token?tokenizer=missing&id=1", 404)["error"]
+    assert unknown == "unknown tokenizer 'missing'; reload the page and choose another"
 
 
-def test_compare_marks_what_not_all_have(ask: Ask, small: merganser.Tokenizer) -> None:
+def test_compare_marks_tokens_that_differ(ask: Ask, small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat, naïve café 👍"
     answer = ask("compare/encode", tokenizers=["small", "tiny"], text=text)
     spans = []
@@ -194,7 +195,7 @@ def test_compare_marks_what_not_all_have(ask: Ask, small: merganser.Tokenizer) -
     ask("compare/encode", 400, tokenizers=["small"] * 5, text="")
 
 
-def test_vocabulary_is_searched_and_sorted(ask: Ask, small: merganser.Tokenizer) -> None:
+def test_the_vocabulary_is_searched_and_sorted(ask: Ask, small: merganser.Tokenizer) -> None:
     def found(**query: Any) -> list[int]:
         answer = ask("vocabulary/search", tokenizer="small", size=500, **query)
         assert answer["total"] == len(answer["rows"])
@@ -208,62 +209,65 @@ def test_vocabulary_is_searched_and_sorted(ask: Ask, small: merganser.Tokenizer)
     assert found(by="id", query="10-12") == [10, 11, 12]
     starts = [id for token, id in vocab.items() if token.startswith(b" ")]
     assert found(by="regex", query="^ ") == starts
-    lengths = [len(small.token_bytes(id)) for id in found(sort="length", falling=True)]
+    lengths = [len(small.token_bytes(id)) for id in found(sort="length", descending=True)]
     assert lengths == sorted(lengths, reverse=True)
-    counts = [small.merge_counts.get(id, -1) for id in found(sort="count", falling=True)]
+    counts = [small.merge_counts.get(id, -1) for id in found(sort="count", descending=True)]
     assert counts == sorted(counts, reverse=True)
     page = ask("vocabulary/search", tokenizer="small", start=100, size=5)
     assert [row["id"] for row in page["rows"]] == list(vocab.values())[100:105]
 
 
-def test_what_cannot_be_searched_for_is_said(ask: Ask) -> None:
-    for by, query, words in (
-        ("regex", "(", "not a regular expression"),
-        ("regex", "(.?.?)*" * 20 + "~~~~$", "more than 2 s"),
-        ("bytes", "xyz", "hexadecimal"),
-        ("id", "x", "number"),
+def test_invalid_queries_are_explained(ask: Ask) -> None:
+    for by, query, explanation in (
+        ("regex", "(", "invalid regular expression"),
+        ("regex", "(.?.?)*" * 20 + "~~~~$", "took more than 2 s; simplify it"),
+        ("bytes", "xyz", "must be pairs of hexadecimal digits, such as 20 74 68"),
+        ("id", "x", "must be a number or a range, such as 1000 or 256-300"),
     ):
-        assert words in ask("vocabulary/search", tokenizer="small", by=by, query=query)["problem"]
+        assert explanation in ask("vocabulary/search", tokenizer="small", by=by, query=query)["problem"]
     ask("vocabulary/search", 400, tokenizer="small", by="name", query="x")
-    ask("vocabulary/search", 400, tokenizer="small", sort="colour")
+    ask("vocabulary/search", 400, tokenizer="small", sort="color")
 
 
-def test_neighbours_are_those_of_whoever_has_embeddings(ask: Ask, small: merganser.Tokenizer) -> None:
-    assert ask("vocabulary/neighbours?tokenizer=small&id=300") == {"neighbours": None}
+def test_neighbors_come_from_the_embeddings(ask: Ask, small: merganser.Tokenizer) -> None:
+    assert ask("vocabulary/neighbors?tokenizer=small&id=300") == {"neighbors": None}
     vectors = drawn(small, 360)
     ask = asking(create({"small": small}, [], "token", embeddings={"clouds": vectors}))
-    near = ask("vocabulary/neighbours?tokenizer=small&id=300")["neighbours"]
+    near = ask("vocabulary/neighbors?tokenizer=small&id=300")["neighbors"]
     found = vectors.most_similar(vectors.vectors[300], 13, only_words=False)
     assert [(token["id"], token["similarity"]) for token in near] == [
         (token.id, token.similarity) for token in found if token.id != 300
     ]
-    on_the_map = ask("embeddings/neighbours?tokenizer=small&id=300")["neighbours"]
+    on_the_map = ask("embeddings/neighbors?tokenizer=small&id=300")["neighbors"]
     assert [token["id"] for token in on_the_map][:12] == [token["id"] for token in near]
     for none in ("", "x", "360", "9" * 5000):
-        assert "has no vector" in ask(f"embeddings/neighbours?tokenizer=small&id={none}", 404)["error"]
+        assert "has no vector" in ask(f"embeddings/neighbors?tokenizer=small&id={none}", 404)["error"]
 
 
-def test_a_map_by_tsne_keeps_clouds_together(small: merganser.Tokenizer) -> None:
+def test_a_tsne_map_keeps_clusters_together(small: merganser.Tokenizer) -> None:
     pytest.importorskip("sklearn", reason="pip install merganser[plot]")
     app = create({"small": small}, [], "token", embeddings={"clouds": drawn(small, 360)})
     ask = asking(app)
-    assert ask("embeddings/about")["tsne"] and ask("embeddings/about")["maps"][0]["made"] == ["pca"]
-    assert "no map by tsne yet" in ask("embeddings/points?tokenizer=small&method=tsne", 404)["error"]
+    assert ask("embeddings/about")["tsne"] and ask("embeddings/about")["maps"][0]["computed"] == ["pca"]
+    assert (
+        "choose it under Map to compute it"
+        in ask("embeddings/points?tokenizer=small&method=tsne", 404)["error"]
+    )
     job = ask("embeddings/tsne", 202, tokenizer="small")["job"]
     assert 'data: {"method": "tsne"}' in ask(f"embeddings/events?job={job}")
-    app.state.desk.jobs.close()
-    assert ask("embeddings/about")["maps"][0]["made"] == ["pca", "tsne"]
+    app.state.studio.jobs.close()
+    assert ask("embeddings/about")["maps"][0]["computed"] == ["pca", "tsne"]
     answer = ask("embeddings/points?tokenizer=small&method=tsne")
     ids, _, x, y = answer["arrays"]
     assert ids.tolist() == list(range(360)) and len(answer["labels"]) == 360
-    places = np.column_stack([x, y]).astype(float)
-    assert places.min() == 0 and places.max() == 2**32 - 1
-    apart = np.linalg.norm(places[:, None] - places, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    assert np.mean(apart.argmin(axis=1) % 12 == ids % 12) > 0.9, "drawn around the same centre"
+    points = np.column_stack([x, y]).astype(float)
+    assert points.min() == 0 and points.max() == 2**32 - 1
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    assert np.mean(distances.argmin(axis=1) % 12 == ids % 12) > 0.9, "drawn around the same center"
 
 
-def test_chat_is_rendered_as_by_chat(ask: Ask, small: merganser.Tokenizer) -> None:
+def test_the_chat_view_renders_as_chat_does(ask: Ask, small: merganser.Tokenizer) -> None:
     messages = [
         {"role": "system", "content": "be kind"},
         {"role": "user", "content": "hi <|bos|>"},
@@ -281,7 +285,7 @@ def test_chat_is_rendered_as_by_chat(ask: Ask, small: merganser.Tokenizer) -> No
     assert "alternate" in ask("chat/render", tokenizer="small", messages=messages[2:])["problem"]
 
 
-def test_a_tokenizer_without_markers_gets_them_for_the_view() -> None:
+def test_a_tokenizer_without_chat_tokens_gets_them_for_the_view() -> None:
     plain = merganser.train(["the cat sat"], 260)
     client = TestClient(create({"plain": plain}, [], "token"), base_url="http://127.0.0.1:80/token/api/")
     body = {"tokenizer": "plain", "messages": [{"role": "user", "content": "the"}]}
@@ -291,7 +295,7 @@ def test_a_tokenizer_without_markers_gets_them_for_the_view() -> None:
     assert answer["ids"][2:-1] == plain.encode("the")
 
 
-def test_a_view_is_there_if_its_files_are(ask: Ask) -> None:
+def test_about_lists_the_views_and_tokenizers(ask: Ask) -> None:
     about = ask("about")
     assert [view for view in about["views"] if view in ("playground", "compare", "vocabulary", "chat")] == [
         "playground",

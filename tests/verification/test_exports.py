@@ -1,4 +1,4 @@
-"""Exports are verified before they are written: on hard texts, on the training, by whoever will read them."""
+"""Exports are verified before they are written: on hard texts, on training text, by their readers."""
 
 from pathlib import Path
 
@@ -20,21 +20,21 @@ def test_an_export_that_differs_is_refused_and_nothing_is_written(
     wrong = SMALL.truncated(280)
     for format in ("tiktoken", "huggingface", "gpt2", "minbpe"):
         other = wrong.to_huggingface() if format == "huggingface" else wrong.to_tiktoken()
-        monkeypatch.setattr(readers, "readers", lambda *_, other=other: {"they": other})
-        with pytest.raises(merganser.ExportError, match=r"they would not give the same ids: .*nothing was"):
+        monkeypatch.setattr(exporting, "readers", lambda *_, other=other: {"they": other})
+        with pytest.raises(merganser.ExportError, match=r"they would produce different ids: .*nothing was"):
             SMALL.export(tmp_path / format, format=format)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", ["counts", "file", "corpus"])
-def test_an_export_is_verified_on_the_training_as_well(
+def test_an_export_is_also_verified_on_the_training_text(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Only "zqzqx" is another token there, and no other text holds it.
+    # Only "zqzqx" differs, and no adversarial text contains it.
     ours = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 258}, pattern=r"\w+|\W+")
-    monkeypatch.setattr("merganser.verification.exports.MOST", 1)  # but one token, the first
+    monkeypatch.setattr("merganser.verification.exports.MOST", 1)  # verify on the first token only
     theirs = merganser.Tokenizer(BYTES | {b"zq": 256, b"zqzq": 257, b"zqzqx": 259}, pattern=r"\w+|\W+")
-    monkeypatch.setattr(readers, "readers", lambda *_: {"they": theirs})
+    monkeypatch.setattr(exporting, "readers", lambda *_: {"they": theirs})
     on = {"counts": merganser.count(["zqzqx"]), "corpus": ["zqzqx"]}
     on["file"] = merganser.count(["zqzqx"], out=tmp_path / "a.counts")
     ours.export(tmp_path / "a.tiktoken", format="tiktoken")
@@ -43,7 +43,7 @@ def test_an_export_is_verified_on_the_training_as_well(
     assert not (tmp_path / "b.tiktoken").exists()
 
 
-#: Who reads a format: a live object or our own reader, with the pattern gpt2 and with others.
+#: The reader of each format, a live object or our own, with the gpt2 pattern and with others.
 LIVE, OURS = tiktoken.Encoding | tokenizers.Tokenizer, merganser.Tokenizer
 READERS = {
     "tiktoken": (LIVE, LIVE),
@@ -56,11 +56,11 @@ READERS = {
 
 @pytest.mark.parametrize("format", READERS)
 @pytest.mark.parametrize(("nth", "pattern"), [(0, "gpt2"), (1, "qwen2")])
-def test_readers_are_live_where_the_library_is_there(
+def test_readers_are_live_objects_if_the_library_is_installed(
     format: str, nth: int, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer = TRAINED[pattern]
-    contents = exporting._TABLE[format].contents(tokenizer, "a")
+    contents = exporting._FORMATS[format].contents(tokenizer, "a")
     ((_, reader),) = readers.readers(tokenizer, format, contents).items()
     assert isinstance(reader, READERS[format][nth])
     verify_export(tokenizer, {"they": reader})
@@ -70,5 +70,5 @@ def test_readers_are_live_where_the_library_is_there(
     assert reader == tokenizer
 
 
-def test_every_format_is_read_by_somebody() -> None:
-    assert {*READERS, "token-lengths"} == {*exporting.FORMATS}  # lengths give no ids
+def test_every_format_has_a_reader() -> None:
+    assert {*READERS, "token-lengths"} == {*exporting.FORMATS}  # lengths cannot encode

@@ -1,9 +1,9 @@
-//! How fast text is encoded: MB/s cold (text never seen), held out (warmed on other text) and repeated.
+//! Encoding throughput: MB/s cold (new text), held out (warmed on other text) and repeated.
 //!
 //! `cargo run --release -p merganser-core --example encode_speed -- RANKS PATTERN FILE…` [`--threads N`]
 //! [`--megabytes N`] [`--repeats N`] [`--rounds N`]: RANKS is a `.tiktoken` file; the first half of the first
-//! N (20) megabytes of each file is the cold text, the second half the other. Each line is the best of
-//! several tokenizers made anew.
+//! N (20) megabytes of each file is the cold text, the second half the held-out text. Each line is the best
+//! of several fresh tokenizers.
 
 use std::time::Instant;
 

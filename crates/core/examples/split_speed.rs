@@ -1,4 +1,4 @@
-//! How fast each preset splits in each tier, on one core: MB/s of processor time, the best of seven runs.
+//! Split throughput of each preset in each tier, on one core: MB/s of processor time, the best of seven runs.
 //!
 //! `cargo run --release -p merganser-core --example split_speed -- FILE… [--tier scanner|dfa|lookaround]`
 //! [`--preset NAME`] [`--megabytes N`], on the first N (20) megabytes of each file, as documents of

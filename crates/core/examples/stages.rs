@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use merganser_core::Progress;
-use merganser_core::corpus::Reading;
-use merganser_core::count::{Counter, Settings};
+use merganser_core::corpus::{Consumer, Reading};
+use merganser_core::count::{CountSettings, Counter};
 use merganser_core::split::Splitter;
 use merganser_core::train::{Source, TieBreak, TrainSettings, train};
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let threads = threads.parse()?;
     let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-    let settings = Settings::new(Splitter::new(pattern)?, vec![], Some("<|endoftext|>".into()))?;
+    let settings = CountSettings::new(Splitter::new(pattern)?, vec![], Some("<|endoftext|>".into()))?;
     let progress = Progress::new();
 
     let start = Instant::now();

@@ -1,14 +1,16 @@
-//! Key: a pre-token of up to 15 bytes and its length in two machine words, compared in two instructions and
-//! hashed with one multiplication. Nearly all pre-tokens are that short. The idea is gigatoken's.
+//! Key: a pre-token of up to 15 bytes and its length in two machine words.
+//!
+//! Cost: two instructions to compare, one multiplication to hash. Nearly all pre-tokens are that short;
+//! longer ones are hashed 16 bytes at a time. The idea is gigatoken's.
 
 /// The longest pre-token that is packed.
 pub const PACKED: usize = 15;
 
-/// A pre-token of 1 to 15 bytes, zero-padded, its length in the top byte of the second half. [0, 0] is no
-/// pre-token.
+/// A pre-token of 1 to 15 bytes, zero-padded, with its length in the top byte of the second half. [0, 0] is
+/// no pre-token.
 pub type Key = [u64; 2];
 
-/// For each length: which bits are the pre-token's, and the length where it belongs.
+/// By length: the mask of the pre-token's bits, and the length in its position.
 const SHAPES: [(Key, u64); 16] = {
     let mut shapes = [([0, 0], 0); 16];
     let mut len = 0;
@@ -32,7 +34,7 @@ pub fn pack(text: &[u8], start: usize, end: usize) -> Key {
     [raw as u64 & mask[0], (raw >> 64) as u64 & mask[1] | tag]
 }
 
-/// Up to 15 bytes, zero-padded: two loads that may overlap, because a copy of so few costs more than they do.
+/// Loads up to 15 bytes, zero-padded: two loads that may overlap, because copying so few bytes costs more.
 #[inline(always)]
 fn load_short(bytes: &[u8]) -> u128 {
     let len = bytes.len();
@@ -47,13 +49,14 @@ fn load_short(bytes: &[u8]) -> u128 {
     }
 }
 
-/// The bytes of a pre-token, and how many they are.
+/// Returns the bytes of a pre-token, and their number.
 pub fn unpack([low, high]: Key) -> ([u8; 16], usize) {
     ((low as u128 | (high as u128) << 64).to_le_bytes(), (high >> 56) as usize)
 }
 
-/// A number that orders pre-tokens as their bytes do: the first 15 bytes, then the length, where all longer
-/// ones are alike. So two pre-tokens with the same number are the same, or both are longer than 15 bytes.
+/// Returns a number that orders pre-tokens as their bytes do: the first 15 bytes, then the length, where all
+/// longer ones have the same. So two pre-tokens with the same number are equal, or both are longer than 15
+/// bytes.
 #[inline(always)]
 pub fn order(pretoken: &[u8]) -> u128 {
     if pretoken.len() <= PACKED {
@@ -67,31 +70,32 @@ pub fn order(pretoken: &[u8]) -> u128 {
 /// The last byte of the order of pre-tokens that are not packed.
 pub const LONG: u128 = PACKED as u128 + 1;
 
-/// The same for a pre-token that is packed already.
+/// Returns the order of a packed pre-token.
 #[inline(always)]
 pub fn order_of_key([low, high]: Key) -> u128 {
     (low.swap_bytes() as u128) << 64 | high.swap_bytes() as u128
 }
 
-/// The bytes of a packed pre-token from its order, and how many they are.
+/// Returns the bytes of a packed pre-token from its order, and their number.
 #[inline(always)]
 pub fn pretoken_of_order(order: u128) -> ([u8; 16], usize) {
     (order.to_be_bytes(), (order & 0xFF) as usize)
 }
 
-/// Both halves of a 128-bit product, folded: every bit of the input reaches the top bits.
+/// Folds both halves of a 128-bit product: every bit of the input reaches the top bits.
 #[inline(always)]
 pub fn mix(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
+/// Hashes a packed pre-token.
 #[inline(always)]
 pub fn hash([low, high]: Key, seed: u64) -> u64 {
     mix(low ^ seed, high ^ 0xD1B5_4A32_D192_ED03)
 }
 
-/// For pre-tokens of 16 bytes and more; the last 16 may be read twice.
+/// Hashes a pre-token of 16 bytes or more; the last 16 may be read twice.
 #[inline(never)]
 pub fn hash_long(bytes: &[u8], seed: u64) -> u64 {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -132,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_its_pretoken_wherever_it_stands() {
+    fn a_key_depends_on_the_pretoken_only() {
         let text: Vec<u8> = (1..=40).collect();
         for len in 1..=PACKED {
             for start in 0..=text.len() - len {

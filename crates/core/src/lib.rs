@@ -5,6 +5,17 @@
 //! ```text
 //! corpus ─documents─▶ split ─pre-tokens─▶ count ─Counts─▶ train ─Merges─▶ Tokenizer ─▶ encode ─tokens─▶ embed
 //! ```
+//!
+//! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
+//!
+//! ```layers
+//! error → progress → memory → key → team → durable → split → corpus
+//! → count → merge → tokenizer → encode → train → tokens → embed
+//! ```
+//!
+//! `split` comes before `corpus` because reading in blocks needs to know where a text may be cut. `merge` holds
+//! the tables of a vocabulary, which `tokenizer` owns and `encode` reads; `train` may start from a tokenizer, so
+//! it comes after both.
 
 pub mod corpus;
 pub mod count;
@@ -13,8 +24,10 @@ pub mod embed;
 pub mod encode;
 mod error;
 mod key;
+#[cfg(test)]
+mod layers;
 mod memory;
-mod pack;
+mod merge;
 mod progress;
 pub mod split;
 mod team;
@@ -23,6 +36,5 @@ pub mod tokens;
 pub mod train;
 
 pub use error::{Error, Result, unknown_id};
-pub use pack::unpack_ranks;
 pub use progress::{Progress, Stage};
-pub use tokenizer::Tokenizer;
+pub use tokenizer::{Tokenizer, unpack_ranks};

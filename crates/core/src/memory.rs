@@ -1,8 +1,11 @@
-//! Two words to the memory system that the hot loops need and safe Rust has no name for.
+//! Memory: prefetching and huge pages, which the hot loops need and safe Rust does not offer.
+//!
+//! Cost: a prefetch is one instruction. Huge pages make fresh memory cheaper to map and random reads of large
+//! tables free of most TLB misses; they lose where little of a table is touched, because pages come in 2 MB.
 
 use bytemuck::Zeroable;
 
-/// Asks for the cache line that holds `slice[index]`; does nothing past the end.
+/// Prefetches the cache line of `slice[index]`; does nothing past the end.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -16,10 +19,10 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// Zeros, in huge pages where the system has them: a table of hundreds of megabytes that is read at random
-/// otherwise spends its time in TLB misses. The pages come from the system when they are first touched, which
-/// is dear (about a second per gigabyte on a virtual machine), so threads should touch their own parts
-/// themselves.
+/// Returns `len` zeros, in huge pages where the system has them: otherwise a table of hundreds of megabytes
+/// that is read at random spends its time in TLB misses. The system maps the pages when they are first
+/// touched, which is expensive (about a second per gigabyte on a virtual machine), so threads should touch
+/// their own parts themselves.
 ///
 /// `T` must not be aligned to more than 16 bytes: such memory is zeroed by hand, before the advice.
 pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {
@@ -29,14 +32,14 @@ pub fn zeroed_in_huge_pages<T: Zeroable>(len: usize) -> Vec<T> {
     vec
 }
 
-/// Room for `len`, in huge pages where the system has them.
+/// Returns an empty vector with capacity `len`, in huge pages where the system has them.
 pub fn reserved_in_huge_pages<T>(len: usize) -> Vec<T> {
     let vec: Vec<T> = Vec::with_capacity(len);
     advise_huge_pages(vec.as_ptr(), vec.capacity());
     vec
 }
 
-/// Huge pages for memory that will be touched for the first time, where the system has them.
+/// Asks the system for huge pages for memory that has not been touched yet.
 pub fn advise_huge_pages<T>(first: *const T, len: usize) {
     #[cfg(target_os = "linux")]
     {
@@ -44,8 +47,8 @@ pub fn advise_huge_pages<T>(first: *const T, len: usize) {
         let start = (first as usize).next_multiple_of(HUGE);
         let end = (first as usize + len * size_of::<T>()) / HUGE * HUGE;
         if start < end {
-            // SAFETY: this advice changes neither the content of memory nor the access to it, so it is
-            // harmless for any address; where the system refuses it, the error is ignored.
+            // SAFETY: the range is within the memory that the caller passed, and the advice changes no
+            // content.
             unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
         }
     }

@@ -1,8 +1,9 @@
-//! A team of threads that can be called ten thousand times a second.
+//! Team: threads that can be called ten thousand times a second.
 //!
-//! One training makes tens of thousands of short parallel steps, some of 20 microseconds: spawning threads
-//! or waking a general pool for each would cost more than it saves. The members spin for a moment before
-//! they sleep, so that back-to-back calls cost well under a microsecond.
+//! One training makes tens of thousands of short parallel steps, some of 20 microseconds: spawning threads or
+//! waking a general thread pool for each would cost more than it saves. The members spin briefly before they
+//! sleep, so that back-to-back calls cost well under a microsecond. It loses where calls are rare: then
+//! members are woken every time, and a plain scope of threads does as well.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
@@ -16,22 +17,22 @@ type Job = &'static (dyn Fn(usize) + Sync);
 
 #[derive(Default)]
 struct Shared {
-    /// Counts the calls; a member works when it changes.
+    /// The number of calls; a member works when it changes.
     call: AtomicUsize,
-    /// Members that have not finished the current call.
+    /// The members that have not finished the current call.
     busy: AtomicUsize,
     job: Mutex<Option<Job>>,
     panicked: AtomicBool,
     dismissed: AtomicBool,
 }
 
-/// The caller is member 0; `size() - 1` threads wait beside it.
+/// A team. The caller is member 0; `size() - 1` threads wait beside it.
 pub struct Team {
     shared: Arc<Shared>,
     members: Vec<JoinHandle<()>>,
 }
 
-/// `threads`, or one per core where it is 0.
+/// Returns `threads`, or the number of cores if it is 0.
 pub fn thread_count(threads: usize) -> usize {
     if threads > 0 { threads } else { thread::available_parallelism().map_or(1, |n| n.get()) }
 }
@@ -55,11 +56,9 @@ impl Team {
     /// Calls `job(member)` once on every member at the same time and returns when all have finished.
     pub fn run(&self, job: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: only the lifetime changes. No member uses the reference after this function returns:
-        // `serve` reads it once per call and decreases `busy` only after the job has returned or panicked,
-        // and we wait for zero below even when our own share panics. Until the next call replaces it, the
-        // reference stays in `shared.job`, where nobody reads it: a member reads only after `call` has
-        // changed.
+        // SAFETY: only the lifetime changes. No member holds the reference after this function: each one
+        // drops it before it decreases `busy`, and this function waits for zero below even if its own share
+        // panics.
         let job_for_members: Job = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Job>(job) };
         *shared.job.lock().unwrap() = Some(job_for_members);
         shared.busy.store(self.members.len(), Relaxed);
@@ -102,6 +101,7 @@ impl Drop for Team {
     }
 }
 
+/// The loop of a member.
 fn serve(shared: &Shared, member: usize) {
     let mut seen = 0;
     loop {

@@ -1,34 +1,53 @@
-//! Counting, and the counts that come of it.
+//! Counts, and counting.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use merganser_core::Progress;
-use merganser_core::corpus::{self, Cutters, ShardCut};
-use merganser_core::count::{self, Settings, Spill};
-use merganser_core::tokens::Place;
+use merganser_core::corpus::{self, Cutters, Position, ShardCut};
+use merganser_core::count::{self, CountSettings, Source, Spill};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
-use crate::counts_file::{FileNumbers, as_tuple};
+use crate::counts_file::{TotalsTuple, as_tuple};
 use crate::errors::raise;
+use crate::feed::Fed;
 use crate::interrupt::{run, run_interruptible};
-use crate::reading::{Reading, skipped};
-use crate::stream::run_on_stream;
-use crate::text::{borrow_document, splitter};
+use crate::reading::{Reading, SkippedTuple};
+use crate::text::splitter;
 
 fn settings(
     py: Python<'_>,
     pattern: &str,
     special_tokens: Vec<String>,
     separator: Option<String>,
-) -> PyResult<Settings> {
+) -> PyResult<CountSettings> {
     let splitter = splitter(py, pattern)?;
-    run(py, || Settings::new(splitter, special_tokens, separator))
+    run(py, || CountSettings::new(splitter, special_tokens, separator))
 }
 
-/// Pre-tokens and how often each occurred, with the settings that made them.
+/// Pre-tokens and how often each occurs, with the settings they were counted with.
+///
+/// Parameters
+/// ----------
+/// pretokens
+///     The count of each pre-token.
+/// pattern
+///     The preset or regular expression that splits text.
+/// special_tokens
+///     Special tokens, which are cut out of text before it is split.
+/// separator
+///     The string between documents, cut out likewise.
+/// invalid_bytes
+///     How many bytes of the corpus were not valid UTF-8.
+/// documents
+///     How many documents the corpus had.
+///
+/// Raises
+/// ------
+/// CountsError
+///     If a pre-token is not `bytes`, or a count does not fit in 64 bits.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counts(pub Arc<count::Counts>);
 
@@ -48,16 +67,11 @@ impl Counts {
         let mut borrowed = Vec::with_capacity(pretokens.len());
         for (pretoken, count) in pretokens.iter() {
             let Ok(count) = count.extract::<u64>() else {
-                let message =
-                    format!("the count of {pretoken} must be a whole number below 2^64, not {count}");
+                let message = format!("the count of {pretoken} must be an integer below 2^64, got {count}");
                 return Err(raise(py, "CountsError", message));
             };
             let Ok(pretoken) = pretoken.cast_into::<PyBytes>() else {
-                return Err(raise(
-                    py,
-                    "CountsError",
-                    "the pre-tokens of counts are bytes, as in {b\"ab\": 3}",
-                ));
+                return Err(raise(py, "CountsError", "pre-tokens must be bytes, as in {b\"ab\": 3}"));
             };
             borrowed.push((pretoken, count));
         }
@@ -68,6 +82,7 @@ impl Counts {
         Ok(Counts(Arc::new(counts)))
     }
 
+    /// Read a `.counts` file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let counts =
@@ -75,15 +90,23 @@ impl Counts {
         Ok(Counts(Arc::new(counts)))
     }
 
+    /// Write a `.counts` file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_interruptible(py, None, &Progress::new(), |progress| self.0.save(&path, progress))
     }
 
+    /// Return the sum of two counts.
+    ///
+    /// Raises
+    /// ------
+    /// CountsError
+    ///     If their settings differ, or a sum does not fit in 64 bits.
     fn plus(&self, py: Python<'_>, other: &Counts) -> PyResult<Self> {
         let sum = run_interruptible(py, None, &Progress::new(), |_| self.0.plus(&other.0))?;
         Ok(Counts(Arc::new(sum)))
     }
 
+    /// Return the count of each pre-token.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let pretokens = PyDict::new(py);
         for (pretoken, count) in self.0.iter() {
@@ -92,7 +115,7 @@ impl Counts {
         Ok(pretokens)
     }
 
-    /// The most frequent first; equals in the order of their bytes.
+    /// Return the `n` most frequent pre-tokens; ties are in the order of their bytes.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let mut pretokens: Vec<(&[u8], u64)> = self.0.iter().collect();
         let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
@@ -107,44 +130,81 @@ impl Counts {
     fn __len__(&self) -> usize {
         self.0.len()
     }
+    /// The sum of all counts.
     #[getter]
     fn total(&self) -> u64 {
         self.0.total()
     }
 
+    /// The regular expression that split the text.
     #[getter]
     fn pattern(&self) -> &str {
         self.0.settings.splitter.pattern()
     }
 
+    /// The name of the preset, if the pattern is one.
     #[getter]
     fn pattern_name(&self) -> Option<&'static str> {
         self.0.settings.splitter.name()
     }
 
+    /// The special tokens that were cut out of the text.
     #[getter]
     fn special_tokens(&self) -> Vec<String> {
         self.0.settings.special_tokens.clone()
     }
 
+    /// The string between documents.
     #[getter]
     fn separator(&self) -> Option<&str> {
         self.0.settings.separator.as_deref()
     }
 
+    /// How many bytes of the corpus were not valid UTF-8; each is a pre-token.
     #[getter]
     fn invalid_bytes(&self) -> u64 {
         self.0.invalid_bytes
     }
 
+    /// How many documents the corpus had.
     #[getter]
     fn documents(&self) -> u64 {
         self.0.documents
     }
 }
 
-/// Where a file of plain text can be cut into ranges of about `size` bytes, and whether that is inside a
-/// document.
+/// Counts in memory, or the path of a `.counts` file.
+pub enum GivenCounts {
+    Memory(Arc<count::Counts>),
+    File(PathBuf),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for GivenCounts {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<Counts>() {
+            Ok(counts) => Ok(GivenCounts::Memory(Arc::clone(&counts.get().0))),
+            Err(_) => Ok(GivenCounts::File(given.extract()?)),
+        }
+    }
+}
+
+impl GivenCounts {
+    pub fn source(&self) -> merganser_core::Result<Source<'_>> {
+        match self {
+            GivenCounts::Memory(counts) => Ok(Source::Memory(counts)),
+            GivenCounts::File(path) => Source::file(path),
+        }
+    }
+}
+
+/// Return where a plain text file can be cut into ranges of about `size` bytes.
+///
+/// Returns
+/// -------
+/// list of tuple
+///     The offset of each cut, and whether it is inside a document.
 #[pyfunction]
 pub fn shard_cuts(
     py: Python<'_>,
@@ -161,13 +221,22 @@ pub fn shard_cuts(
     })
 }
 
-/// Adds documents up until `finish`.
+/// Counts the pre-tokens of a corpus that is added input by input.
+///
+/// Parameters
+/// ----------
+/// pattern
+///     A preset or a regular expression.
+/// special_tokens
+///     Special tokens, which are cut out of the text and not counted.
+/// separator
+///     The string between documents, cut out likewise.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with the stage, the bytes read, and the total or 0.
 #[pyclass(frozen, module = "merganser._core")]
-pub struct Counter {
-    counter: Mutex<Option<count::Counter>>,
-    progress: Progress,
-    callback: Option<Py<PyAny>>,
-}
+pub struct Counter(Fed<count::Counter>);
 
 #[pymethods]
 impl Counter {
@@ -182,22 +251,20 @@ impl Counter {
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
         let counter = run(py, || Ok(count::Counter::new(settings, threads)))?;
-        Ok(Counter { counter: Mutex::new(Some(counter)), progress: Progress::new(), callback: progress })
+        Ok(Counter(Fed::new(counter, progress, "counter")))
     }
 
-    /// Each `str` or `bytes` is a document of its own; none is copied.
+    /// Count documents in memory; none is copied.
     fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
-        // The list may change while the GIL is released, so what it holds is kept alive here.
-        let documents: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts = documents.iter().map(borrow_document).collect::<PyResult<Vec<&[u8]>>>()?;
-        self.with_counter(py, |counter, progress| counter.add_documents(&texts, progress))
+        self.0.add_documents(py, documents)
     }
 
+    /// Count files. The format of each follows from its name, its compression from its first bytes.
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
-        self.with_counter(py, |counter, progress| counter.add_files(&paths, &reading.0, progress))
+        self.0.add_files(py, &paths, reading)
     }
 
-    /// A range of a file that `shard_cuts` has cut.
+    /// Count a range of a plain text file that `shard_cuts` has found.
     fn add_range(
         &self,
         py: Python<'_>,
@@ -206,32 +273,37 @@ impl Counter {
         end: u64,
         in_document: bool,
     ) -> PyResult<()> {
-        self.with_counter(py, |counter, progress| counter.add_range(&path, start, end, in_document, progress))
+        self.0.add_range(py, &path, start, end, in_document)
     }
 
-    /// A stream, as an iterator of `bytes`; its name says what it holds.
+    /// Count a stream, given as an iterator of chunks. Its format follows from `name`.
     fn add_stream(
         &self,
         py: Python<'_>,
         chunks: &Bound<'_, PyIterator>,
-        name: String,
+        name: &str,
         reading: &Reading,
     ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            counter.add_reader(stream, name.as_ref(), &reading.0, progress)
-        })
+        self.0.add_stream(py, chunks, name, reading)
     }
 
-    /// Records, files, and what was wrong with the first of them.
-    fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
-        Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
+    /// Return how many records and files were skipped, and why the first of them were.
+    fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
+        self.0.skipped(py)
     }
 
-    /// Writes to `folder` what does not fit in `memory` bytes, and at least every `seconds` if given; `job`
-    /// goes into the folder. It is made when it is needed; if it is there, it is locked now.
+    /// Write counts to disk if they do not fit in memory.
+    ///
+    /// Parameters
+    /// ----------
+    /// folder
+    ///     The work folder. It is created when needed; if it exists, it is locked now.
+    /// memory
+    ///     How many bytes of counts to keep in memory.
+    /// seconds
+    ///     Write at least this often, so that no more work is lost; None for never.
+    /// job
+    ///     The content of `job.json` in the folder, which says what is counted.
     fn spill_to(
         &self,
         py: Python<'_>,
@@ -241,7 +313,7 @@ impl Counter {
         job: String,
     ) -> PyResult<()> {
         let every = seconds.map(Duration::from_secs_f64);
-        self.with_counter(py, move |counter, progress| {
+        self.0.run(py, move |counter, progress| {
             let mut spill = Spill::new(&folder, memory, every, job);
             spill.lock(progress)?;
             counter.spill_to(spill);
@@ -249,8 +321,8 @@ impl Counter {
         })
     }
 
-    /// Goes on where the last line of the log in the work folder says; of the log, `log_len` bytes are good.
-    #[allow(clippy::too_many_arguments)] // what a line of the log says, by name
+    /// Resume from a line of the log in the work folder, of which `log_len` bytes are valid.
+    #[allow(clippy::too_many_arguments)] // the fields of a line of the log, by name
     fn resume(
         &self,
         py: Python<'_>,
@@ -261,60 +333,34 @@ impl Counter {
         within: u64,
         in_document: bool,
     ) -> PyResult<()> {
-        self.with_counter(py, move |counter, _| {
-            counter.resume(&runs, log_len, Place { part, offset, within }, in_document);
-            Ok(())
-        })
+        let position = Position { part, offset, within };
+        self.0.with(py, |counter| counter.resume(&runs, log_len, position, in_document))
     }
 
-    /// Whether some of the counts are on disk, or too many in memory to add them up there.
+    /// Whether counts are on disk, or too large to be added up in memory.
     #[getter]
     fn needs_disk(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.needs_disk())
+        self.0.with(py, |counter| counter.needs_disk())
     }
 
-    /// Puts the counts in a file, with those of other files; gives its numbers.
-    fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<FileNumbers> {
-        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        let numbers = run_interruptible(py, callback, &self.progress, |progress| {
-            counter.finish_to(&out, &others, progress)
-        })?;
-        Ok(as_tuple(numbers))
+    /// Write the counts, and those of other files, to a `.counts` file.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of int
+    ///     Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
+    fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<TotalsTuple> {
+        self.0.finish(py, |counter, progress| counter.finish_to(&out, &others, progress)).map(as_tuple)
     }
 
-    /// Gives the work folder free, now and not when Python gets around to it.
+    /// Drop what was counted and unlock the work folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        let counter = self.lock(py)?.take();
-        py.detach(|| drop(counter));
-        Ok(())
+        self.0.abandon(py)
     }
 
+    /// Return the counts.
     fn finish(&self, py: Python<'_>) -> PyResult<Counts> {
-        let counter = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let counts = run_interruptible(py, None, &self.progress, |progress| counter.finish(progress))?;
+        let counts = self.0.finish(py, |counter, progress| counter.finish(progress))?;
         Ok(Counts(Arc::new(counts)))
     }
-}
-
-impl Counter {
-    /// Never waits: whoever has the lock may be waiting for the GIL.
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<count::Counter>>> {
-        self.counter.try_lock().map_err(|_| unusable(py))
-    }
-
-    fn with_counter(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut count::Counter, &Progress) -> merganser_core::Result<()> + Send,
-    ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let counter = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_interruptible(py, callback, &self.progress, |progress| work(counter, progress))
-    }
-}
-
-fn unusable(py: Python<'_>) -> PyErr {
-    raise(py, "InternalError", "this counter is finished, or at work on another thread")
 }

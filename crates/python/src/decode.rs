@@ -1,4 +1,4 @@
-//! Decoding, as Python sees it. The methods of `Tokenizer` come here in one line each.
+//! Decoding. The methods of `Tokenizer` call these functions.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -16,13 +16,13 @@ use crate::ids::{Ids, Shared, for_each_part, one, read};
 use crate::interrupt::{run, run_attached};
 use crate::string::to_str;
 
-/// Fewer ids than this, some 20 µs of work, are not worth giving the GIL away for.
+/// For fewer ids than this, some 20 µs of work, the GIL is not released.
 const FEW: usize = 1 << 13;
 
-/// A batch is decoded in groups of about so many ids, some 10 ms of work; Ctrl-C is looked for in between.
+/// A batch is decoded in groups of about this many ids, some 10 ms of work; signals are checked in between.
 const GROUP: usize = 1 << 20;
 
-/// A thread keeps so much room for its next decoding at most, in bytes, to be spared fresh memory.
+/// The maximum size in bytes of the buffer that a thread keeps for its next decoding.
 const KEPT: usize = 32 << 20;
 
 thread_local! {
@@ -49,7 +49,7 @@ pub fn decode<'py>(
     })
 }
 
-/// Runs `work` with an empty vector, whose memory the thread keeps if it is not too much.
+/// Runs `work` with an empty vector, whose memory the thread keeps unless it is too large.
 fn in_spare_room<T>(work: impl FnOnce(&mut Vec<u8>) -> PyResult<T>) -> PyResult<T> {
     let mut room = SPARE.take();
     room.clear();
@@ -60,7 +60,8 @@ fn in_spare_room<T>(work: impl FnOnce(&mut Vec<u8>) -> PyResult<T>) -> PyResult<
     outcome
 }
 
-/// Decodes ids as they are read, part by part, with the GIL: to read them takes longer, and needs it.
+/// Decodes ids as they are read, part by part, with the GIL: reading takes longer than decoding, and needs
+/// it.
 fn decode_list(tokenizer: &Tokenizer, list: &Bound<'_, PyList>, utf8: &mut Vec<u8>) -> PyResult<()> {
     let mut before = 0;
     for_each_part(list, |part| {
@@ -103,7 +104,11 @@ pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyRe
     if filled.map_err(|error| ids.raise(py, error))? == length {
         Ok(bytes)
     } else {
-        Err(raise(py, "DecodeError", "the array was changed while it was decoded; wait for the end"))
+        Err(raise(
+            py,
+            "DecodeError",
+            "the array was modified while it was being decoded; modify it afterwards",
+        ))
     }
 }
 
@@ -119,7 +124,7 @@ pub fn decode_batch<'py>(
         None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         Some(threads) if threads > 0 => threads as usize,
         Some(threads) => {
-            let message = format!("{threads} threads cannot work; give a number from 1 on, or None");
+            let message = format!("threads must be at least 1, or None for one per core, got {threads}");
             return Err(raise(py, "SettingsError", message));
         }
     };
@@ -132,7 +137,7 @@ pub fn decode_batch<'py>(
         {
             let sequence = sequence?;
             let ids = Ids::of(&sequence).map_err(|error| in_batch(py, error, texts.len() + group.len()))?;
-            // An empty sequence is some work too.
+            // An empty sequence is work too.
             size += ids.len() + 1;
             group.push(ids);
         }
@@ -149,8 +154,8 @@ pub fn decode_batch<'py>(
     }
 }
 
-/// Every sequence on some thread, in the order given. What takes less than a thread takes to start stays on
-/// this one.
+/// Decodes each sequence on some thread, and returns them in order. Work that is shorter than starting a
+/// thread stays on this one.
 fn decode_group(
     tokenizer: &Tokenizer,
     sequences: &[Shared<'_>],
@@ -183,7 +188,7 @@ fn decode_group(
     texts.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The same exception, which also says where in the batch.
+/// Names the sequence of the batch in the message of an exception.
 fn in_batch(py: Python<'_>, error: PyErr, at: usize) -> PyErr {
     let class = error.get_type(py);
     let message = format!("sequence {at} of the batch: {}", error.value(py));
@@ -230,7 +235,7 @@ pub fn token_bytes<'py>(tokenizer: &Tokenizer, id: &Bound<'py, PyAny>) -> PyResu
     }
 }
 
-/// Decodes ids as they come; `merganser.StreamDecoder` inherits from it.
+/// Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it.
 #[pyclass(frozen, subclass, module = "merganser._core")]
 pub struct StreamDecoder {
     tokenizer: Arc<Tokenizer>,
@@ -250,10 +255,21 @@ impl StreamDecoder {
         Ok(StreamDecoder { tokenizer: tokenizer.get().0.clone(), stream: Mutex::new(stream) })
     }
 
-    /// The text that the next id, or the next few, complete: whole characters, or nothing yet.
+    /// Return the text that the next ids complete, in whole characters.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids
+    ///     One id, or several.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict". Nothing has
+    ///     changed then.
     fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
-        // A number of numpy's is an index too.
+        // A numpy integer is an index too.
         let text = if ids.is_exact_instance_of::<PyInt>() || ids.extract::<u32>().is_ok() {
             let id = one(ids, 0)?;
             run_attached(py, || self.lock().push(&self.tokenizer, &[id]))?
@@ -266,13 +282,22 @@ impl StreamDecoder {
         Ok(PyString::new(py, &text))
     }
 
-    /// Ends the text: if a character is not whole, "strict" is an error and "replace" puts U+FFFD. Then the
-    /// decoder is as new.
+    /// End the text and reset the decoder.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     U+FFFD if a character is incomplete and `errors` is "replace", else nothing.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If a character is incomplete and `errors` is "strict".
     fn finish(&self, py: Python<'_>) -> PyResult<&'static str> {
         run_attached(py, || self.lock().finish())
     }
 
-    /// The bytes that wait for the rest of their character, three at most.
+    /// The bytes of an incomplete character, at most three.
     #[getter]
     fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.lock().held())
@@ -296,7 +321,7 @@ fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {
         "strict" => Ok(false),
         "replace" => Ok(true),
         other => {
-            let message = format!("errors is \"strict\" or \"replace\", not {other:?}");
+            let message = format!("errors must be \"strict\" or \"replace\", got {other:?}");
             Err(raise(py, "DecodeError", message))
         }
     }

@@ -1,4 +1,4 @@
-//! Training of embeddings, some batches at a time.
+//! Training of vectors, some batches at a time.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -13,7 +13,45 @@ use crate::interrupt::{run, run_interruptible};
 /// The numbers of batches, tokens and pairs.
 type Interval = (u64, u64, u64);
 
-/// Trains embeddings; holds the text and the two matrices.
+/// Trains vectors of tokens, some batches at a time.
+///
+/// Parameters
+/// ----------
+/// tokens
+///     The ids of the text.
+/// ends
+///     The offset at which each document ends.
+/// dimension
+///     The length of a vector.
+/// window
+///     The maximum distance between two tokens of a pair.
+/// dynamic_window
+///     Whether the window of each token is random, up to `window`.
+/// objective
+///     "negatives", "shared" (negatives shared by a window) or "softmax".
+/// negatives
+///     The number of negative samples.
+/// epochs
+///     How often the text is read.
+/// rate, last_rate
+///     The learning rate at the beginning and at the end.
+/// subsample
+///     The frequency above which tokens are randomly dropped; 0 for none.
+/// noise_power
+///     The power of frequencies by which negatives are drawn.
+/// min_count
+///     Tokens that occur less often have no vector.
+/// batch
+///     The number of tokens of a batch.
+/// seed
+///     The seed of the random numbers.
+/// threads
+///     The number of threads; 0 for one per core.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a setting is invalid.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Embedder(Mutex<Trainer>);
 
@@ -52,7 +90,7 @@ impl Embedder {
                 return Err(raise(
                     py,
                     "SettingsError",
-                    format!("objective must be negatives, shared or softmax, got {other:?}"),
+                    format!("objective must be \"negatives\", \"shared\" or \"softmax\", got {other:?}"),
                 ));
             }
         };
@@ -79,13 +117,20 @@ impl Embedder {
             return Err(raise(
                 py,
                 "SettingsError",
-                "ends must be increasing, and the last one the number of tokens",
+                "ends must be ascending, and the last one must be the number of tokens",
             ));
         }
         Ok(Embedder(Mutex::new(run(py, || Trainer::new(tokens, &ends, settings))?)))
     }
 
-    /// Train on the next `batches`. Ctrl-C stops it between two batches; finished batches are kept.
+    /// Train on the next `batches` batches.
+    ///
+    /// Ctrl-C stops between two batches; the finished ones count.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of int
+    ///     Batches, tokens and pairs that were trained on.
     #[pyo3(signature = (batches, progress=None))]
     fn advance(
         &self,
@@ -105,7 +150,7 @@ impl Embedder {
         run(py, || Ok(trainer.mean_loss()))
     }
 
-    /// Resume from the state of another embedder with the same text and settings.
+    /// Resume from the vectors of an embedder with the same text and settings.
     fn restore(
         &self,
         py: Python<'_>,
@@ -118,17 +163,17 @@ impl Embedder {
         run(py, || trainer.restore(vectors, outputs, batches_done))
     }
 
-    /// Return the vectors, one row after the other.
+    /// Return the vectors, row by row.
     fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.vectors().into_pyarray(py))
     }
 
-    /// Return the output vectors, against which the vectors are trained.
+    /// Return the vectors that they are trained against, row by row.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         Ok(self.lock(py)?.outputs().into_pyarray(py))
     }
 
-    /// The token of each row, the most frequent first.
+    /// The token of each row, most frequent first.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(self.lock(py)?.ids().to_vec().into_pyarray(py))
@@ -140,16 +185,19 @@ impl Embedder {
         Ok(self.lock(py)?.counts().to_vec().into_pyarray(py))
     }
 
+    /// The number of batches trained on.
     #[getter]
     fn batches_done(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches_done())
     }
 
+    /// The number of batches of an epoch.
     #[getter]
     fn batches_in_epoch(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches_in_epoch())
     }
 
+    /// The total number of batches.
     #[getter]
     fn batches(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.batches())

@@ -1,10 +1,10 @@
-//! Which Python exception each failure of the core becomes. The classes live in `merganser/errors.py`.
+//! The Python exception for each error of the core. The classes are in `merganser/errors.py`.
 
 use merganser_core::Error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// An exception of the class that `merganser.errors` calls `name`.
+/// Returns an exception of the class `name` in `merganser.errors`.
 pub fn raise(py: Python<'_>, name: &str, message: impl Into<String>) -> PyErr {
     let class = py.import("merganser.errors").and_then(|module| module.getattr(name));
     match class.and_then(|class| class.call1((message.into(),))) {

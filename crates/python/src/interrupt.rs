@@ -1,7 +1,7 @@
-//! Long work that Python can watch and stop.
+//! Interrupt: long work that Python can watch and stop.
 //!
-//! The work runs on a thread of its own. The calling thread sleeps without the GIL and wakes every 20 ms to
-//! look for Ctrl-C and to tell the progress callback what changed; both may end the work.
+//! The work runs on a separate thread. The calling thread sleeps without the GIL and wakes every 20 ms to
+//! check for Ctrl-C and to call the progress callback if something changed; both may stop the work.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use crate::errors::{raise, to_python};
 
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Told `(stage, done, total)`; `None` where nobody watches.
+/// A progress callback, called with `(stage, done, total)`.
 pub type Callback<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// Runs `work` on another thread until it is done, or until Ctrl-C or an exception in `callback` stops it.
@@ -29,8 +29,8 @@ pub fn run_interruptible<T: Send>(
     run_fed(py, callback, progress, |_| Ok(()), work)
 }
 
-/// The same while the calling thread hands the work something to do: `feed` runs first, and calls what it is
-/// given now and then to stay open to Ctrl-C.
+/// Like [`run_interruptible`], while the calling thread feeds the work: `feed` runs first, and regularly
+/// calls its argument to check for Ctrl-C.
 pub fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Callback<'_, '_>,
@@ -54,6 +54,7 @@ pub fn run_fed<T: Send>(
                 Stage::Certify => "certify",
                 Stage::Embed => "embed",
                 Stage::Combine => "combine",
+                Stage::Pretokens => "pretokens",
             };
             callback.call1((stage, now.1, now.2))?;
         }
@@ -99,17 +100,17 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> 
     settle(py, outcome)
 }
 
-/// Runs work that is over before another thread could make use of the GIL, and so keeps it.
+/// Runs work that is too short to release the GIL for.
 #[inline]
 pub fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
-        // Errors are large; a success that travels as one of them costs some nanoseconds.
+        // Errors are large; moving a success through their type costs some nanoseconds.
         Ok(Ok(value)) => Ok(value),
         outcome => settle(py, outcome),
     }
 }
 
-/// What Python gets to see of an outcome: never a panic, which no `except Exception` would catch.
+/// Turns an outcome into a result or an exception; never a panic, which `except Exception` would not catch.
 fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any + Send>>) -> PyResult<T> {
     match outcome {
         Ok(result) => result.map_err(|error| to_python(py, error)),
@@ -125,10 +126,10 @@ fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any
     }
 }
 
-/// The message of the panic that came first: later ones only say that some thread panicked.
+/// The message of the first panic: later ones only say that some thread panicked.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Panics of this library are told in an exception instead of on standard error.
+/// Reports panics of this library in an exception instead of on standard error.
 pub fn keep_panic_messages() {
     std::panic::set_hook(Box::new(|info| {
         let mut first = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +137,7 @@ pub fn keep_panic_messages() {
     }));
 }
 
-/// Panics on a worker thread, so that a test can see what becomes of it.
+/// Panic on a worker thread, to test that Python sees an exception.
 #[pyfunction]
 #[pyo3(name = "_panic_for_test")]
 pub fn panic_for_test(py: Python<'_>) -> PyResult<()> {

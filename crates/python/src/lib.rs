@@ -1,12 +1,18 @@
-//! The bindings: convert, release the GIL, call, map the error. All logic lives in `merganser-core`.
+//! The bindings: convert, release the GIL, call, map the error. All logic is in `merganser-core`.
 
+mod arguments;
+mod counted;
 mod counts;
 mod counts_file;
 mod decode;
+mod documents;
 mod embed;
 mod encode;
+mod encode_batch;
 mod errors;
+mod feed;
 mod ids;
+mod int_list;
 mod interrupt;
 mod layout;
 mod reading;
@@ -19,15 +25,20 @@ mod train;
 
 use pyo3::prelude::*;
 
-/// The private half of the Python package; `merganser/_core.pyi` documents it for type checkers.
+/// The private half of the Python package. `merganser/_core.pyi` describes it to type checkers, with the same
+/// docstrings.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::counted::{token_frequencies, token_totals};
     #[pymodule_export]
     use super::counts::{Counter, Counts, shard_cuts};
     #[pymodule_export]
     use super::counts_file::{CountsReader, merge_counts, top_counts};
     #[pymodule_export]
     use super::decode::StreamDecoder;
+    #[pymodule_export]
+    use super::documents::{DocumentBatches, Documents};
     #[pymodule_export]
     use super::embed::Embedder;
     #[pymodule_export]
@@ -41,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use super::tokens::{TokenWriter, fingerprint};
     #[pymodule_export]
-    use super::train::train;
+    use super::train::{Training, train};
 
     use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! How a corpus is read, what is no text, and what was skipped.
+//! Reading: settings, binary files, and what was skipped.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,25 @@ use pyo3::prelude::*;
 use crate::errors::raise;
 use crate::interrupt::run;
 
-/// Settings of reading, checked.
+/// Settings of reading.
+///
+/// Parameters
+/// ----------
+/// text_key
+///     Where the text of a record is: a key of JSON objects, `a.b` for nested ones, or a column of CSV.
+/// on_error
+///     What to do with unreadable input: "stop" raises an error, "skip" leaves it out.
+/// max_ratio
+///     The maximum ratio of decompressed to compressed size.
+/// max_size
+///     The maximum decompressed size of a file, in bytes.
+/// max_window
+///     The maximum memory that decompression may use, in bytes.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a value is out of range.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Reading(pub corpus::Reading);
 
@@ -28,7 +46,7 @@ impl Reading {
             "stop" => OnError::Stop,
             "skip" => OnError::Skip,
             other => {
-                let message = format!("on_error is \"stop\" or \"skip\", not {other:?}");
+                let message = format!("on_error must be \"stop\" or \"skip\", got {other:?}");
                 return Err(raise(py, "SettingsError", message));
             }
         };
@@ -40,20 +58,21 @@ impl Reading {
     }
 }
 
-/// How many records, how many files, and what was wrong with the first of them.
-pub fn skipped(skipped: Skipped) -> (u64, u64, Vec<String>) {
+/// How many records and how many files were skipped, and why the first of them were.
+pub type SkippedTuple = (u64, u64, Vec<String>);
+
+pub fn skipped(skipped: Skipped) -> SkippedTuple {
     (skipped.records, skipped.files, skipped.first)
 }
 
-/// Why a file is taken for binary, judged by its first 64 KB after decompression; None where it looks like
-/// text.
+/// Return why a file is binary, judged by its first 64 KB after decompression, or None if it is text.
 #[pyfunction]
 pub fn judge_file(py: Python<'_>, path: PathBuf, reading: &Reading) -> PyResult<Option<String>> {
     let found = run(py, || Ok(corpus::judge_file(&path, &reading.0)))?;
     Ok(found.map(|binary| binary.to_string()))
 }
 
-/// The same for the beginning of a stream.
+/// Return why a stream is binary, judged by its first bytes, or None if it is text.
 #[pyfunction]
 pub fn judge_beginning(
     py: Python<'_>,

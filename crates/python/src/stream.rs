@@ -1,4 +1,4 @@
-//! A stream that Python reads and the core works on: standard input.
+//! Streams that Python reads and the core consumes, such as standard input.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -9,8 +9,8 @@ use pyo3::types::{PyBytes, PyIterator};
 
 use crate::interrupt::{Callback, run_fed};
 
-/// Runs `work` on another thread, while the calling thread hands it what `chunks`, an iterator of `bytes`,
-/// gives.
+/// Runs `work` on another thread, while the calling thread feeds it the chunks of a Python iterator of
+/// `bytes`.
 pub fn run_on_stream<T: Send>(
     py: Python<'_>,
     callback: Callback<'_, '_>,
@@ -39,7 +39,7 @@ pub fn run_on_stream<T: Send>(
     )
 }
 
-/// Chunks that the calling thread got from Python, read as one stream on the worker's side.
+/// The chunks of the calling thread, read as one stream by the worker.
 pub struct Stream {
     chunks: Receiver<Vec<u8>>,
     chunk: io::Cursor<Vec<u8>>,

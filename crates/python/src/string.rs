@@ -1,10 +1,10 @@
 //! UTF-8 to `str`.
 //!
-//! CPython reads UTF-8 one character at a time once it has seen one that is not ASCII, and copies all it has
-//! when it meets a wider one: 3 ns per byte. We know the number of characters and the widest before we begin,
-//! and so can fill a `str` where it lies. The stable ABI has no call that makes a `str` to be filled; CPython
-//! itself has always had `PyUnicode_New`, which is looked up by name. Where it is not found, or strings do
-//! not look as expected, the stable call does the work.
+//! After the first character that is not ASCII, CPython decodes UTF-8 one character at a time, and copies
+//! everything when it meets a wider one: 3 ns per byte. We know the number of characters and the widest one
+//! beforehand, and can fill a `str` in place. The stable ABI has no function that creates a `str` to be
+//! filled; CPython itself has always had `PyUnicode_New`, which is looked up by name. If it is not found, or
+//! strings are not laid out as expected, the stable function is used.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -19,13 +19,13 @@ use pyo3::types::PyString;
 use crate::errors::to_python;
 use crate::interrupt::{run, run_attached};
 
-/// Shorter texts gain nothing.
+/// Shorter texts do not benefit.
 const SHORT: usize = 128;
 
-/// From so many bytes on, some 100 µs of work, other threads may have the GIL.
+/// From this many bytes on, some 100 µs of work, the GIL is released.
 const LONG: usize = 1 << 17;
 
-/// What `errors="strict"` and `"replace"` make of ids.
+/// Decodes with `errors="strict"` or `"replace"`.
 pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
     if utf8.len() >= SHORT
         && !utf8.is_ascii()
@@ -47,14 +47,14 @@ pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<
     })
 }
 
-/// Makes a `str` of so many characters, none of them above the given one, to be filled before anyone sees it.
+/// `PyUnicode_New`: creates a `str` with this many characters, none above the given one, to be filled in.
 type New = unsafe extern "C" fn(isize, u32) -> *mut ffi::PyObject;
 
-/// How a `str` that is not ASCII is made and filled.
+/// How a `str` that is not ASCII is created and filled.
 #[derive(Clone, Copy)]
 struct Wide {
     new: New,
-    /// The byte of the object at which its characters begin.
+    /// The offset of the characters in the object.
     head: usize,
 }
 
@@ -73,12 +73,11 @@ impl Wide {
         for (sample, width) in [("é", 1), ("中", 2), ("🦆", 4)] {
             for count in [3, 40] {
                 let text = PyString::new(py, &sample.repeat(count));
-                // It takes its head, its characters, and one more that is zero.
+                // The object consists of its header, its characters, and a terminating zero.
                 let size: usize = text.call_method0("__sizeof__")?.extract()?;
                 let head = size.checked_sub((count + 1) * width).filter(|head| head % align_of::<u32>() == 0);
                 let Some(head) = head else { return Ok(None) };
-                // SAFETY: `__sizeof__` says that the object has `size` bytes, `head` is at most `size`, and
-                // `text` keeps the object alive and is not changed: a `str` never is.
+                // SAFETY: `size` is the size of the object in bytes, and `head` is at most that.
                 let bytes =
                     unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>().add(head), size - head) };
                 let number = u32::from(sample.chars().next().unwrap_or_default()).to_ne_bytes();
@@ -95,7 +94,7 @@ impl Wide {
             return Ok(None);
         }
         let wide = Wide { new, head };
-        // What it makes must be what Python makes.
+        // The result must equal what Python creates.
         for text in ["é and a", "中 and a", "🦆 and a, 中, é"] {
             let text = text.repeat(20);
             match wide.string(py, text.as_bytes())? {
@@ -106,7 +105,7 @@ impl Wide {
         Ok(Some(wide))
     }
 
-    /// The `str`, which is not ASCII; `None` if it is no UTF-8.
+    /// Returns the `str`, which is not ASCII, or `None` if the bytes are not valid UTF-8.
     fn string<'py>(self, py: Python<'py>, utf8: &[u8]) -> PyResult<Option<Bound<'py, PyString>>> {
         let (count, highest) = run_sized(py, utf8, || Ok(measure(utf8)))?;
         // SAFETY: we hold the GIL (`py`). `PyUnicode_New` returns a new reference to a `str`, or null with an
@@ -131,7 +130,7 @@ impl Wide {
     }
 }
 
-/// A pointer to the characters of a new `str`.
+/// The characters of a new `str`.
 struct Characters(*mut u8);
 
 // SAFETY: only `string` creates one, of a `str` that no other thread has seen, and waits until the thread
@@ -152,7 +151,7 @@ fn run_sized<T: Send>(py: Python<'_>, utf8: &[u8], work: impl FnOnce() -> Result
     if utf8.len() < LONG { run_attached(py, work) } else { run(py, work) }
 }
 
-/// A function of the process that runs us.
+/// Looks up a function of the running process.
 #[cfg(unix)]
 fn symbol(name: &CStr) -> Option<*mut std::ffi::c_void> {
     // SAFETY: `name` is a C string. The call only looks the name up, and returns null if there is none.

@@ -37,13 +37,25 @@ pub fn splitter(py: Python<'_>, pattern: &str) -> PyResult<Splitter> {
     run(py, || Splitter::new(pattern))
 }
 
-/// The names that a pattern can be given by.
+/// Return the names of the preset patterns.
 #[pyfunction]
 pub fn preset_names() -> Vec<&'static str> {
     merganser_core::split::preset_names().to_vec()
 }
 
-/// The pre-tokens of one document.
+/// Return the pre-tokens of a document.
+///
+/// Parameters
+/// ----------
+/// text
+///     The document.
+/// pattern
+///     A preset or a regular expression.
+///
+/// Raises
+/// ------
+/// PatternError
+///     If the pattern is invalid.
 #[pyfunction]
 #[pyo3(signature = (text, pattern = "gpt4"))]
 pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bound<'py, PyString>>> {
@@ -63,7 +75,7 @@ pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bo
     Ok(pretokens.collect())
 }
 
-/// How many pre-tokens one document has. For benchmarks: the split alone, in the cache, and nothing kept.
+/// Return the number of pre-tokens of a document, without keeping them; for benchmarks.
 #[pyfunction]
 pub fn split_length(text: &Bound<'_, PyString>, pattern: &str) -> PyResult<usize> {
     const PART: usize = 1 << 16;

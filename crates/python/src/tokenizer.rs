@@ -1,4 +1,4 @@
-//! The tokenizer, as Python sees it. `merganser.Tokenizer` inherits from it, so that `encode` is one call.
+//! The tokenizer. `merganser.Tokenizer` inherits from it, so that `encode` is one call.
 
 use std::sync::Arc;
 
@@ -7,19 +7,38 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::arguments::{Given, OneText, Policy, Threads};
 use crate::decode;
-use crate::encode::{self, Given, Ints, OneText, Policy, Threads};
+use crate::encode;
+use crate::encode_batch;
 use crate::errors::{raise, to_python};
+use crate::int_list::Ints;
 use crate::interrupt::run;
 use crate::text::splitter;
 
-/// A tokenizer of the core that is not yet wrapped in a Python object that can do something.
+/// A tokenizer of the core, before `Tokenizer` wraps it.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Model(pub Arc<merganser_core::Tokenizer>);
 
 #[pymethods]
 impl Model {
-    /// From tokens with their ids, which are also their ranks.
+    /// Build a model from tokens and their ids.
+    ///
+    /// Parameters
+    /// ----------
+    /// mergeable_ranks
+    ///     The id of each token, which is also its rank. All 256 single bytes must be tokens.
+    /// pattern
+    ///     A preset or a regular expression.
+    /// special_tokens
+    ///     The id of each special token.
+    ///
+    /// Raises
+    /// ------
+    /// TokenizerError
+    ///     If the tokens are inconsistent.
+    /// PatternError
+    ///     If the pattern is invalid.
     #[staticmethod]
     fn from_ranks(
         py: Python<'_>,
@@ -34,7 +53,7 @@ impl Model {
         Model::make(py, move || Ok(ranks), pattern, special_tokens)
     }
 
-    /// From what `Tokenizer.packed_ranks` gives.
+    /// Build a model from what `Tokenizer.packed_ranks` returns.
     #[staticmethod]
     fn from_packed(
         py: Python<'_>,
@@ -63,14 +82,15 @@ impl Model {
     }
 }
 
-/// The id of a token in a vocabulary. The core says which are too high.
+/// Extracts the id of a token. The core reports ids that are too high.
 fn extract_id(id: &Bound<'_, PyAny>) -> PyResult<u32> {
     id.extract::<u32>().or_else(|_| {
-        let message = format!("an id is a whole number from 0 on, not {}", id.repr()?);
+        let message = format!("an id must be a non-negative integer, got {}", id.repr()?);
         Err(raise(id.py(), "TokenizerError", message))
     })
 }
 
+/// A tokenizer; `merganser.Tokenizer` inherits from it.
 #[pyclass(frozen, subclass, module = "merganser._core")]
 pub struct Tokenizer(pub Arc<merganser_core::Tokenizer>, pub Ints);
 
@@ -81,12 +101,36 @@ impl Tokenizer {
         Tokenizer(model.0.clone(), Ints::new(model.0.next_id() as usize))
     }
 
-    /// Text to ids.
+    /// Return the ids of a text.
     ///
-    /// A special token in the text is an error, for text from strangers must not steer a model. It becomes
-    /// its id where allowed_special names it or is "all"; it is plain text where disallowed_special, a
-    /// collection too, does not name it. prepend and append put a token at the ends of the document: a
-    /// special token by its name, or any by its id.
+    /// A special token in the text is an error by default, because text from untrusted sources must not
+    /// control a model.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The text to encode.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+    /// >>> tokenizer.encode("lowest low")
+    /// [257, 101, 115, 116, 258]
+    /// >>> tokenizer.encode("low<|end|>", allowed_special="all")
+    /// [257, 259]
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
@@ -103,13 +147,41 @@ impl Tokenizer {
         encode::encode(self, &text.0, policy)
     }
 
-    /// Text to ids; what looks like a special token is plain text.
+    /// Return the ids of a text in which special tokens are plain text.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The text to encode.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a lone surrogate.
     fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
         encode::encode_ordinary(self, &text.0)
     }
 
-    /// A list of ids for each text, all made as `encode` does, on as many threads as there are cores or as
-    /// threads says. A single long text is shared out as well. The result does not depend on it.
+    /// Return the ids of each text, encoded in parallel.
+    ///
+    /// Parameters
+    /// ----------
+    /// texts
+    ///     The texts to encode. A single long text is parallelized too.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    /// threads
+    ///     The number of threads; None for one per core. The result does not depend on it.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -124,11 +196,35 @@ impl Tokenizer {
         threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        encode::encode_batch(self, texts, policy, threads)
+        encode_batch::encode_batch(self, texts, policy, threads)
     }
 
-    /// The ids of all texts in one numpy array (uint32), and where those of each begin (int64): those of text
-    /// i are ids[offsets[i]:offsets[i + 1]]. No Python object is made for any of them.
+    /// Return the ids of all texts in one array, without creating a Python object for each.
+    ///
+    /// Parameters
+    /// ----------
+    /// texts
+    ///     The texts to encode.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    /// threads
+    ///     The number of threads; None for one per core. The result does not depend on it.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of numpy.ndarray
+    ///     The ids (uint32) and the offsets (int64): the ids of text `i` are `ids[offsets[i]:offsets[i +
+    ///     1]]`.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -146,7 +242,26 @@ impl Tokenizer {
         encode::encode_flat(self, texts, policy, threads)
     }
 
-    /// The number of ids of a text, or a list with that of each of several texts.
+    /// Return the number of ids of a text, or of each text.
+    ///
+    /// Parameters
+    /// ----------
+    /// texts
+    ///     One text, or several.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    /// threads
+    ///     The number of threads; None for one per core. The result does not depend on it.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
     #[pyo3(signature = (texts, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None), threads = Threads(0)))]
     #[pyo3(
         text_signature = "($self, texts, *, allowed_special=(), disallowed_special='all', prepend=None, append=None, threads=None)"
@@ -164,7 +279,24 @@ impl Tokenizer {
         encode::count_tokens(self, texts, policy, threads)
     }
 
-    /// Ids, and where in the text each begins and ends, in characters and in bytes: a `merganser.Spans`.
+    /// Return the ids of a text with the offsets of each, in characters and in bytes.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The text to encode.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
@@ -181,18 +313,49 @@ impl Tokenizer {
         encode::encode_with_offsets(self, &text.0, policy)
     }
 
-    /// Ids to text. Where they are not UTF-8, "strict" is an error and "replace" puts U+FFFD.
+    /// Return the text of ids.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids
+    ///     The ids to decode.
+    /// errors
+    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
     #[pyo3(signature = (ids, errors = "strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
         decode::decode(&self.0, ids, errors)
     }
 
-    /// Ids to bytes.
+    /// Return the bytes of ids.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown.
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         decode::decode_bytes(&self.0, ids)
     }
 
-    /// Many sequences of ids to text, on `threads` threads: one per core if not given.
+    /// Return the text of each sequence of ids, decoded in parallel.
+    ///
+    /// Parameters
+    /// ----------
+    /// batch
+    ///     The sequences of ids.
+    /// errors
+    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+    /// threads
+    ///     The number of threads; None for one per core. The result does not depend on it.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
     #[pyo3(signature = (batch, errors = "strict", *, threads = None))]
     fn decode_batch<'py>(
         &self,
@@ -203,8 +366,20 @@ impl Tokenizer {
         decode::decode_batch(&self.0, batch, errors, threads)
     }
 
-    /// Ids to text, and where each begins: its first character, or its first byte in UTF-8 if unit is
-    /// "bytes". A token that begins inside a character has that character's place.
+    /// Return the text of ids, and the offset at which each begins.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids
+    ///     The ids to decode.
+    /// unit
+    ///     The unit of the offsets: "characters", or "bytes" of UTF-8. A token that begins inside a character
+    ///     has the offset of that character.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown, or if the bytes are not valid UTF-8.
     #[pyo3(signature = (ids, *, unit = "characters"))]
     fn decode_with_offsets<'py>(
         &self,
@@ -214,17 +389,30 @@ impl Tokenizer {
         decode::decode_with_offsets(&self.0, ids, unit)
     }
 
-    /// The bytes that an id stands for; those of its text if it is special.
+    /// Return the bytes of a token; for a special token, the UTF-8 of its name.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If the id is unknown.
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         decode::token_bytes(&self.0, id)
     }
 
-    /// The id of a token: of its bytes, or of text, which stands for its UTF-8. A special token goes by its
-    /// name.
+    /// Return the id of a token; the inverse of `token_bytes`.
     ///
-    /// What is not exactly one token is an EncodeError. The inverse of `token_bytes`; nothing is built for
-    /// it.
+    /// Parameters
+    /// ----------
+    /// token
+    ///     The bytes of the token, or a text that stands for its UTF-8. A special token is given by its name.
     ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If it is not exactly one token.
+    ///
+    /// Examples
+    /// --------
     /// >>> import merganser
     /// >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
     /// >>> tokenizer.token_id(b"lo"), tokenizer.token_id("<|end|>")
@@ -234,18 +422,20 @@ impl Tokenizer {
         let bytes = if let Ok(bytes) = token.cast::<PyBytes>() {
             bytes.as_bytes()
         } else if let Ok(text) = token.cast::<PyString>() {
-            let half = |_| raise(py, "EncodeError", "a lone surrogate, half of a character, is not a token");
+            let half = |_| raise(py, "EncodeError", "a lone surrogate is not a token");
             text.to_str().map_err(half)?.as_bytes()
         } else {
             let kind = token.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("a token is bytes or str, not {kind}")));
+            return Err(PyTypeError::new_err(format!("a token must be bytes or str, got {kind}")));
         };
         let unknown = || to_python(py, Error::UnknownToken { token: bytes.to_vec() });
         self.0.id_or_special(bytes).ok_or_else(unknown)
     }
 
-    /// Whether the tokenizer has this id (an int) or this token (bytes).
+    /// Return whether the tokenizer has this id (an int) or this token (bytes).
     ///
+    /// Examples
+    /// --------
     /// >>> import merganser
     /// >>> tokenizer = merganser.train(["low lower lowest"], 258)
     /// >>> 257 in tokenizer, 258 in tokenizer, b"lo" in tokenizer
@@ -268,6 +458,7 @@ impl Tokenizer {
         }
     }
 
+    /// The id of each token that is not special, lowest id first.
     #[getter]
     fn mergeable_ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let ranks = PyDict::new(py);
@@ -277,12 +468,13 @@ impl Tokenizer {
         Ok(ranks)
     }
 
-    /// The same as one string of bytes.
+    /// Return `mergeable_ranks` as one byte string.
     fn packed_ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let packed = run(py, || Ok(self.0.packed_ranks()))?;
         Ok(PyBytes::new(py, &packed))
     }
 
+    /// The id of each special token, lowest id first.
     #[getter]
     fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let specials = PyDict::new(py);
@@ -292,12 +484,14 @@ impl Tokenizer {
         Ok(specials)
     }
 
+    /// The merges in order, as the bytes of the two tokens.
     #[getter]
     fn merges<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let token = |id: u32| PyBytes::new(py, self.0.token_bytes(id).unwrap_or_default());
         self.0.merges().iter().map(|&(left, right, _)| (token(left), token(right))).collect()
     }
 
+    /// The id of each merged token, by the ids of the two tokens.
     #[getter]
     fn merges_as_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let merges = PyDict::new(py);
@@ -307,31 +501,42 @@ impl Tokenizer {
         Ok(merges)
     }
 
+    /// The regular expression that splits text.
     #[getter]
     fn pattern(&self) -> &str {
         self.0.splitter().pattern()
     }
 
+    /// The name of the preset, if the pattern is one.
     #[getter]
     fn pattern_name(&self) -> Option<&'static str> {
         self.0.splitter().name()
     }
 
+    /// The number of tokens, including special ones.
     #[getter]
     fn vocab_size(&self) -> usize {
         self.0.vocab_size()
     }
 
+    /// The highest id plus one.
     #[getter]
     fn next_id(&self) -> u32 {
         self.0.next_id()
     }
 
+    /// Return the model with `vocab_size` tokens from the same training.
+    ///
+    /// Raises
+    /// ------
+    /// SettingsError
+    ///     If this tokenizer cannot be truncated to that size.
     fn truncated_model(&self, py: Python<'_>, vocab_size: usize) -> PyResult<Model> {
         let model = run(py, || self.0.truncated(vocab_size))?;
         Ok(Model(Arc::new(model)))
     }
 
+    /// Return whether two tokenizers are equal.
     fn equals(&self, other: &Tokenizer) -> bool {
         self.0 == other.0
     }

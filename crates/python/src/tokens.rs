@@ -1,33 +1,58 @@
-//! Writing a corpus as files of ids.
+//! Writing token files.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard};
 
 use merganser_core::Progress;
-use merganser_core::tokens::{Format, Place, Settings, Width, Writer};
+use merganser_core::corpus::Position;
+use merganser_core::tokens::{self, IdWidth, TokenFormat, TokenSettings};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
 use crate::errors::raise;
+use crate::feed::Fed;
 use crate::interrupt::{run, run_interruptible};
-use crate::reading::{Reading, skipped};
-use crate::stream::run_on_stream;
-use crate::text::borrow_document;
+use crate::reading::{Reading, SkippedTuple};
 use crate::tokenizer::Tokenizer;
 
-/// The same for equal tokenizers, and for no others.
+/// Return a SHA-256 that two tokenizers share if and only if they are equal.
 #[pyfunction]
 pub fn fingerprint(py: Python<'_>, tokenizer: &Tokenizer) -> PyResult<String> {
-    run(py, || Ok(merganser_core::tokens::fingerprint(&tokenizer.0)))
+    run(py, || Ok(tokenizer.0.fingerprint()))
 }
 
-/// Encodes documents and writes them to a folder until `finish`.
+/// Encodes a corpus that is added input by input, and writes the ids to a folder of shards.
+///
+/// Parameters
+/// ----------
+/// tokenizer
+///     The tokenizer to encode with.
+/// folder
+///     An existing folder, which is locked.
+/// format
+///     "bin", "npy", "llmc" or "megatron".
+/// dtype
+///     "auto", "uint16" or "uint32".
+/// separator
+///     The string between documents; it is not encoded.
+/// prepend, append
+///     Ids to put before and after each document.
+/// allowed_special
+///     Special tokens that are encoded as such; all others are plain text.
+/// shard_tokens
+///     A shard ends with the document that brings it to this many tokens.
+/// threads
+///     The number of threads; 0 for one per core.
+/// progress
+///     Called with "encode", the bytes read, and the total or 0.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a setting is invalid, or ids do not fit in `dtype`.
+/// TokensError
+///     If another process writes to the folder.
 #[pyclass(frozen, module = "merganser._core")]
-pub struct TokenWriter {
-    writer: Mutex<Option<Writer>>,
-    progress: Progress,
-    callback: Option<Py<PyAny>>,
-}
+pub struct TokenWriter(Fed<tokens::TokenWriter>);
 
 #[pymethods]
 impl TokenWriter {
@@ -53,16 +78,16 @@ impl TokenWriter {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let width = match dtype {
-            "auto" => Width::least(&tokenizer.0),
-            "uint16" => Width::Two,
-            "uint32" => Width::Four,
+            "auto" => IdWidth::least(&tokenizer.0),
+            "uint16" => IdWidth::Two,
+            "uint32" => IdWidth::Four,
             other => {
-                let message = format!("dtype is \"auto\", \"uint16\" or \"uint32\", not {other:?}");
+                let message = format!("dtype must be \"auto\", \"uint16\" or \"uint32\", got {other:?}");
                 return Err(raise(py, "SettingsError", message));
             }
         };
-        let settings = Settings {
-            format: run(py, || Format::named(format))?,
+        let settings = TokenSettings {
+            format: run(py, || TokenFormat::named(format))?,
             width,
             separator,
             prepend,
@@ -73,84 +98,54 @@ impl TokenWriter {
         };
         let tokenizer = tokenizer.0.clone();
         let writer = run_interruptible(py, None, &Progress::new(), |progress| {
-            Writer::new(tokenizer, settings, &folder, progress)
+            tokens::TokenWriter::new(tokenizer, settings, &folder, progress)
         })?;
-        Ok(TokenWriter { writer: Mutex::new(Some(writer)), progress: Progress::new(), callback: progress })
+        Ok(TokenWriter(Fed::new(writer, progress, "writer")))
     }
 
-    /// Begins with this shard, `offset` bytes into the first of what is added, which is the part `part`;
-    /// where a record is there, `within` bytes into its text.
+    /// Resume with this shard, at the position where the previous one ended.
     fn start_at(&self, py: Python<'_>, shard: u64, part: u64, offset: u64, within: u64) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        guard.as_mut().ok_or_else(|| unusable(py))?.start_at(shard, Place { part, offset, within });
-        Ok(())
+        self.0.with(py, |writer| writer.start_at(shard, Position { part, offset, within }))
     }
 
-    /// Each `str` or `bytes` is a document of its own; none is copied.
+    /// Encode documents in memory; none is copied.
     fn add_documents(&self, py: Python<'_>, documents: &Bound<'_, PyList>) -> PyResult<()> {
-        // The list may change while the GIL is released, so what it holds is kept alive here.
-        let documents: Vec<Bound<'_, PyAny>> = documents.iter().collect();
-        let texts = documents.iter().map(borrow_document).collect::<PyResult<Vec<&[u8]>>>()?;
-        self.with_writer(py, |writer, progress| writer.add_documents(&texts, progress))
+        self.0.add_documents(py, documents)
     }
 
+    /// Encode files. The format of each follows from its name, its compression from its first bytes.
     fn add_files(&self, py: Python<'_>, paths: Vec<PathBuf>, reading: &Reading) -> PyResult<()> {
-        self.with_writer(py, |writer, progress| writer.add_files(&paths, &reading.0, progress))
+        self.0.add_files(py, &paths, reading)
     }
 
-    /// A stream, as an iterator of `bytes`; its name says what it holds.
+    /// Encode a stream, given as an iterator of chunks. Its format follows from `name`.
     fn add_stream(
         &self,
         py: Python<'_>,
         chunks: &Bound<'_, PyIterator>,
-        name: String,
+        name: &str,
         reading: &Reading,
     ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let writer = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_on_stream(py, callback, &self.progress, chunks, |stream, progress| {
-            writer.add_reader(stream, name.as_ref(), &reading.0, progress)
-        })
+        self.0.add_stream(py, chunks, name, reading)
     }
 
-    /// Records, files, and what was wrong with the first of them.
-    fn skipped(&self, py: Python<'_>) -> PyResult<(u64, u64, Vec<String>)> {
-        Ok(skipped(self.lock(py)?.as_ref().ok_or_else(|| unusable(py))?.skipped()))
+    /// Return how many records and files were skipped, and why the first of them were.
+    fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
+        self.0.skipped(py)
     }
 
-    /// Takes away what is not finished and gives the folder free, now and not when Python gets around to it.
+    /// Remove the unfinished shard and unlock the folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        let writer = self.lock(py)?.take();
-        py.detach(|| drop(writer));
-        Ok(())
+        self.0.abandon(py)
     }
 
+    /// Write the last shard.
+    ///
+    /// Raises
+    /// ------
+    /// CorpusError
+    ///     If there was no text.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let writer = self.lock(py)?.take().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_interruptible(py, callback, &self.progress, |progress| writer.finish(progress))
+        self.0.finish(py, |writer, progress| writer.finish(progress))
     }
-}
-
-impl TokenWriter {
-    /// Never waits: whoever has the lock may be waiting for the GIL.
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Writer>>> {
-        self.writer.try_lock().map_err(|_| unusable(py))
-    }
-
-    fn with_writer(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Writer, &Progress) -> merganser_core::Result<()> + Send,
-    ) -> PyResult<()> {
-        let mut guard = self.lock(py)?;
-        let writer = guard.as_mut().ok_or_else(|| unusable(py))?;
-        let callback = self.callback.as_ref().map(|callback| callback.bind(py));
-        run_interruptible(py, callback, &self.progress, |progress| work(writer, progress))
-    }
-}
-
-fn unusable(py: Python<'_>) -> PyErr {
-    raise(py, "InternalError", "this writer is finished, or at work on another thread")
 }

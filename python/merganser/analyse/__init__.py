@@ -1,6 +1,6 @@
-"""Analyse: figures about what a tokenizer does with text that it was not trained on.
+"""Measure how tokenizers encode text.
 
-Read a text once, let each tokenizer use it, and measure:
+Read a text once, encode it with each tokenizer, and measure:
 
 >>> import merganser
 >>> from merganser import analyse
@@ -10,27 +10,31 @@ Read a text once, let each tokenizer use it, and measure:
 >>> analyse.tokens_per_word(usage)
 3.5
 
-All of these are diagnostics: they say how text is cut, not how well a model will learn from it. They mean
-most on held-out text, of the kind that the model will meet, and beside those of another tokenizer.
+All measures are diagnostics: they describe how text is tokenized, not how well a model will learn from it.
+They are most meaningful on held-out text like that of the intended use, and in comparison with another
+tokenizer.
 """
 
-from merganser.analyse.measures import (
-    bytes_per_token,
-    coverage,
-    gini,
-    measures,
-    parity,
-    renyi_efficiency,
-    single_byte_share,
-    tokens_per_100_characters,
-    tokens_per_sentence,
-    tokens_per_word,
-    vocabulary_use,
-)
-from merganser.analyse.report import report
-from merganser.analyse.sample import SENTENCE_RULE, WORD_RULE, Sample
-from merganser.analyse.usage import Usage, use, use_sizes
-from merganser.analyse.vocabulary import near_duplicates, rare, undecodable, unreachable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.analyse.metrics import (
+        bytes_per_token,
+        coverage,
+        gini,
+        measures,
+        parity,
+        renyi_efficiency,
+        single_byte_share,
+        tokens_per_100_characters,
+        tokens_per_sentence,
+        tokens_per_word,
+        vocabulary_use,
+    )
+    from merganser.analyse.sample import SENTENCE_RULE, WORD_RULE, Sample
+    from merganser.analyse.usage import Usage, use, use_sizes
+    from merganser.analyse.vocabulary import near_duplicates, rare, undecodable, unreachable
 
 __all__ = [
     "SENTENCE_RULE",
@@ -45,7 +49,6 @@ __all__ = [
     "parity",
     "rare",
     "renyi_efficiency",
-    "report",
     "single_byte_share",
     "tokens_per_100_characters",
     "tokens_per_sentence",
@@ -56,3 +59,18 @@ __all__ = [
     "use_sizes",
     "vocabulary_use",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: `merganser.compare` must not import numpy, which imports pickle."""
+    if name in __all__:
+        for module in ("sample", "usage", "vocabulary", "metrics"):
+            value = getattr(import_module(f"merganser.analyse.{module}"), name, None)
+            if value is not None:
+                globals()[name] = value
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

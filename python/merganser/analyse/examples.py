@@ -1,17 +1,17 @@
-"""Examples: texts to try a tokenizer on, all written for this purpose.
+"""Texts to try a tokenizer on, all written for this purpose.
 
-Ten sentences that say the same in each language (parity), samples of several kinds of text (domains), and
-texts that tokenizers find hard.
+They are ten sentences with the same meaning in each language (parity), samples of several kinds of text
+(domains), and texts that are hard to tokenize.
 """
 
-#: To look at, token by token.
+#: Shown token by token.
 SENTENCES = (
     "The monster approached with terrifying deliberation.",
     "Victor felt overwhelming remorse for his creation.",
     "The desolate landscape stretched endlessly before them.",
 )
 
-#: What goes wrong where, by name.
+#: Texts that are hard to tokenize, by name.
 HARD = {
     "phone number": "123-456-7890",
     "URL": "https://example.com/path?query=value",
@@ -193,5 +193,5 @@ _URLS = (
     "mailto:someone@example.com https://example.com/search?q=%E4%B8%96%E7%95%8C&page=2"
 )
 
-#: A little text of each kind, for the comparison across domains; the other languages come from PARALLEL.
+#: A short text of each kind, to compare domains; other languages come from PARALLEL.
 DOMAINS = {"English prose": _PROSE, "Python code": _CODE, "numbers": _NUMBERS, "URLs": _URLS}

@@ -1,7 +1,7 @@
-"""Family: the tree of a token, which merges made it.
+"""The merge tree of a token.
 
-The last merge joined two tokens, each of which is a byte or was joined by an earlier merge, and so on down.
-Costs a look at every merge to find the parents, and then next to nothing.
+The last merge joined two tokens, each of which is a byte or the result of an earlier merge, and so on. The
+cost is one pass over the merges to find the parents, and little beyond that.
 """
 
 from dataclasses import dataclass
@@ -13,22 +13,30 @@ from merganser.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Member:
-    """A token of the family: where it lies in the whole, and how deep below it."""
+    """A token in the merge tree of another: its byte offsets there and its depth.
+
+    Attributes
+    ----------
+    merge
+        The number of the merge that produces it, starting at 1; None for a byte.
+    seen
+        How often that merge occurred in training, if known.
+    """
 
     id: int
     token: bytes
     start: int
     end: int
     depth: int
-    #: Which merge made it, counted from 1; None for a byte.
     merge: int | None
-    #: How often that merge was seen in training, if that is known.
     seen: int | None
 
 
 def family(tokenizer: Tokenizer, id: int) -> list[Member]:
-    """A token and all that it was made of, from the top down.
+    """Return a token and all tokens it was merged from, in depth-first order.
 
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     >>> for member in family(tokenizer, tokenizer.encode("low")[0]):
@@ -57,26 +65,26 @@ def family(tokenizer: Tokenizer, id: int) -> list[Member]:
 
 
 def notable(usage: Usage, longest: int = 16) -> int:
-    """The id of a token worth looking at: the longest word, up to a limit, that the text used."""
+    """Return the id of an interesting token: the longest word in the text of at most `longest` bytes."""
     tokenizer = usage.tokenizer
-    made = set(tokenizer.merges_as_ids.values())
+    merged = set(tokenizer.merges_as_ids.values())
     best, best_key = None, (0, 0)
     for id, times in zip(usage.ids.tolist(), usage.frequencies.tolist(), strict=True):
         token = tokenizer.token_bytes(id)
-        if times and id in made and len(token) <= longest and token.strip().isalpha():
+        if times and id in merged and len(token) <= longest and token.strip().isalpha():
             key = (len(token), times)
             if key > best_key:
                 best, best_key = id, key
     if best is None:
-        best = max(made, default=0, key=lambda id: len(tokenizer.token_bytes(id)))
+        best = max(merged, default=0, key=lambda id: len(tokenizer.token_bytes(id)))
     return best
 
 
 def find(tokenizer: Tokenizer, text: str) -> int:
-    """The id of the token of that text."""
+    """Return the id of the token with this text."""
     id = tokenizer.mergeable_ranks.get(text.encode())
     if id is None:
         raise SettingsError(
-            f"{text!r} is no token of this vocabulary, so it has no family; mind the leading space"
+            f"{text!r} is not a token of this vocabulary; words mostly need a space, as in {' ' + text!r}"
         )
     return id

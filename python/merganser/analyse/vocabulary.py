@@ -1,6 +1,6 @@
-"""Vocabulary: tokens that deserve a second look.
+"""Find suspicious tokens in a vocabulary.
 
-Each costs a pass over the vocabulary, some tens of milliseconds for 100,000 tokens.
+Each function makes one pass over the vocabulary, some tens of milliseconds for 100,000 tokens.
 """
 
 from collections import defaultdict
@@ -14,23 +14,25 @@ from merganser.tokenizer import Tokenizer
 
 
 def unreachable(tokenizer: Tokenizer) -> list[int]:
-    """Ids that no text can yield: no merge makes the token, and it is no pre-token by itself.
+    """Return the ids that no text can yield: no merge produces the token, and it is not a pre-token.
 
-    What training makes can always be reached; imported vocabularies may hold others. A token that merges do
-    make, but that the pattern always cuts, is not found: that would take a proof about the pattern.
+    All tokens of a trained tokenizer are reachable; imported vocabularies may contain others. A token that
+    merges produce but the pattern always splits is not reported: that would need a proof about the pattern.
+
+    Examples
+    --------
+    `abc` is `ab` and `c`; `xyz` has no merge, but whole pre-tokens are looked up; `x y` is two pre-tokens:
 
     >>> ranks = {bytes([byte]): byte for byte in range(256)}
     >>> unreachable(Tokenizer(ranks | {b"ab": 256, b"abc": 257, b"xyz": 258, b"x y": 259}))
     [259]
-
-    `abc` is `ab` and `c`; `xyz` has no merge, but the whole pre-token is looked up; `x y` is two pre-tokens.
     """
-    made = set(tokenizer.merges_as_ids.values())
+    merged = set(tokenizer.merges_as_ids.values())
     pattern = tokenizer.pattern_name or tokenizer.pattern
     return [
         id
         for token, id in tokenizer.mergeable_ranks.items()
-        if len(token) > 1 and id not in made and not _is_pretoken(token, pattern)
+        if len(token) > 1 and id not in merged and not _is_pretoken(token, pattern)
     ]
 
 
@@ -43,8 +45,10 @@ def _is_pretoken(token: bytes, pattern: str) -> bool:
 
 
 def undecodable(tokenizer: Tokenizer) -> list[int]:
-    """Ids that are no text alone, because they begin or end inside of a character.
+    """Return the ids that are not valid UTF-8 alone, because they begin or end inside a character.
 
+    Examples
+    --------
     >>> tokenizer = Tokenizer({bytes([byte]): byte for byte in range(256)} | {"é".encode(): 256})
     >>> undecodable(tokenizer) == list(range(128, 256))
     True
@@ -61,8 +65,10 @@ def _decodes(token: bytes) -> bool:
 
 
 def near_duplicates(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """Groups of ids that differ only in case or in one leading space; the largest groups first.
+    """Return groups of ids that differ only in case or one leading space, largest groups first.
 
+    Examples
+    --------
     >>> ranks = {bytes([byte]): byte for byte in range(256)}
     >>> words = ("th", "the", "Th", "The", " t", " th", " the")
     >>> vocabulary = Tokenizer(ranks | {word.encode(): 256 + nth for nth, word in enumerate(words)})
@@ -74,13 +80,22 @@ def near_duplicates(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
         if _decodes(token):
             text = token.decode()
             groups[text if text.isspace() else text.removeprefix(" ").lower()].append(id)
-    found = [tuple(group) for group in groups.values() if len(group) > 1]
-    return sorted(found, key=lambda group: (-len(group), group))
+    several = [tuple(group) for group in groups.values() if len(group) > 1]
+    return sorted(several, key=lambda group: (-len(group), group))
 
 
 def rare(usage: Usage, at_most: int = 0) -> list[int]:
-    """Ids that occurred at most so often, the rarest first: never, if not said otherwise.
+    """Return the ids that occur at most `at_most` times, rarest first.
 
+    Parameters
+    ----------
+    usage
+        The tokenizer's usage on a text, from `use`.
+    at_most
+        The highest frequency to report; by default, only tokens that never occur.
+
+    Examples
+    --------
     >>> import merganser
     >>> from merganser.analyse import Sample, use
     >>> usage = use(merganser.train(["low low"] * 9, 259), Sample.of(["low low low"]))
@@ -88,7 +103,7 @@ def rare(usage: Usage, at_most: int = 0) -> list[int]:
     [b'lo']
     """
     if at_most < 0:
-        raise SettingsError(f"nothing occurs less than 0 times; at_most is not {at_most}")
+        raise SettingsError(f"at_most must be at least 0, got {at_most}")
     order = np.argsort(usage.frequencies, kind="stable")
     few = order[usage.frequencies[order] <= at_most]
     return [int(id) for id in usage.ids[few]]

@@ -1,10 +1,10 @@
-"""Charts: a Vega-Lite specification becomes a picture, or a page that works without a network.
+"""Charts: Vega-Lite specifications to SVG, PNG and HTML pages that work offline.
 
-With the extra `[plot]`. The first picture takes 0.7 s, for it starts a JavaScript engine, the first page 1.5
-s more; those after it take some milliseconds. A page has 0.9 MB, because it carries Vega with it.
+Needs the extra `[plot]`. The first image takes 0.7 s, because it starts a JavaScript engine, and the first
+page 1.5 s more; later ones take milliseconds. A page is 0.9 MB, because it contains Vega.
 """
 
 from merganser.charts.drawing import html, png, save, save_all, svg
-from merganser.charts.lettering import drawable
+from merganser.charts.fonts import drawable
 
 __all__ = ["drawable", "html", "png", "save", "save_all", "svg"]

@@ -1,7 +1,7 @@
-"""Drawing: Vega-Lite by `vl-convert-python`, which needs neither a browser nor a network.
+"""Rendering of Vega-Lite with `vl-convert-python`, which needs neither a browser nor a network.
 
-The data stand in the specification. One that names an address for them is refused, so that a chart never
-depends on what is elsewhere, and never tells anybody that it is being looked at.
+A specification must contain its data. One that refers to a URL is rejected, so that a chart never depends on
+remote data and never reveals that somebody opens it.
 """
 
 import json
@@ -12,21 +12,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from merganser.charts.look import CONFIG
+from merganser.charts.theme import CONFIG
+from merganser.corpus.named_datasets import cache_folder
 from merganser.errors import SettingsError, WriteError
 from merganser.extras import imported
 from merganser.files import make_folder, written_whole
-from merganser.named import cache_folder
 
 Specification = Mapping[str, Any]
 
-#: The version of Vega-Lite: the same chart from every release of the converter that has it.
+#: The version of Vega-Lite, fixed so that every release of the converter draws the same chart.
 VERSION = "5.20"
 
-#: For screens with two dots for every pixel.
+#: For high-density screens.
 SCALE = 2.0
 
-#: A browser refuses what the policy does not name: all of the network. Vega makes functions of expressions.
+#: Forbids all network access. Vega compiles expressions to functions, hence 'unsafe-eval'.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 )
@@ -48,90 +48,205 @@ _PAGE = """<!DOCTYPE html>
 
 
 def svg(spec: Specification) -> str:
-    """The chart as SVG, its text as text.
+    """Render a chart as SVG, with text as text.
 
+    Parameters
+    ----------
+    spec
+        A Vega-Lite specification that contains its data.
+
+    Returns
+    -------
+    str
+        The SVG.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` is not valid Vega-Lite, or refers to data at a URL.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
     >>> bars = {"data": {"values": [{"n": 1}]}, "mark": "bar", "encoding": {"x": {"field": "n"}}}
     >>> svg(bars)[:4]
     '<svg'
     """
-    return str(_drawn("svg", spec, allowed_base_urls=[]))
+    return str(_convert("svg", spec, allowed_base_urls=[]))
 
 
 def png(spec: Specification, scale: float = SCALE) -> bytes:
-    """The chart as PNG, every unit of the specification `scale` dots wide."""
+    """Render a chart as PNG.
+
+    Parameters
+    ----------
+    spec
+        A Vega-Lite specification that contains its data.
+    scale
+        Dots per unit of the specification, greater than 0 and at most 10.
+
+    Returns
+    -------
+    bytes
+        The PNG.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` is not valid Vega-Lite or refers to data at a URL, or if `scale` is out of range.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
+    >>> png({"data": {"values": [{"n": 1}]}, "mark": "bar"})[1:4]
+    b'PNG'
+    """
     if not 0 < scale <= 10:
-        raise SettingsError(f"scale is a number above 0 and up to 10, not {scale}")
-    return bytes(_drawn("png", spec, scale=scale, allowed_base_urls=[]))
+        raise SettingsError(f"scale must be greater than 0 and at most 10, got {scale}")
+    return bytes(_convert("png", spec, scale=scale, allowed_base_urls=[]))
 
 
 def html(spec: Specification) -> str:
-    """The chart as one page with everything in it, which shows tooltips and can be opened from a disk.
+    """Render a chart as a self-contained HTML page with tooltips.
 
-    Written here and not by the converter, because its page ends wherever the data say `</script>`.
+    Parameters
+    ----------
+    spec
+        A Vega-Lite specification that contains its data.
+
+    Returns
+    -------
+    str
+        The page, 0.9 MB with Vega included.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` is not valid Vega-Lite, or refers to data at a URL.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
+    >>> html({"data": {"values": [{"n": 1}]}, "mark": "bar"})[:15]
+    '<!DOCTYPE html>'
     """
+    # Not the converter's own page: that ends wherever the data contain `</script>`.
     options = {"mode": "vega", "actions": False, "renderer": "svg"}
     return _PAGE.format(policy=POLICY, vega=vega(), spec=literal(compiled(spec)), options=literal(options))
 
 
 def save(spec: Specification, *paths: str | os.PathLike[str], scale: float = SCALE) -> None:
-    """Draws the chart into each of `paths`, as `.png`, `.svg` or `.html` by its name.
+    """Save a chart to files.
 
-    All are drawn before the first is written, and each is there whole or not at all.
+    All files are rendered before the first is written, and each is written completely or not at all.
 
+    Parameters
+    ----------
+    spec
+        A Vega-Lite specification that contains its data.
+    *paths
+        Files to write. The extension selects the format: `.png`, `.svg` or `.html`.
+    scale
+        Dots per unit of the specification in PNG files.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` cannot be drawn, or a path has another extension.
+    WriteError
+        If a file cannot be written.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
     >>> save({"mark": "bar"}, "chart.pdf")
     Traceback (most recent call last):
-    merganser.errors.SettingsError: chart.pdf: a chart is saved as .html, .png or .svg
+    merganser.errors.SettingsError: cannot save a chart as chart.pdf; use .html, .png or .svg
     """
-    made: dict[Path, bytes] = {}
+    contents: dict[Path, bytes] = {}
     for path in map(Path, paths):
         kind = path.suffix.lower()
         if kind == ".png":
-            made[path] = png(spec, scale)
+            contents[path] = png(spec, scale)
         elif kind == ".svg":
-            made[path] = svg(spec).encode()
+            contents[path] = svg(spec).encode()
         elif kind == ".html":
-            made[path] = html(spec).encode()
+            contents[path] = html(spec).encode()
         else:
-            raise SettingsError(f"{path}: a chart is saved as .html, .png or .svg")
-    for path, data in made.items():
+            raise SettingsError(f"cannot save a chart as {path}; use .html, .png or .svg")
+    for path, data in contents.items():
         with written_whole(path) as file:
             file.write(data)
 
 
 def save_all(spec: Specification, folder: str | os.PathLike[str], name: str) -> list[Path]:
-    """Draws the chart as picture, drawing and page: `name.png`, `name.svg` and `name.html` in the folder."""
+    """Save a chart as `name.png`, `name.svg` and `name.html`.
+
+    Parameters
+    ----------
+    spec
+        A Vega-Lite specification that contains its data.
+    folder
+        The folder to write to.
+    name
+        The file name without extension.
+
+    Returns
+    -------
+    list of Path
+        The three files.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` cannot be drawn.
+    WriteError
+        If a file cannot be written.
+    ImportError
+        If the extra `[plot]` is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> bars = {"data": {"values": [{"n": 1}]}, "mark": "bar"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save_all(bars, folder, "chart")]
+    ['chart.png', 'chart.svg', 'chart.html']
+    """
     paths = [Path(folder) / f"{name}{kind}" for kind in (".png", ".svg", ".html")]
     save(spec, *paths)
     return paths
 
 
 def compiled(spec: Specification, config: Mapping[str, Any] = CONFIG) -> dict[str, Any]:
-    """The chart as Vega, for a page that has Vega in it; `config` is its look."""
-    made: dict[str, Any] = _drawn("vega", spec, config)
-    # It names a version of Vega, and that on the page is newer and complains.
-    return {name: part for name, part in made.items() if name != "$schema"}
+    """Compile a chart to Vega, for a page that contains Vega."""
+    compiled_spec: dict[str, Any] = _convert("vega", spec, config)
+    # The schema names an older version than the one in the page, which would warn about it.
+    return {name: part for name, part in compiled_spec.items() if name != "$schema"}
 
 
-def _drawn(kind: str, spec: Specification, config: Mapping[str, Any] = CONFIG, **how: Any) -> Any:
-    for address in _addresses(spec):
-        raise SettingsError(
-            f"a chart holds its data, but this one would fetch {address!r}; put them in 'values'"
-        )
+def _convert(kind: str, spec: Specification, config: Mapping[str, Any] = CONFIG, **options: Any) -> Any:
+    for url in _urls(spec):
+        raise SettingsError(f"a chart must contain its data, but this one refers to {url!r}; use 'values'")
     converter = imported("vl_convert", "plot", "drawing charts")
     try:
-        draw = getattr(converter, f"vegalite_to_{kind}")
-        return draw(dict(spec), vl_version=VERSION, config=dict(config), **how)
+        convert = getattr(converter, f"vegalite_to_{kind}")
+        return convert(dict(spec), vl_version=VERSION, config=dict(config), **options)
     except (TypeError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"not a Vega-Lite specification that can be drawn: {reason}") from error
+        raise SettingsError(f"cannot draw the Vega-Lite specification: {reason}") from error
 
 
 @cache
 def vega() -> str:
-    """Vega, Vega-Lite and the code that embeds them in a page: 0.9 MB of JavaScript.
+    """Return Vega, Vega-Lite and the code that embeds them in a page: 0.9 MB of JavaScript.
 
-    Bundling them takes two seconds, so the bundle is kept in the cache folder, one for each version of the
-    converter. A cache that cannot be read or written only costs these seconds.
+    Bundling takes two seconds, so the bundle is cached on disk for each version of the converter. An
+    unreadable or unwritable cache is ignored.
     """
     from importlib.metadata import version
 
@@ -148,19 +263,19 @@ def vega() -> str:
 
 
 def literal(value: Any) -> str:
-    """JSON that stays JSON inside of a page, whatever is in its strings."""
+    """Return JSON that is safe inside a script element, whatever its strings contain."""
     text = json.dumps(value, ensure_ascii=False, default=dict)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _addresses(part: Any) -> Iterator[str]:
-    """What would be fetched: every `url` that does not stand in the data themselves."""
+def _urls(part: Any) -> Iterator[str]:
+    """Yield every `url` outside of inline data."""
     if isinstance(part, Mapping):
         for key, value in part.items():
             if key == "url" and isinstance(value, str):
                 yield value
             elif key not in ("values", "datasets"):
-                yield from _addresses(value)
+                yield from _urls(value)
     elif isinstance(part, list | tuple):
         for value in part:
-            yield from _addresses(value)
+            yield from _urls(value)

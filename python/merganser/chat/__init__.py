@@ -1,4 +1,4 @@
-"""Chat: conversations become ids, with a mask of what a model learns from them.
+"""Render conversations as ids with a loss mask.
 
 >>> import merganser
 >>> from merganser.chat import SPECIAL_TOKENS, Chat
@@ -10,9 +10,9 @@
 [0, 0, 0, 0, 0, 0, 0, 1, 1]
 """
 
+from merganser.chat.masked_tokens import MaskedTokens
 from merganser.chat.render import Chat, Conversation
-from merganser.chat.show import Shown
 from merganser.chat.template import NANOCHAT, SPECIAL_TOKENS, Template
 from merganser.errors import ChatError
 
-__all__ = ["NANOCHAT", "SPECIAL_TOKENS", "Chat", "ChatError", "Conversation", "Shown", "Template"]
+__all__ = ["NANOCHAT", "SPECIAL_TOKENS", "Chat", "ChatError", "Conversation", "MaskedTokens", "Template"]

@@ -1,8 +1,8 @@
-"""nanochat's own names, for programs that were written for its tokenizer.
+"""A drop-in replacement for nanochat's tokenizer module.
 
-Differences that a program may notice: files hold data, not a pickle; `get_token_bytes` counts the bytes of a
-token as they are, not of its text, and gives a numpy array; parts of text side by side are one text; a prompt
-is never cut off; and bad conversations are a `ChatError`.
+Programs may notice these differences: files contain data, not a pickle; `get_token_bytes` counts the bytes of
+a token, not of its decoded text, and returns a numpy array; consecutive text parts are joined; a prompt is
+never truncated; and invalid conversations raise a `ChatError`.
 """
 
 import os
@@ -14,9 +14,9 @@ from merganser.chat.render import Chat, Conversation
 from merganser.chat.template import SPECIAL_TOKENS
 from merganser.errors import ChatError, EncodeError
 from merganser.files import make_folder
+from merganser.formats.loading import load
 from merganser.formats.native import FILE_NAME
 from merganser.formats.token_lengths import lengths
-from merganser.loading import load
 from merganser.tokenizer import Tokenizer
 from merganser.training import train
 
@@ -30,8 +30,10 @@ __all__ = ["SPECIAL_TOKENS", "RustBPETokenizer", "get_token_bytes", "get_tokeniz
 
 
 class RustBPETokenizer:
-    """A tokenizer with the nine special tokens of a chat.
+    """A tokenizer with nanochat's nine special tokens.
 
+    Examples
+    --------
     >>> tokenizer = RustBPETokenizer.train_from_iterator(iter(["low lower lowest"] * 9), 269)
     >>> tokenizer.encode(["low", "lower"], prepend="<|bos|>")
     [[260, 257], [260, 257, 101, 114]]
@@ -42,12 +44,12 @@ class RustBPETokenizer:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer as merganser knows it."""
+        """The underlying merganser tokenizer."""
         return self.chat.tokenizer
 
     @classmethod
     def train_from_iterator(cls, text_iterator: Iterable[str], vocab_size: int) -> "RustBPETokenizer":
-        """Trains with the pattern `nanochat`; the special tokens are part of the size."""
+        """Train with the pattern `nanochat`; `vocab_size` includes the special tokens."""
         return cls(
             train(
                 text_iterator, vocab_size, pattern="nanochat", special_tokens=SPECIAL_TOKENS, separator=None
@@ -56,12 +58,13 @@ class RustBPETokenizer:
 
     @classmethod
     def from_directory(cls, tokenizer_dir: str | os.PathLike[str]) -> "RustBPETokenizer":
+        """Load the tokenizer in a folder."""
         return cls(load(tokenizer_dir))
 
     def save(self, tokenizer_dir: str | os.PathLike[str] = FOLDER) -> None:
-        """Writes the tokenizer to a folder, which is made if need be."""
+        """Write the tokenizer to a folder, which is created if needed."""
         folder = Path(tokenizer_dir)
-        make_folder(folder, "choose another place")
+        make_folder(folder, "choose another path")
         self.tokenizer.save(folder / FILE_NAME)
 
     @overload
@@ -87,7 +90,7 @@ class RustBPETokenizer:
         append: str | int | None = None,
         num_threads: int | None = None,
     ) -> list[int] | list[list[int]]:
-        """The ids of a text, or of each text of a list; special tokens in it are ordinary text."""
+        """Return the ids of a text, or of each text in a list; special tokens in them are ordinary text."""
         if isinstance(text, str):
             return self.tokenizer.encode(text, disallowed_special=(), prepend=prepend, append=append)
         return self.tokenizer.encode_batch(
@@ -97,60 +100,66 @@ class RustBPETokenizer:
     __call__ = encode
 
     def encode_special(self, text: str) -> int:
-        """The id of a special token."""
+        """Return the id of a special token."""
         try:
             return self.tokenizer.special_tokens[text]
         except KeyError:
             known = ", ".join(self.tokenizer.special_tokens)
-            raise EncodeError(f"{text!r} is no special token; this tokenizer has {known}") from None
+            raise EncodeError(f"{text!r} is not a special token; this tokenizer has {known}") from None
 
     def get_bos_token_id(self) -> int:
+        """Return the id of `<|bos|>`."""
         return self.encode_special("<|bos|>")
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text; U+FFFD stands where the ids begin or end inside a character."""
+        """Return the text of ids, with U+FFFD where they begin or end inside a character."""
         return self.tokenizer.decode(ids, errors="replace")
 
     def id_to_token(self, id: int) -> str:
+        """Return the text of one token."""
         return self.decode([id])
 
     def get_vocab_size(self) -> int:
+        """Return the number of tokens, special tokens included."""
         return self.tokenizer.vocab_size
 
     def get_special_tokens(self) -> set[str]:
+        """Return the names of the special tokens."""
         return set(self.tokenizer.special_tokens)
 
     def get_token_bytes(self) -> "NDArray[np.int32]":
-        """How many bytes each token has, by its id; special tokens have 0, for bits per byte."""
+        """Return the number of bytes of each token by id, 0 for special tokens, to compute bits per byte."""
         return lengths(self.tokenizer)
 
     def render_conversation(
         self, conversation: Conversation, max_tokens: int | None = 2048
     ) -> tuple[list[int], list[int]]:
+        """Return the ids and the loss mask of a conversation; see `Chat.render`."""
         return self.chat.render(conversation, max_tokens)
 
     def render_for_completion(self, conversation: Conversation) -> list[int]:
-        """The prompt for the last message, which is the assistant's and is left out."""
-        self.chat.render(conversation, max_tokens=1)  # says what is wrong, if anything is
+        """Return the prompt for the last message, which must be the assistant's and is removed."""
+        self.chat.render(conversation, max_tokens=1)  # raises if the conversation is invalid
         messages = conversation["messages"] if isinstance(conversation, Mapping) else conversation
         if messages[-1]["role"] != "assistant":
             raise ChatError(
-                "the last message must be an answer, to be left out; else call chat.render_prompt"
+                "the last message must be the assistant's; for a prompt without an answer, call "
+                "chat.render_prompt"
             )
         return self.chat.render_prompt(messages[:-1])
 
     def visualize_tokenization(
         self, ids: Sequence[int], mask: Sequence[int], with_token_id: bool = False
     ) -> str:
-        """The tokens in the colours of a terminal: green where they are learnt, red where not."""
+        """Return the tokens in terminal colors: green if learned, red if not."""
         return self.chat.show(ids, mask, with_token_id).ansi
 
 
 def get_tokenizer(tokenizer_dir: str | os.PathLike[str] = FOLDER) -> RustBPETokenizer:
-    """The tokenizer that `save` wrote."""
+    """Load the tokenizer in a folder."""
     return RustBPETokenizer.from_directory(tokenizer_dir)
 
 
 def get_token_bytes(tokenizer_dir: str | os.PathLike[str] = FOLDER) -> "NDArray[np.int32]":
-    """How many bytes each token of the tokenizer has that `save` wrote; special tokens have 0."""
+    """Return the number of bytes of each token of the tokenizer in a folder, 0 for special tokens."""
     return get_tokenizer(tokenizer_dir).get_token_bytes()

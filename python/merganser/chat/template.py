@@ -1,11 +1,11 @@
-"""Template: which special tokens stand around what in a conversation. It is data; `Chat` does the work.
+"""The special tokens that mark the parts of a conversation. A template is data; `Chat` renders it.
 
     bos (user_start text user_end assistant_start answer assistant_end)…
 
     answer = text, or parts: text | python_start call python_end | output_start result output_end
 
-The layout is nanochat's, and so are the names of the nine tokens. Each marker is one special token: text
-never flows into a marker, so that a rendering made of strings (Jinja) has the same ids as one made of ids.
+The layout and the names of the nine tokens are nanochat's. Each marker is one special token: text never
+merges with a marker, so a conversation rendered as a string (Jinja) has the same ids as one rendered as ids.
 """
 
 import json
@@ -18,11 +18,26 @@ from merganser.errors import ChatError
 
 @dataclass(frozen=True)
 class Template:
-    """The special tokens of a conversation; those not named are the default ones.
+    """The special tokens of a conversation; nanochat's by default.
 
-    system_joint: what stands between a leading system message and the user's first, which it becomes a part
-        of.
+    Parameters
+    ----------
+    bos
+        The first token of a conversation.
+    user_start, user_end, assistant_start, assistant_end
+        The tokens around user and assistant messages.
+    python_start, python_end, output_start, output_end
+        The tokens around Python calls and their output.
+    system_joint
+        The text between a leading system message and the first user message, which are joined.
 
+    Raises
+    ------
+    ChatError
+        If a special token is empty or not a string.
+
+    Examples
+    --------
     >>> Template(bos="<s>", user_end="<end>", assistant_end="<end>").special_tokens[:3]
     ('<s>', '<|user_start|>', '<end>')
     """
@@ -42,39 +57,51 @@ class Template:
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, str) or not (value or field.name == "system_joint"):
-                raise ChatError(f"{field.name} of a template is a special token, not {value!r}")
+                raise ChatError(
+                    f"{field.name} of a template must be a non-empty string, the name of a special token, "
+                    f"got {value!r}"
+                )
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
-        """Each special token once, in the order of the fields: what to train a tokenizer with."""
+        """The unique special tokens in order of the fields, to train a tokenizer with."""
         return tuple(dict.fromkeys(astuple(self)[:-1]))
 
     def to_jinja(self, special_tokens: Iterable[str] = ()) -> str:
-        """The same as a chat template of Hugging Face, where `{% generation %}` marks what is learnt.
+        """Return the equivalent Hugging Face chat template, where `{% generation %}` marks learned text.
 
-        special_tokens: all that the tokenizer has, if it has more than the template.
+        It accepts and refuses the same conversations as `Chat.render`. It renders a string in which special
+        tokens are special, so it also refuses text that contains one, which `Chat` renders as ordinary text.
 
-        It takes what `Chat.render` takes, and refuses the same. Its result is a string in which special
-        tokens are special, so it also refuses text that holds one, which `Chat` renders as text. Special
-        tokens that text beside a marker could make up with it ("<a>" and "<a>b") are a `ChatError`.
+        Parameters
+        ----------
+        special_tokens
+            All special tokens of the tokenizer, if it has more than the template.
 
+        Raises
+        ------
+        ChatError
+            If text next to a marker could form a special token with it, as with "<a>" and "<a>b".
+
+        Examples
+        --------
         >>> "<|user_start|>" in Template().to_jinja()
         True
         """
         specials = tuple(dict.fromkeys([*self.special_tokens, *special_tokens]))
         self._check_markers_stay_whole(specials)
         values = {**vars(self), "specials": specials}
-        # Jinja's strings are Python's, and JSON's are among them as long as nothing needs a surrogate pair.
+        # Jinja strings are Python strings, and JSON strings without surrogate escapes are valid in both.
         return re.sub(r"\$(\w+)\$", lambda name: json.dumps(values[name[1]], ensure_ascii=False), _JINJA)
 
     def _check_markers_stay_whole(self, specials: tuple[str, ...]) -> None:
-        """Whether, in a string, text before or behind a marker could make up a special token with it."""
+        """Raise a `ChatError` if text next to a marker could form a special token with it."""
         for special in specials:
             for marker in self.special_tokens:
                 within = marker != special and marker in special
                 if within or any(marker.startswith(special[cut:]) for cut in range(1, len(special))):
                     raise ChatError(
-                        f"in a Jinja template, text beside {marker!r} could make up {special!r}; "
+                        f"in a Jinja template, text next to {marker!r} could form {special!r}; "
                         "choose special tokens that do not overlap"
                     )
 
@@ -82,9 +109,9 @@ class Template:
 NANOCHAT = Template()
 SPECIAL_TOKENS = NANOCHAT.special_tokens
 
-#: White space is cut around every tag, so that none gets into the text whatever the settings of Jinja are.
-#: What is learnt is gathered until something comes that is not: transformers finds the tokens of a stretch by
-#: its first and last character, and forgets the rest of a last character that has several.
+#: Whitespace is trimmed around every tag, so that none gets into the text, whatever the settings of Jinja.
+#: Learned text is collected up to the next text that is not: transformers finds the tokens of a span by its
+#: first and last character, and misses the remaining tokens of a last character that has several.
 _JINJA = """\
 {%- macro checked(text) -%}
     {%- if text is not string -%}
@@ -92,7 +119,7 @@ _JINJA = """\
     {%- endif -%}
     {%- for special in $specials$ -%}
         {%- if special in text -%}
-            {{- raise_exception("the text holds the special token " ~ special) -}}
+            {{- raise_exception("the text contains the special token " ~ special) -}}
         {%- endif -%}
     {%- endfor -%}
     {{- text -}}
@@ -113,7 +140,7 @@ _JINJA = """\
 {%- for message in turns -%}
     {%- set expected = "user" if loop.index0 % 2 == 0 else "assistant" -%}
     {%- if message.role != expected -%}
-        {{- raise_exception("expected a message of the " ~ expected ~ ", not of " ~ message.role) -}}
+        {{- raise_exception("expected a message from " ~ expected ~ ", got one from " ~ message.role) -}}
     {%- endif -%}
     {%- if message.role == "user" -%}
         {%- if message.content is not string -%}
@@ -129,37 +156,37 @@ _JINJA = """\
         {{- raise_exception("the content of an assistant message must be a string or a list of parts") -}}
     {%- else -%}
         {{- $assistant_start$ -}}
-        {%- set learnt = namespace(text="", said="") -%}
+        {%- set learned = namespace(text="", said="") -%}
         {%- for part in message.content -%}
             {%- if part.type == "text" -%}
-                {%- set learnt.text = learnt.text ~ checked(part.text) -%}
-                {%- set learnt.said = learnt.said ~ part.text -%}
-                {%- set nothing = checked(learnt.said) -%}
+                {%- set learned.text = learned.text ~ checked(part.text) -%}
+                {%- set learned.said = learned.said ~ part.text -%}
+                {%- set nothing = checked(learned.said) -%}
             {%- elif part.type == "python" -%}
-                {%- set learnt.text = learnt.text ~ $python_start$ ~ checked(part.text) ~ $python_end$ -%}
+                {%- set learned.text = learned.text ~ $python_start$ ~ checked(part.text) ~ $python_end$ -%}
             {%- elif part.type == "python_output" -%}
-                {%- if learnt.text -%}
+                {%- if learned.text -%}
                     {%- generation -%}
-                        {{- learnt.text -}}
+                        {{- learned.text -}}
                     {%- endgeneration -%}
                 {%- endif -%}
-                {%- set learnt.text = "" -%}
+                {%- set learned.text = "" -%}
                 {{- $output_start$ ~ checked(part.text) ~ $output_end$ -}}
             {%- else -%}
-                {{- raise_exception("unknown kind of part: " ~ part.type) -}}
+                {{- raise_exception("unknown type of part: " ~ part.type) -}}
             {%- endif -%}
             {%- if part.type != "text" -%}
-                {%- set learnt.said = "" -%}
+                {%- set learned.said = "" -%}
             {%- endif -%}
         {%- endfor -%}
         {%- generation -%}
-            {{- learnt.text ~ $assistant_end$ -}}
+            {{- learned.text ~ $assistant_end$ -}}
         {%- endgeneration -%}
     {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}
     {%- if turns | length % 2 == 0 -%}
-        {{- raise_exception("a prompt ends with a user message") -}}
+        {{- raise_exception("a prompt must end with a user message") -}}
     {%- endif -%}
     {{- $assistant_start$ -}}
 {%- endif -%}

@@ -1,7 +1,7 @@
 """The command line: one file per command, each imported only when it is called.
 
-Exit codes: 0 done, 1 an error of ours (one line on standard error), 2 wrong usage, 3 the ids differ
-(`verify` only), 130 stopped by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0 success, 1 error (one line on standard error), 2 wrong usage, 3 the ids differ (`verify` only),
+130 stopped by Ctrl-C, 143 stopped by SIGTERM.
 """
 
 import os
@@ -15,41 +15,41 @@ from importlib import import_module
 import click
 
 from merganser import __version__
-from merganser.cli.suggestions import Suggesting
+from merganser.cli.suggestions import SuggestingGroup
 
-#: The commands by what they are for, each with its line in `merganser --help`, of at most 60 characters.
+#: The commands by purpose, each with its line in `merganser --help`, of at most 60 characters.
 GROUPS = {
     "Train": {
         "train": "Train a tokenizer on a corpus.",
-        "count": "Count the pre-tokens of a corpus, to train from later.",
+        "count": "Count the pre-tokens of a corpus to train from later.",
     },
     "Use": {
-        "encode": "Encode a text, or a corpus as files of ids.",
-        "decode": "Decode ids, or files of ids, to text.",
-        "export": "Write a tokenizer or counts for other libraries.",
-        "embed": "Learn a vector for every token.",
+        "encode": "Encode a text, or a corpus to token files.",
+        "decode": "Decode ids or token files to text.",
+        "export": "Export a tokenizer or counts to other libraries.",
+        "embed": "Train token embeddings.",
     },
     "Understand": {
         "show": "Show how a text is tokenized.",
         "inspect": "Show the contents of a tokenizer or a .counts file.",
-        "compare": "Compare how many tokens tokenizers need for a text.",
-        "verify": "Verify that two tokenizers give the same ids.",
-        "report": "Write a page of experiments, charts and tables.",
+        "compare": "Compare the token counts of several tokenizers.",
+        "verify": "Verify that two tokenizers return the same ids.",
+        "report": "Write a report with experiments, charts and tables.",
         "studio": "Explore tokenizers in the browser.",
     },
     "Learn": {
-        "learn": "Learn how BPE works: small programs, measured and drawn.",
+        "learn": "Learn how BPE works from small, measured programs.",
         "demo": "Train on Python's standard library and show the result.",
     },
 }
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 
-#: Where a context keeps the command that runs.
+#: The key of the running command in `click.Context.meta`.
 _COMMAND = "merganser.command"
 
 
 class Stopped(BaseException):
-    """A signal stopped the work; the message says what that means for the user."""
+    """A signal stopped the command; the message tells the user whether it can be resumed."""
 
     def __init__(self, message: str = "stopped", code: int = 130) -> None:
         super().__init__(message)
@@ -57,35 +57,35 @@ class Stopped(BaseException):
 
 
 class Terminated(Stopped):
-    """SIGTERM came: work ends as it does for Ctrl-C."""
+    """SIGTERM was received; handled like Ctrl-C."""
 
     def __init__(self) -> None:
         super().__init__(code=143)
 
 
 @contextmanager
-def resumable(is_kept: Callable[[], bool], otherwise: str = "stopped") -> Iterator[None]:
-    """Says that the same command resumes, if the block is stopped by a signal and has left its work."""
+def resumable(can_resume: Callable[[], bool], otherwise: str = "stopped") -> Iterator[None]:
+    """If a signal stops the block and `can_resume()`, say that the same command resumes."""
     try:
         yield
     except (KeyboardInterrupt, Terminated) as stop:
-        message = "stopped; run the same command again to resume" if is_kept() else otherwise
+        message = "stopped; run the same command again to resume" if can_resume() else otherwise
         raise Stopped(message, getattr(stop, "code", 130)) from stop
 
 
-class Commands(Suggesting):
-    """Remembers which command runs, so that errors name its options."""
+class CommandGroup(SuggestingGroup):
+    """Record which command runs, so that errors can name its options."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        found = super().resolve_command(ctx, args)
-        ctx.meta[_COMMAND] = found[1]
-        return found
+        resolved = super().resolve_command(ctx, args)
+        ctx.meta[_COMMAND] = resolved[1]
+        return resolved
 
 
-class _Commands(Commands):
-    """Finds a command in the module of its name."""
+class _RootGroup(CommandGroup):
+    """Import a command from the module of the same name, and translate its errors."""
 
     def invoke(self, ctx: click.Context) -> object:
         from merganser.errors import MerganserError
@@ -113,26 +113,26 @@ class _Commands(Commands):
 
 
 def _translated(message: str, ctx: click.Context | None) -> str:
-    from merganser.cli.translation import translated
+    from merganser.cli.translation import translate
 
     command = ctx and ctx.meta.get(_COMMAND)
-    return translated(message, command) if command else message
+    return translate(message, command) if command else message
 
 
-def _shown_once() -> Callable[..., None]:
-    """Prints warnings, each once: a corpus may be read several times."""
-    shown: set[str] = set()
+def _print_warnings_once() -> Callable[..., None]:
+    """Return a `warnings.showwarning` that prints each message once: a corpus may be read several times."""
+    printed: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         text = _translated(str(message), click.get_current_context(silent=True))
-        if text not in shown:
-            shown.add(text)
+        if text not in printed:
+            printed.add(text)
             click.echo(f"warning: {text}", err=True)
 
     return show
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_RootGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def merganser() -> None:
     """Train exact byte-level BPE tokenizers, fast.
@@ -142,12 +142,12 @@ def merganser() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code."""
+    """Run one command and return its exit code."""
     from merganser.errors import MerganserError, MerganserWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", MerganserWarning)
-        warnings.showwarning = _shown_once()
+        warnings.showwarning = _print_warnings_once()
         try:
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
             return code if isinstance(code, int) else 0
@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             click.echo(str(stop), err=True)
             return stop.code
         except BrokenPipeError:
-            # Whoever read our output has had enough; the interpreter must not complain when it closes.
+            # The reader of our output has closed it; keep the interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except (MerganserError, OSError, ImportError) as error:
@@ -175,5 +175,5 @@ def run() -> None:
 
 
 def _terminate(_signal: int, _frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: cleaning up is not to be interrupted
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not interrupt the cleanup
     raise Terminated

@@ -6,19 +6,17 @@ from typing import Any
 
 import click
 
-from merganser.addresses import Address
-from merganser.cli import drawing, options, progress
+from merganser.cli import formatting, options, progress
+from merganser.corpus.addresses import Address
 
 
-@click.command(epilog=options.CORPUS)
+@click.command(epilog=options.CORPUS_HELP)
 @options.corpus
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="The file for the counts: name it .counts."
-)
-@options.reading
-@options.files
-@options.working
-@options.cluster
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The .counts file to write.")
+@options.add_split_options
+@options.add_read_options
+@options.add_engine_options
+@options.add_ray_options
 @options.force
 @options.as_json
 def command(
@@ -32,11 +30,12 @@ def command(
     storage: str | None,
     force: bool,
     as_json: bool,
-    **given: Any,
+    **read_and_engine: Any,
 ) -> None:
-    """Count the pre-tokens of CORPUS, to train from later; counts among it are added up.
+    """Count the pre-tokens of CORPUS to train from later. Counts in CORPUS are added up.
 
-    The counts need not fit in memory: what does not is kept in a folder beside the file until it is done.
+    Counts that exceed the memory budget are spilled to a folder next to the output file until counting is
+    done.
 
     Example: merganser count 'texts/*.txt' --out texts.counts --memory 2GB
     """
@@ -44,21 +43,19 @@ def command(
     from merganser.cli import resumable
 
     if out.suffix != ".counts":
-        raise click.UsageError(
-            "name the file .counts, so that it is known for what it is: --out texts.counts"
-        )
-    options.keep_unless_forced(out, force)
+        raise click.UsageError(f"--out must end in .counts, such as texts.counts, got {out}")
+    options.refuse_overwrite(out, force)
     start = time.perf_counter()
-    files = {name: given.pop(name) for name in options.FILE_OPTIONS}
-    with progress.drawn() as draw:
-        settings = options.reading_settings(pattern, special, separator)
+    read_options = {name: read_and_engine.pop(name) for name in options.READ_OPTIONS}
+    with progress.bars() as draw:
+        split = options.split_arguments(pattern, special, separator)
         work_dir = work_dir or out.with_name(f"{out.name}.work")
-        engine = options.engine(Local(**given, work_dir=work_dir), ray, storage)
+        engine = options.engine(Local(**read_and_engine, work_dir=work_dir), ray, storage)
         with resumable(work_dir.is_dir):
-            counts = count(corpus, **settings, **files, out=out, engine=engine, progress=draw)
+            counts = count(corpus, **split, **read_options, out=out, engine=engine, progress=draw)
     seconds = time.perf_counter() - start
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "counts": str(out),
                 "unique_pretokens": len(counts),
@@ -70,9 +67,6 @@ def command(
             }
         )
         return
-    made = f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, in "
-    click.echo(drawing.with_path(made, out, f" ({seconds:.2f} s)"))
-    if counts.invalid_bytes:
-        click.echo(
-            f"note: {counts.invalid_bytes:,} bytes were not UTF-8; each was a pre-token of its own", err=True
-        )
+    summary = f"{len(counts):,} unique pre-tokens, {counts.total:,} in total: "
+    click.echo(formatting.with_path(summary, out, f" ({seconds:.2f} s)"))
+    formatting.note_invalid_bytes(counts.invalid_bytes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import drawing, naming, options
+from merganser.cli import formatting, naming, options
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 @click.command(epilog=naming.HELP)
 @options.tokenizer
 @click.argument("ids", nargs=-1)
-@click.option("--separator", help="What to put between documents, or 'none'; what stood there if not given.")
+@click.option("--separator", help="Text to write between documents, or 'none'. Default: the original.")
 @options.as_json
-def command(tokenizer: naming.Named, ids: tuple[str, ...], separator: str | None, as_json: bool) -> None:
-    """Turn IDS back into text, or those on standard input if none are given or '-' is.
+def command(
+    tokenizer: naming.TokenizerName, ids: tuple[str, ...], separator: str | None, as_json: bool
+) -> None:
+    """Decode IDS to text. Without IDS, or with '-', read ids from standard input.
 
-    IDS can also be a folder or file of ids that `merganser encode --out` wrote. What it prepended and
-    appended to documents is left out.
+    IDS can also be a token folder or file written by `merganser encode --out`. Tokens that it added before or
+    after documents are left out.
 
-    Example: merganser encode merganser-out 'the cat' | merganser decode merganser-out
+    Example: merganser decode merganser-out 1820 8415
 
     Example: merganser decode merganser-out tokens > text
     """
     loaded = tokenizer.load()
     if len(ids) == 1 and _is_path(ids[0]):
-        parts = _stored(loaded, Path(ids[0]), separator)
+        parts = _decode_files(loaded, Path(ids[0]), separator)
     elif separator is not None:
-        raise click.UsageError("--separator goes with a folder or file of ids")
+        raise click.UsageError("--separator requires a token folder or file")
     else:
-        parts = iter([_given(loaded, ids)])
+        parts = iter([_decode_ids(loaded, ids)])
     if as_json:
-        drawing.as_json({"text": b"".join(parts).decode("utf-8", "replace")})
+        formatting.print_json({"text": b"".join(parts).decode("utf-8", "replace")})
         return
     output = sys.stdout.buffer
     for part in parts:
@@ -47,28 +49,27 @@ def command(tokenizer: naming.Named, ids: tuple[str, ...], separator: str | None
     output.flush()
 
 
-def _given(tokenizer: "Tokenizer", ids: tuple[str, ...]) -> bytes:
-    given = " ".join(ids) if ids and ids != ("-",) else sys.stdin.read()
-    words = re.findall(r"[^\s,\[\]]+", given)
-    wrong = next((word for word in words if not re.fullmatch("[0-9]+", word)), None)
+def _decode_ids(tokenizer: "Tokenizer", ids: tuple[str, ...]) -> bytes:
+    text = " ".join(ids) if ids and ids != ("-",) else sys.stdin.read()
+    numbers = re.findall(r"[^\s,\[\]]+", text)
+    wrong = next((number for number in numbers if not re.fullmatch("[0-9]+", number)), None)
     if wrong is not None:
-        raise click.UsageError(f"{wrong!r} is not an id; ids are whole numbers")
-    return tokenizer.decode_bytes(map(int, words))
+        raise click.UsageError(f"{wrong!r} is not an id; ids are non-negative integers")
+    return tokenizer.decode_bytes(map(int, numbers))
 
 
-def _stored(tokenizer: "Tokenizer", path: Path, separator: str | None) -> Iterator[bytes]:
+def _decode_files(tokenizer: "Tokenizer", path: Path, separator: str | None) -> Iterator[bytes]:
     from merganser import Tokens
 
     tokens = Tokens.open(path)
     if not tokens.complete:
-        click.echo(f"warning: {path} is not complete; run the encoding again to go on with it", err=True)
-    between = options.separator_setting(separator)
-    return tokens.decode(tokenizer, separator=between)
+        click.echo(f"warning: {path} is incomplete; run the same encode command again to resume it", err=True)
+    return tokens.decode(tokenizer, separator=options.separator_argument(separator))
 
 
-def _is_path(word: str) -> bool:
-    """Numbers are ids even where there is a file of that name: write ./123 for the file."""
+def _is_path(argument: str) -> bool:
+    """Whether an argument is a path. A number is an id even if a file has that name: write ./123."""
     try:
-        return not re.fullmatch(r"[\s\[\],0-9]*", word) and Path(word).exists()
-    except OSError:  # too long for a name
+        return not re.fullmatch(r"[\s\[\],0-9]*", argument) and Path(argument).exists()
+    except OSError:  # name too long
         return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import drawing, options, progress
+from merganser.cli import formatting, options, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,14 +28,14 @@ def greet(name: str = "world") -> str:
     type=options.TokenCount(1),
     default=8192,
     show_default=True,
-    help="How many tokens to learn.",
+    help="Vocabulary size.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-demo",
     show_default=True,
-    help="The folder for the tokenizer and the report.",
+    help="Folder to write the tokenizer and the report to.",
 )
 @options.force
 @options.threads
@@ -44,25 +44,25 @@ def greet(name: str = "world") -> str:
 def command(
     ctx: click.Context, /, vocab_size: int, out: Path, force: bool, threads: int | None, as_json: bool
 ) -> None:
-    """Train on Python's own library, which every machine has, show what comes of it, and write a report.
+    """Train a tokenizer on Python's standard library, show how it tokenizes, and write a report.
 
     Example: merganser demo
     """
     from rich.console import Console
 
     from merganser import Local, count, train
+    from merganser.corpus.named_datasets import python_stdlib
     from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
-    from merganser.named import python_stdlib
 
-    # The default folder is the demo's alone: nothing but an earlier demo is lost there.
-    is_ours = ctx.get_parameter_source("out") is click.core.ParameterSource.DEFAULT
-    options.keep_unless_forced(out / FILE_NAME, force or is_ours)
+    # Only the demo writes to its default folder, so an earlier demo may be replaced.
+    is_default = ctx.get_parameter_source("out") is click.core.ParameterSource.DEFAULT
+    options.refuse_overwrite(out / FILE_NAME, force or is_default)
     check_folder(out, "choose another --out")
     engine = Local(threads=threads)
     files = python_stdlib()
     size = sum(file.stat().st_size for file in files)
-    with progress.drawn() as draw:
+    with progress.bars() as draw:
         start = time.perf_counter()
         counts = count(files, engine=engine, progress=draw)
         counted = time.perf_counter()
@@ -76,7 +76,7 @@ def command(
     round_trip = tokenizer.decode(ids) == SAMPLE
     seconds = {"count": counted - start, "merge": merged - counted}
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "tokenizer": str(path),
                 "vocab_size": tokenizer.vocab_size,
@@ -84,22 +84,21 @@ def command(
                 "bytes": size,
                 "seconds": seconds,
                 "round_trip": round_trip,
-                "report": _report(files, vocab_size, out, engine),
+                "report": _write_report(files, vocab_size, out, engine),
             }
         )
         return
     console = Console(highlight=False)
     console.print(f"[bold]python-stdlib[/]: {len(files):,} files, {size / 1e6:.1f} MB")
     console.print(
-        f"  split and count  {seconds['count']:6.2f} s   {len(counts):,} unique pre-tokens "
-        f"of {counts.total:,}"
+        f"  count pre-tokens  {seconds['count']:6.2f} s   {counts.total:,} pre-tokens, {len(counts):,} unique"
     )
-    console.print(f"  merge            {seconds['merge']:6.2f} s   {tokenizer.vocab_size:,} tokens\n")
+    console.print(f"  learn merges      {seconds['merge']:6.2f} s   {tokenizer.vocab_size:,} tokens\n")
     click.echo(f"{tokenizer.show(SAMPLE)}\n")
-    same = "the same text comes back" if round_trip else "BUT ANOTHER TEXT COMES BACK"
-    console.print(f"{len(SAMPLE.encode())} bytes became {len(ids)} tokens, and {same}.\n")
+    verdict = "decode to the same text" if round_trip else "DECODE TO A DIFFERENT TEXT"
+    console.print(f"{len(SAMPLE.encode())} bytes are {len(ids)} tokens, which {verdict}.\n")
     console.print("Try next:", style="bold")
-    # As it can be typed here: `make demo` runs it from .venv, which need not be on the path.
+    # `make demo` runs the program from .venv, which may not be on the PATH.
     program = "merganser" if shutil.which("merganser") else sys.argv[0]
     for line in (
         f"show 'import this' --tokenizer {out}",
@@ -108,40 +107,41 @@ def command(
         "train YOUR-FILES --vocab-size 32000",
     ):
         console.print(f"  {program} {line}", markup=False, soft_wrap=True)
-    _invite(console, program, out)
-    page = _report(files, vocab_size, out, engine)
+    _suggest_studio(console, program, out)
+    page = _write_report(files, vocab_size, out, engine)
     if page is None:
         console.print(
-            "\nFor a report with charts, pip install 'merganser[plot]' and run this again.", markup=False
+            "\nFor a report with charts, run pip install 'merganser[plot]' and then the demo again.",
+            markup=False,
         )
     else:
-        console.print("\nWhat it does with text that it was not trained on, to be opened in a browser:")
-        console.print(drawing.with_path("  ", page), markup=False, soft_wrap=True)
+        console.print("\nReport on held-out text; open it in a browser:")
+        console.print(formatting.with_path("  ", page), markup=False, soft_wrap=True)
     if not round_trip:
         raise SystemExit(1)
 
 
-def _invite(console: "Console", program: str, out: Path) -> None:
-    """How to open the studio on what was just trained."""
+def _suggest_studio(console: "Console", program: str, out: Path) -> None:
+    """Say how to open the new tokenizer in the studio."""
     from importlib.util import find_spec
 
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         console.print(
-            "\nTo play with it in the browser, pip install 'merganser[studio]' first:", markup=False
+            "\nTo explore it in the browser, run pip install 'merganser[studio]' and then:", markup=False
         )
     else:
-        console.print("\nTo play with it in the browser, on this machine only:")
+        console.print("\nTo explore it in the browser, on this machine only:")
     console.print(f"  {program} studio {out}", markup=False, soft_wrap=True)
 
 
-def _report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> str | None:
-    """The path of a report about the same corpus, a part of which is held out; None without the extra."""
+def _write_report(files: list[Path], vocab_size: int, out: Path, engine: "Local") -> str | None:
+    """Write a report on the same corpus with a held-out split; return None without the extra."""
     from importlib.util import find_spec
 
     if find_spec("vl_convert") is None:
         return None
-    from merganser.analyse import report
+    from merganser.reporting import report
 
-    with progress.drawn() as draw:
+    with progress.bars() as draw:
         page = report(out / "report", corpus=files, vocab_size=vocab_size, engine=engine, progress=draw)
     return str(page)

@@ -1,103 +1,109 @@
 """merganser embed"""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, naming, options, progress
+from merganser.cli import formatting, naming, options, progress
 
 if TYPE_CHECKING:
-    from merganser.embed import Embeddings, Interval
+    from merganser.embed import Embeddings, EmbedSettings, Interval
 
-_SHOWN = 5
+#: The number of words to print with their nearest neighbors.
+_WORDS = 5
+#: The file names of exports.
+_FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "vectors.parquet"}
 
 
-@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS_HELP}")
 @click.argument("corpus", required=False)
-@click.option("--dataset", metavar="CORPUS", help="The same as CORPUS.")
+@click.option("--dataset", metavar="CORPUS", help="Same as CORPUS.")
 @click.option(
     "--tokenizer",
     type=naming.TOKENIZER,
-    help="The tokenizer whose tokens get vectors; if not given, one of up to 32,768 tokens is trained on the "
-    "corpus, which makes most words one token.",
+    help="Tokenizer for the text. Default: train one of up to 32,768 tokens.",
 )
-@click.option("--embedding-dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
+@click.option("--embedding-dim", type=int, default=100, show_default=True, help="Dimension of the vectors.")
 @click.option(
     "--batch-size",
     type=int,
     default=512,
     show_default=True,
-    help="How many tokens of text a thread takes at a time, with one learning rate. Threads share the "
-    "vectors without locks, and every pair is a step of its own: nothing is averaged over a batch.",
+    help="Tokens that a thread processes at a time, at one learning rate. Every pair is a separate update; "
+    "gradients are not averaged.",
 )
 @click.option(
     "--num-negative-samples",
     type=int,
     default=10,
     show_default=True,
-    help="Random tokens that each neighbour is told from.",
+    help="Negative samples per pair.",
 )
 @click.option(
     "--window-size",
     type=int,
     default=5,
     show_default=True,
-    help="How many tokens on each side are neighbours.",
+    help="Context tokens on each side.",
 )
-@click.option("--epochs", type=int, default=10, show_default=True, help="How often the text is gone through.")
+@click.option("--epochs", type=int, default=10, show_default=True, help="Passes over the text.")
 @click.option(
     "--learning-rate",
     type=float,
     default=0.025,
     show_default=True,
-    help="The largest; it falls in a straight line to 0.0001.",
+    help="Initial learning rate. It decays linearly to 0.0001.",
 )
 @click.option(
     "--preset",
     type=click.Choice(["fast", "balanced", "best"]),
-    help="fast: batch 2048, 5 negatives, window 3; balanced: 512, 10, 5, 10 epochs; best: 512, 20, 7, 15 "
-    "epochs. What is given besides goes before it.",
+    help="Batch size, negatives, window, epochs. fast: 2048, 5, 3, 10; balanced: 512, 10, 5, 10; best: 512, "
+    "20, 7, 15. Explicit options take precedence.",
 )
 @click.option(
     "--objective",
     type=click.Choice(["negatives", "shared", "softmax"]),
     default="negatives",
     show_default=True,
-    help="negatives of its own for each pair, negatives shared in a window (faster), or the full softmax "
+    help="Loss: separate negatives for each pair, negatives shared in a window (faster), or the full softmax "
     "(slow).",
 )
 @click.option(
-    "--dynamic-window/--fixed-window", default=True, show_default=True, help="Draw windows from 1 up."
+    "--dynamic-window/--fixed-window",
+    default=True,
+    show_default=True,
+    help="Draw each window size at random from 1 up, or keep it fixed.",
 )
 @click.option(
     "--subsample",
     type=float,
     default=1e-3,
     show_default=True,
-    help="Tokens above this share of the text are left out now and then; 0 keeps all.",
+    help="Randomly skip tokens above this share of the text. 0 keeps all.",
 )
 @click.option(
-    "--min-count", type=int, default=5, show_default=True, help="Tokens seen less often get no vector."
+    "--min-count", type=int, default=5, show_default=True, help="Minimum count of a token to get a vector."
 )
 @click.option(
-    "--seed", type=int, default=1, show_default=True, help="With --threads 1: the same numbers every time."
+    "--seed", type=int, default=1, show_default=True, help="Random seed. Reproducible with --threads 1."
 )
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda", "mps"]),
     default="auto",
     show_default=True,
-    help="cuda and mps need the extra [torch]; auto is the processor, or with --backend torch the best there "
-    "is: mps, cuda or cpu.",
+    help="Device to train on. cuda and mps need merganser[torch]. auto is cpu, or with --backend torch the "
+    "first available of mps, cuda and cpu.",
 )
 @click.option(
     "--backend",
     type=click.Choice(["core", "torch"]),
     default="core",
     show_default=True,
-    help="What trains: our core, on the processor, or torch.",
+    help="Implementation: the Rust core, on the CPU, or torch.",
 )
 @options.threads
 @click.option(
@@ -105,7 +111,7 @@ _SHOWN = 5
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-out/embeddings",
     show_default=True,
-    help="The folder for the embeddings.",
+    help="Folder to write the embeddings to.",
 )
 @options.force
 @click.option(
@@ -113,18 +119,18 @@ _SHOWN = 5
     "exports",
     multiple=True,
     type=click.Choice(["word2vec", "word2vec-bin", "tsv", "parquet"]),
-    help="Write this format as well; may be given several times.",
+    help="Additional format to write. Repeatable.",
 )
 @click.option(
     "--evaluate",
     "lists",
     multiple=True,
     metavar="NAME|PATH",
-    help="Measure on wordsim353, simlex999 or google-analogies of an installed gensim, or on a file like "
-    "these.",
+    help="Evaluate on wordsim353, simlex999 or google-analogies, if gensim is installed, or on a file in the "
+    "same format. Repeatable.",
 )
 @click.option(
-    "--resume/--no-resume", default=True, show_default=True, help="Go on from a run that was stopped."
+    "--resume/--no-resume", default=True, show_default=True, help="Resume an interrupted run, or start over."
 )
 @click.option(
     "--checkpoint-every",
@@ -132,7 +138,7 @@ _SHOWN = 5
     default=10,
     show_default=True,
     metavar="SECONDS",
-    help="How much work may be lost when it is killed; Ctrl-C loses none.",
+    help="Time between checkpoints. Ctrl-C also writes one.",
 )
 @options.as_json
 @click.pass_context
@@ -141,7 +147,7 @@ def command(
     /,
     corpus: str | None,
     dataset: str | None,
-    tokenizer: naming.Named | None,
+    tokenizer: naming.TokenizerName | None,
     preset: str | None,
     device: Any,
     backend: Any,
@@ -155,134 +161,161 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Learn a vector for every token of CORPUS, from the tokens around it.
+    """Train a vector for every token of CORPUS from the tokens around it.
 
-    Without a CORPUS, frankenstein is used, or python-stdlib where that cannot be fetched. 'merganser report
-    OUT' then draws what was learned.
+    The default CORPUS is frankenstein, or python-stdlib if it cannot be downloaded. Run `merganser report
+    OUT` for charts of the result.
 
     Example: merganser embed frankenstein --out frankenstein-vectors
     """
-    from merganser import memory
     from merganser.cli import resumable
     from merganser.corpus import default
-    from merganser.embed import PRESETS, Settings, checkpoint, evaluate, folder
+    from merganser.embed import EmbedSettings, checkpoint, evaluate
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
-    from merganser.embed.training import Work, train_on
-    from merganser.files import check_folder
-    from merganser.formats.native import FILE_NAME
+    from merganser.embed.training import CheckpointSettings, train_on
+    from merganser.engines import memory
 
     if corpus and dataset:
-        raise click.UsageError("name the corpus once: as CORPUS or as --dataset")
-    for name, value in PRESETS.get(preset or "", {}).items():
-        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
-            given[name] = value
-    settings = Settings(**given, threads=threads)
-    options.keep_unless_forced(out / folder.FACTS, force)
-    if not (out / checkpoint.FILE_NAME).exists() and not (tokenizer and tokenizer.path == out):
-        options.keep_unless_forced(out / FILE_NAME, force)
-    check_folder(out, "choose another --out")
+        raise click.UsageError("the corpus is given twice; pass CORPUS or --dataset, not both")
+    _apply_preset(ctx, preset, given)
+    settings = EmbedSettings(**given, threads=threads)
+    _check_out(out, tokenizer, force)
     start = time.perf_counter()
     name = corpus or dataset or default()
-    told: list[Interval] = []
-    with progress.drawn() as draw:
-        known = tokenizer.load() if tokenizer else None
-        known = known or tokenizer_for(name, VOCAB_SIZE, threads, draw)
-        text = read(name, known, threads, draw)
+    log = _EpochLog(settings, quiet=as_json)
+    with progress.bars() as draw:
+        loaded = tokenizer.load() if tokenizer else tokenizer_for(name, VOCAB_SIZE, threads, draw)
+        text = read(name, loaded, threads, draw)
         prepared = time.perf_counter()
-
-        def tell(interval: "Interval", left: float) -> None:
-            told.append(interval)
-            if not as_json and interval.mean_similarity is not None:
-                _tell_epoch(told, settings.epochs, left)
-
         with resumable((out / checkpoint.FILE_NAME).is_file):
-            made = train_on(
+            embeddings = train_on(
                 text,
-                known,
+                loaded,
                 settings,
                 backend=backend,
                 device=device,
-                work=Work(out, resume, checkpoint_every, keep=True),
-                on_interval=tell,
+                checkpoints=CheckpointSettings(out, resume, checkpoint_every, keep=True),
+                on_interval=log,
                 progress=draw,
             )
-    made.training["corpus"] = name  # type: ignore[index]  # the dictionary was made for this
-    files = folder.save(made, out, text)
-    checkpoint.remove(out)
-    for format in exports:
-        files += made.export(out if format == "tsv" else out / _FILES[format], format=format)
-    measured = {path: evaluate(made, path) for path in lists}
-    facts = {
+    files = _save(embeddings, name, text, out, exports)
+    training_seconds = embeddings.training["seconds"]
+    result = {
         "corpus": name,
-        "device": made.training["device"],
-        "vocab_size": known.vocab_size,
+        "device": embeddings.training["device"],
+        "vocab_size": loaded.vocab_size,
         "tokens": len(text.ids),
-        "vectors": len(made),
-        "dimension": made.dimension,
-        "pairs": made.training["pairs"],
-        "loss": next((row.loss for row in reversed(told) if row.loss is not None), None),
+        "vectors": len(embeddings),
+        "dimension": embeddings.dimension,
+        "pairs": embeddings.training["pairs"],
+        "loss": log.last_loss,
         "seconds": {
             "prepare": prepared - start,
-            "train": made.training["seconds"],
-            "epoch": made.training["seconds"] / settings.epochs,
+            "train": training_seconds,
+            "epoch": training_seconds / settings.epochs,
         },
         "peak_memory_mb": memory.peak() / 1e6,
-        "evaluation": {path: _as_facts(result) for path, result in measured.items()},
+        "evaluation": {path: _as_dict(evaluate(embeddings, path)) for path in lists},
         "files": list(map(str, files)),
     }
     if as_json:
-        drawing.as_json(facts)
+        formatting.print_json(result)
     else:
-        _tell(facts, made)
+        _print_result(result, embeddings)
 
 
-#: The names of exported files.
-_FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "vectors.parquet"}
+def _apply_preset(ctx: click.Context, preset: str | None, given: dict[str, Any]) -> None:
+    """Replace the defaults among the given options by the values of the preset."""
+    from merganser.embed import PRESETS
+
+    for name, value in PRESETS.get(preset or "", {}).items():
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            given[name] = value
 
 
-def _tell_epoch(told: "list[Interval]", epochs: int, left: float) -> None:
-    rows = [row for row in told if row.epoch == told[-1].epoch and row.loss is not None]
-    pairs = sum(row.pairs for row in rows)
-    seconds = max(sum(row.seconds for row in rows), 1e-9)
-    tokens = sum(row.tokens for row in rows)
-    loss = f"loss {rows[-1].loss:.4f}" if rows else "loss unknown"
-    click.echo(
-        f"epoch {told[-1].epoch:>2}/{epochs}  {loss}  {tokens / seconds:>10,.0f} tokens/s"
-        f"  {pairs / seconds:>11,.0f} pairs/s  {seconds:6.2f} s  {left:6.1f} s left"
-    )
+def _check_out(out: Path, tokenizer: naming.TokenizerName | None, force: bool) -> None:
+    """Raise if `out` is not writable, or holds embeddings or a tokenizer that would be replaced."""
+    from merganser.embed import checkpoint, folder
+    from merganser.files import check_folder
+    from merganser.formats.native import FILE_NAME
+
+    options.refuse_overwrite(out / folder.FACTS, force)
+    if not (out / checkpoint.FILE_NAME).exists() and not (tokenizer and tokenizer.path == out):
+        options.refuse_overwrite(out / FILE_NAME, force)
+    check_folder(out, "choose another --out")
 
 
-def _as_facts(result: Any) -> dict[str, Any]:
-    from dataclasses import asdict
+class _EpochLog:
+    """Collect the intervals of a training, and print a line after every epoch."""
 
+    def __init__(self, settings: "EmbedSettings", quiet: bool) -> None:
+        self.epochs = settings.epochs
+        self.quiet = quiet
+        self.intervals: list[Interval] = []
+
+    @property
+    def last_loss(self) -> float | None:
+        return next((row.loss for row in reversed(self.intervals) if row.loss is not None), None)
+
+    def __call__(self, interval: "Interval", seconds_left: float) -> None:
+        self.intervals.append(interval)
+        is_end_of_epoch = interval.mean_similarity is not None
+        if is_end_of_epoch and not self.quiet:
+            self._print_epoch(interval.epoch, seconds_left)
+
+    def _print_epoch(self, epoch: int, seconds_left: float) -> None:
+        rows = [row for row in self.intervals if row.epoch == epoch and row.loss is not None]
+        seconds = max(sum(row.seconds for row in rows), 1e-9)
+        tokens, pairs = sum(row.tokens for row in rows), sum(row.pairs for row in rows)
+        loss = f"loss {rows[-1].loss:.4f}" if rows else "loss unknown"
+        click.echo(
+            f"epoch {epoch:>2}/{self.epochs}  {loss}  {tokens / seconds:>10,.0f} tokens/s"
+            f"  {pairs / seconds:>11,.0f} pairs/s  {seconds:6.2f} s  {seconds_left:6.1f} s left"
+        )
+
+
+def _save(embeddings: "Embeddings", name: str, text: Any, out: Path, exports: tuple[Any, ...]) -> list[Path]:
+    """Save embeddings and their exports, and remove the checkpoint."""
+    from merganser.embed import checkpoint, folder
+
+    embeddings.training["corpus"] = name  # type: ignore[index]  # the dictionary is ours
+    files = folder.save(embeddings, out, text)
+    checkpoint.remove(out)
+    for format in exports:
+        files += embeddings.export(out if format == "tsv" else out / _FILES[format], format=format)
+    return files
+
+
+def _as_dict(result: Any) -> dict[str, Any]:
     return {**asdict(result), "coverage": result.coverage}
 
 
-def _tell(facts: dict[str, Any], made: "Embeddings") -> None:
-    seconds = facts["seconds"]
-    click.echo(
-        f"\n{facts['corpus']}: {facts['tokens']:,} tokens of text, {facts['vectors']:,} vectors of "
-        f"{facts['dimension']} numbers, from {facts['pairs']:,} pairs"
-    )
-    click.echo(f"device       {facts['device']}")
-    click.echo(
-        f"time         {seconds['train']:.2f} s, {seconds['epoch']:.2f} s per epoch; before it, reading "
-        f"and tokenizing {seconds['prepare']:.2f} s"
-    )
-    click.echo(f"peak memory  {facts['peak_memory_mb']:.0f} MB")
-    for path, result in facts["evaluation"].items():
-        share = "spearman" if "spearman" in result else "right"
-        figure = f"{result['spearman']:.3f}" if share == "spearman" else f"{result['right']:,}"
-        total = result.get("pairs", result.get("questions"))
-        click.echo(
-            f"{path}: {share} {figure} on {result['covered']:,} of {total:,} ({result['coverage']:.0%})"
-        )
-    click.echo("")
+def _print_result(result: dict[str, Any], embeddings: "Embeddings") -> None:
     from merganser.embed.study import lists_for
 
-    for word in [word for word in lists_for(made).shown if word in made][:_SHOWN]:
-        near = ", ".join(neighbour.word for neighbour in made.most_similar(word, 6))
-        click.echo(f"{word:>12}: {near}")
+    seconds = result["seconds"]
+    click.echo(
+        f"\n{result['corpus']}: {result['tokens']:,} tokens, {result['pairs']:,} pairs; "
+        f"{result['vectors']:,} vectors of dimension {result['dimension']}"
+    )
+    click.echo(f"device       {result['device']}")
+    click.echo(
+        f"time         {seconds['train']:.2f} s of training, {seconds['epoch']:.2f} s per epoch; "
+        f"{seconds['prepare']:.2f} s of tokenizing"
+    )
+    click.echo(f"peak memory  {result['peak_memory_mb']:.0f} MB")
+    for path, measured in result["evaluation"].items():
+        figure = (
+            f"spearman {measured['spearman']:.3f}"
+            if "spearman" in measured
+            else f"{measured['right']:,} correct"
+        )
+        total = measured.get("pairs", measured.get("questions"))
+        click.echo(f"{path}: {figure}, on {measured['covered']:,} of {total:,} ({measured['coverage']:.0%})")
     click.echo()
-    for file in facts["files"]:
-        click.echo(drawing.with_path("wrote ", file))
+    for word in [word for word in lists_for(embeddings).shown if word in embeddings][:_WORDS]:
+        neighbors = ", ".join(neighbor.word for neighbor in embeddings.most_similar(word, 6))
+        click.echo(f"{word:>12}: {neighbors}")
+    click.echo()
+    for file in result["files"]:
+        click.echo(formatting.with_path("wrote ", file))

@@ -4,50 +4,54 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.cli import drawing, naming, options
+from merganser.cli import formatting, naming, options
 
 if TYPE_CHECKING:
     from merganser import CountsFile, Tokenizer
 
-#: Columns for a token beside its id, and for a pre-token beside its count.
-_ROOM = drawing.WIDTH - len("   123456  ")
-_ROOM_BESIDE_COUNT = drawing.WIDTH - len("  123,456,789,012  ")
+#: The columns left for a token after its id, and for a pre-token after its count.
+_TOKEN_WIDTH = formatting.WIDTH - len("   123456  ")
+_PRETOKEN_WIDTH = formatting.WIDTH - len("  123,456,789,012  ")
 
 
 @click.command(epilog=naming.HELP)
-@click.argument("named", type=naming.TOKENIZER, metavar="TOKENIZER|COUNTS")
+@click.argument("name", type=naming.TOKENIZER, metavar="TOKENIZER|COUNTS")
 @click.option(
-    "--top", type=click.IntRange(1), default=10, show_default=True, help="How many of each to show."
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Number of tokens, merges or pre-tokens to show.",
 )
 @options.as_json
-def command(named: naming.Named, top: int, as_json: bool) -> None:
-    """Show what is in a tokenizer, or in a .counts file.
+def command(name: naming.TokenizerName, top: int, as_json: bool) -> None:
+    """Show the contents of a tokenizer or a .counts file.
 
     Example: merganser inspect merganser-out
     """
     from merganser import CountsFile
 
-    if named.path is not None and named.path.suffix == ".counts":
-        _counts(CountsFile.open(named.path), top, as_json)
+    if name.path is not None and name.path.suffix == ".counts":
+        _print_counts(CountsFile.open(name.path), top, as_json)
     else:
-        _tokenizer(named.load(), top, as_json)
+        _print_tokenizer(name.load(), top, as_json)
 
 
-def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
+def _print_tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
     longest = sorted(tokenizer.mergeable_ranks, key=len, reverse=True)[:top]
     last = list(tokenizer.merges_as_ids.items())[-top:]
     pairs = tokenizer.merges[-top:]
     merges = [
         {
             "id": id,
-            "left": drawing.token(left),
-            "right": drawing.token(right),
+            "left": formatting.escape_token(left),
+            "right": formatting.escape_token(right),
             "seen": tokenizer.merge_counts.get(id),
         }
         for (_, id), (left, right) in zip(last, pairs, strict=True)
     ]
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "vocab_size": tokenizer.vocab_size,
                 "merges": len(tokenizer.merges),
@@ -55,7 +59,7 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
                 "pattern": tokenizer.pattern,
                 "pattern_name": tokenizer.pattern_name,
                 "training": dict(tokenizer.training),
-                "longest_tokens": [drawing.token(token) for token in longest],
+                "longest_tokens": [formatting.escape_token(token) for token in longest],
                 "last_merges": merges,
             }
         )
@@ -67,20 +71,22 @@ def _tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
         click.echo(f"special  {id}  {special}")
     click.echo("\nlongest tokens")
     for token in longest:
-        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {drawing.short_token(token, _ROOM)}")
+        click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {formatting.short_token(token, _TOKEN_WIDTH)}")
     click.echo("\nlast merges")
     for merge, pair in zip(merges, pairs, strict=True):
-        seen = f"  seen {merge['seen']:,} times" if merge["seen"] is not None else ""
-        room = (_ROOM - len(seen) - len(" + ")) // 2
-        left, right = (drawing.short_token(token, room) for token in pair)
+        seen = f"  {merge['seen']:,} times" if merge["seen"] is not None else ""
+        width = (_TOKEN_WIDTH - len(seen) - len(" + ")) // 2
+        left, right = (formatting.short_token(token, width) for token in pair)
         click.echo(f"  {merge['id']:>7}  {left} + {right}{seen}")
 
 
-def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
-    found = counts.top(top)
-    pretokens = [{"pretoken": drawing.token(pretoken), "count": count} for pretoken, count in found]
+def _print_counts(counts: "CountsFile", top: int, as_json: bool) -> None:
+    most_frequent = counts.top(top)
+    pretokens = [
+        {"pretoken": formatting.escape_token(pretoken), "count": count} for pretoken, count in most_frequent
+    ]
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "unique_pretokens": len(counts),
                 "pretokens": counts.total,
@@ -95,12 +101,13 @@ def _counts(counts: "CountsFile", top: int, as_json: bool) -> None:
         )
         return
     click.echo(
-        f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, from {counts.documents:,} documents"
+        f"{len(counts):,} unique pre-tokens, {counts.total:,} in total, from "
+        f"{formatting.count(counts.documents, 'document')}"
     )
     click.echo(f"pattern    {counts.pattern_name or counts.pattern}")
     click.echo(f"separator  {counts.separator or 'none'}")
     click.echo(f"special    {' '.join(counts.special_tokens) or 'none'}")
-    click.echo(f"not UTF-8  {counts.invalid_bytes:,} bytes")
-    click.echo("\ntop pre-tokens")
-    for pretoken, count in found:
-        click.echo(f"  {count:>12,}  {drawing.short_token(pretoken, _ROOM_BESIDE_COUNT)}")
+    click.echo(f"invalid    {counts.invalid_bytes:,} bytes that are not valid UTF-8")
+    click.echo("\nmost frequent pre-tokens")
+    for pretoken, count in most_frequent:
+        click.echo(f"  {count:>12,}  {formatting.short_token(pretoken, _PRETOKEN_WIDTH)}")

@@ -1,33 +1,28 @@
-"""merganser learn: what there is to see for those who want to understand.
-
-One line in `_COMMANDS` for each; its module is imported only when it is called.
-"""
+"""merganser learn: teaching programs. A command is imported only when it is called."""
 
 from importlib import import_module
 
 import click
 
-from merganser.cli import Commands
+from merganser.cli import CommandGroup
 
-#: The name of a command, and where it is.
+#: The module and attribute of each command.
 _COMMANDS = {
     "ladder": "merganser.cli.learn_ladder:ladder",
     "trace": "merganser.cli.learn_trace:trace",
     "char": "merganser.cli.learn_char:char",
     "speed": "merganser.cli.learn_speed:speed",
 }
-#: Their lines in `merganser learn --help`, of at most 60 characters.
+#: The lines of `merganser learn --help`, of at most 60 characters.
 LINES = {
-    "ladder": "Run fourteen trainers, and compare their time and memory.",
+    "ladder": "Run fourteen trainers and compare their time and memory.",
     "trace": "Show every merge of a small text, step by step.",
-    "char": "Train a character-level tokenizer and draw the result.",
+    "char": "Train a character-level tokenizer and draw charts of it.",
     "speed": "Measure what makes the character-level tokenizer fast.",
 }
 
 
-class _Lessons(Commands):
-    """Finds a command at the place of its name."""
-
+class _LearnGroup(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -43,11 +38,11 @@ class _Lessons(Commands):
             formatter.write_dl([(name, LINES[name]) for name in _COMMANDS])
 
 
-@click.group(cls=_Lessons)
+@click.group(cls=_LearnGroup)
 def command() -> None:
-    """Understand BPE: small programs that each add one idea, measured and drawn.
+    """Understand BPE with small programs that each add one idea, with measurements and charts.
 
-    Each command has --json.
+    Every command accepts --json.
 
     Example: merganser learn trace "low lower lowest"
     """

@@ -7,37 +7,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, learn_options, options, progress
+from merganser.cli import formatting, learn_options, options, progress
 
 if TYPE_CHECKING:
-    from merganser.learn.ladder.running import Run
-    from merganser.learn.ladder.settings import Settings
+    from merganser.learn.ladder.running import StepRun
+    from merganser.learn.ladder.settings import LadderSettings
 
 
 @click.command()
 @click.argument("corpus", default="python-stdlib")
-@click.option("--steps", default="1-14", show_default=True, help="Which: 1-8, 9,13,14; also 'approximate'.")
+@click.option(
+    "--steps",
+    default="1-14",
+    show_default=True,
+    help="Steps to run, such as 1-8 or 9,13,14; also 'approximate'.",
+)
 @click.option(
     "--vocab-size",
     type=options.TokenCount(1),
     default=512,
     show_default=True,
-    help="The 256 bytes and the merges.",
+    help="Vocabulary size: 256 bytes and the merges.",
 )
+@click.option("--max-mb", type=float, default=0.5, show_default=True, help="Maximum size of the text in MB.")
+@click.option("--debug-logging", is_flag=True, help="Print the counters of each step.")
 @click.option(
-    "--max-mb", type=float, default=0.5, show_default=True, help="How much of the text is read, in MB."
+    "--time-limit", type=float, default=300, show_default=True, help="Time limit per step in seconds."
 )
-@click.option("--debug-logging", is_flag=True, help="Print the counters of each step, which show why.")
-@click.option("--time-limit", type=float, default=300, show_default=True, help="Seconds for each step.")
-@click.option(
-    "--sweep", is_flag=True, help="Also an eighth, a quarter and half of the text, and of the merges."
-)
+@click.option("--sweep", is_flag=True, help="Also run on 1/8, 1/4 and 1/2 of the text, and of the merges.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-ladder",
     show_default=True,
-    help="The folder for ladder.json and the charts.",
+    help="Folder to write ladder.json and the charts to.",
 )
 @options.as_json
 def ladder(
@@ -53,85 +56,87 @@ def ladder(
 ) -> None:
     """Run the fourteen trainers, check that their merges are equal, and show time and memory.
 
-    Each step runs in a process of its own. CORPUS is plain text: files, a folder, a glob, or a name such as
-    frankenstein. Charts need merganser[plot]; without it there are only figures.
+    Each step runs in a separate process. CORPUS is plain text: files, a folder, a glob, or a data set such as
+    frankenstein. Charts need merganser[plot].
 
     Example: merganser learn ladder --steps 5-14
     """
     from merganser.errors import InternalError
     from merganser.learn.ladder.running import APPROXIMATE, parse_steps, text_file
-    from merganser.learn.ladder.settings import Settings
+    from merganser.learn.ladder.settings import LadderSettings
     from merganser.learn.text import plain_lines
 
     chosen = parse_steps(steps)
-    settings = Settings(vocab_size, debug_logging=debug_logging)
-    learn_options.check(out)
+    settings = LadderSettings(vocab_size, debug_logging=debug_logging)
+    learn_options.check_out(out)
     result: dict[str, Any] = {"corpus": corpus, "vocab_size": vocab_size, "max_mb": max_mb, "sweep": []}
     with text_file(plain_lines(corpus), max_mb) as path:
         size = result["bytes"] = path.stat().st_size
         if not as_json:
             click.echo(f"{corpus}: {size / 1e6:.2f} MB, {vocab_size:,} tokens\n")
-            click.echo(f"{'':32}{'seconds':>9}{'processor':>11}{'memory':>10}{'merges':>9}{'speed-up':>10}")
+            click.echo(f"{'':32}{'seconds':>9}{'CPU':>11}{'memory':>10}{'merges':>9}{'speedup':>10}")
         runs = _run(chosen, path, settings, time_limit, as_json)
-    checked = list(runs)
+    all_runs = list(runs)
     for part in (1 / 8, 1 / 4, 1 / 2) if sweep else ():
         for bytes_, vocab in ((int(size * part), vocab_size), (size, 256 + int(settings.merges * part))):
             with text_file(plain_lines(corpus), bytes_ / 1e6) as path:
                 if not as_json:
                     click.echo(f"\n{bytes_ / 1e6:.2f} MB, {vocab:,} tokens")
-                smaller = _run(chosen, path, Settings(vocab), time_limit, as_json)
+                smaller = _run(chosen, path, LadderSettings(vocab), time_limit, as_json)
             point = {"bytes": bytes_, "vocab_size": vocab}
             result["sweep"] += [point | run.as_dict() for run in smaller]
-            checked += smaller
+            all_runs += smaller
     result["steps"] = [run.as_dict() for run in runs]
     written = _write(result, out)
     result["files"] = [str(path) for path in written]
     if as_json:
-        drawing.as_json(result)
+        formatting.print_json(result)
     else:
         click.echo()
         for path in written:
-            click.echo(drawing.with_path("wrote ", path))
-    wrong = [run for run in checked if run.differs_at is not None and run.step != APPROXIMATE]
+            click.echo(formatting.with_path("wrote ", path))
+    wrong = [run for run in all_runs if run.differs_at is not None and run.step != APPROXIMATE]
     if wrong:
         names = ", ".join(f"{run.name} (merge {run.differs_at})" for run in wrong)
-        raise InternalError(f"the merges differ from the core's: {names}")
+        raise InternalError(f"merges differ from those of the Rust core: {names}; please report this")
 
 
-def _run(steps: list[str], path: Path, settings: "Settings", limit: float, quiet: bool) -> "list[Run]":
-    """Runs the core and then the steps, with a row for each as it ends, and the progress below the rows."""
+def _run(
+    steps: list[str], path: Path, settings: "LadderSettings", limit: float, quiet: bool
+) -> "list[StepRun]":
+    """Run the core and then the steps, printing a row as each finishes, above the progress bar."""
     from merganser.learn.ladder.running import run_steps
 
-    row = _rows()
-    with progress.drawn() as draw:
-        ended = 0
+    print_row = _row_printer()
+    with progress.bars() as draw:
+        finished = 0
 
-        def listen(run: "Run") -> None:
-            nonlocal ended
-            ended += 1
+        def on_run(run: "StepRun") -> None:
+            nonlocal finished
+            finished += 1
             if not quiet:
-                row(run)
+                print_row(run)
             if draw:
-                draw("run", ended, len(steps) + 1)
+                draw("run", finished, len(steps) + 1)
 
         if draw:
             draw("run", 0, len(steps) + 1)
-        return run_steps(steps, path, settings, limit, listen)
+        return run_steps(steps, path, settings, limit, on_run)
 
 
-def _rows() -> "Callable[[Run], None]":
-    """Prints runs as they come; the speed-up is over the first step, in time of the processor."""
+def _row_printer() -> "Callable[[StepRun], None]":
+    """Return a function that prints a run; the speedup is in CPU time, over the first step."""
     first: float | None = None
 
-    def row(run: "Run") -> None:
+    def print_row(run: "StepRun") -> None:
         nonlocal first
         if run.cpu_seconds is None:
-            click.echo(f"{run.name:32}   did not finish in time")
+            click.echo(f"{run.name:32}   exceeded the time limit")
             return
         if run.step != "core":
             first = first or run.cpu_seconds
         times = f"{first / run.cpu_seconds:9.1f}×" if first else ""
-        verdict = "" if run.differs_at is None else f"  DIFFERS from merge {run.differs_at} on"
+        verdict = "" if run.differs_at is None else f"  DIFFERS from merge {run.differs_at}"
         click.echo(
             f"{run.name:32}{run.seconds:9.2f}{run.cpu_seconds:11.2f}{(run.peak_bytes or 0) / 1e6:7.0f} MB"
             f"{run.merges:9,}{times}{verdict}"
@@ -139,7 +144,7 @@ def _rows() -> "Callable[[Run], None]":
         if run.counters:
             click.echo("    " + "  ".join(f"{name} {value:,}" for name, value in run.counters.items()))
 
-    return row
+    return print_row
 
 
 def _write(result: dict[str, Any], out: Path) -> list[Path]:
@@ -153,5 +158,5 @@ def _write(result: dict[str, Any], out: Path) -> list[Path]:
     try:
         return [path, *pictures.save(result, out)]
     except ImportError as error:
-        click.echo(f"no charts: {error}", err=True)
+        click.echo(f"no charts were written: {error}", err=True)
         return [path]

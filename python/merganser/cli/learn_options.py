@@ -1,4 +1,4 @@
-"""What the commands of `merganser learn` share: the text, the folder, and the charts."""
+"""Options and output that the `merganser learn` commands share."""
 
 import json
 import warnings
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from merganser.cli import drawing
+from merganser.cli import formatting
 
 corpus = click.argument("corpus", required=False)
 max_mb = click.option(
@@ -15,26 +15,26 @@ max_mb = click.option(
     type=click.FloatRange(0, min_open=True),
     default=2.0,
     show_default=True,
-    help="How much of the text to take, in millions of bytes.",
+    help="Maximum size of the text in MB.",
 )
 out = click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-out/learn",
     show_default=True,
-    help="The folder for figures and charts.",
+    help="Folder to write figures and charts to.",
 )
 
 
-def check(folder: Path) -> None:
-    """Notice before the work that the folder cannot be written to."""
+def check_out(folder: Path) -> None:
+    """Raise, before any work, if the folder is not writable."""
     from merganser.files import check_folder
 
     check_folder(folder, "choose another --out")
 
 
 def read(name: str | None, size: float) -> tuple[str, str]:
-    """The name of a corpus and its text."""
+    """Return the name of a corpus and its text."""
     from merganser.corpus import default
     from merganser.learn import text
 
@@ -42,13 +42,13 @@ def read(name: str | None, size: float) -> tuple[str, str]:
     return name, text.read(name, size)
 
 
-def shown(name: str) -> str:
-    """The name of a corpus, short enough for a title: without the path of a copy, or of a file."""
+def short_name(name: str) -> str:
+    """Return the name of a data set without the path of its copy, or of a file without its folders."""
     return Path(name.partition("=")[0]).name or name
 
 
 def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[str, Any]]) -> list[str]:
-    """Writes the figures as JSON, and the charts if they can be drawn; gives the paths."""
+    """Write the figures as JSON, and the charts if `merganser[plot]` is installed; return the paths."""
     from merganser import charts
     from merganser.errors import MerganserWarning
     from merganser.files import make_folder, written_whole
@@ -62,11 +62,11 @@ def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[
         for title, spec in specs.items():
             files += charts.save_all(spec, folder, title)
     except ImportError as error:
-        warnings.warn(f"there are no charts: {error}", MerganserWarning, stacklevel=2)
+        warnings.warn(f"no charts were written: {error}", MerganserWarning, stacklevel=2)
     return [str(file) for file in files]
 
 
-def tell_files(files: list[str]) -> None:
+def print_files(files: list[str]) -> None:
     click.echo("\nFigures and charts:")
     for file in files:
-        click.echo(drawing.with_path("  ", file))
+        click.echo(formatting.with_path("  ", file))

@@ -7,61 +7,61 @@ from typing import Any
 
 import click
 
-from merganser.cli import drawing, learn_options, options, progress
+from merganser.cli import formatting, learn_options, options, progress
 
 
 @click.command()
 @learn_options.corpus
 @click.option(
-    "--merges", type=click.IntRange(1), default=2000, show_default=True, help="How many merges to learn."
+    "--merges", type=click.IntRange(1), default=2000, show_default=True, help="Number of merges to learn."
 )
 @click.option(
     "--sizes",
     default="1000,10000,75000,2000000",
     show_default=True,
-    help="How many words to encode; a text that is too short comes again and again.",
+    help="Numbers of words to encode. A shorter text is repeated.",
 )
 @click.option(
     "--plain-words",
     type=click.IntRange(100),
     default=75_000,
     show_default=True,
-    help="On how many words the plain tokenizer is timed; for more, its time is extrapolated.",
+    help="Maximum number of words to time the plain tokenizer on. Beyond it, its time is extrapolated.",
 )
 @learn_options.out
 @options.as_json
 def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Path, as_json: bool) -> None:
-    """Measure the character-level tokenizer, plain and made fast, and what each technique brings.
+    """Measure the character-level tokenizer, plain and optimized, and the effect of each technique.
 
-    CORPUS is as for `learn char`; where frankenstein cannot be fetched, Python's reference manual is the
-    book. Both tokenizers are proven equal before anything is timed. It takes two to three minutes, most of
-    which the plain tokenizer needs.
+    CORPUS is as for `learn char`, except that the fallback for frankenstein is Python's reference manual.
+    Both tokenizers are proven equal before anything is timed. Takes two to three minutes, most of it for the
+    plain tokenizer.
 
     Example: merganser learn speed --plain-words 5000
     """
     from merganser.learn import char_bpe, char_bpe_fast, char_speed, speed_pictures
 
     lengths = _sizes(sizes)
-    learn_options.check(out)
+    learn_options.check_out(out)
     name, text = _book(corpus)
     words = char_bpe.split(text)
-    learnt: list[tuple[str, str]] = []
-    with progress.drawn() as draw:
+    learned: list[tuple[str, str]] = []
+    with progress.bars() as draw:
         for merge in islice(char_bpe_fast.learn(words), merges):
-            learnt.append(merge.pair)
-            if draw and len(learnt) % 50 == 0:
-                draw("merge", len(learnt), merges)
-        measuring = char_speed.Speed(words, learnt, plain_words, draw)
-        kinds = char_speed.kinds_of_text("books" if corpus is None else learn_options.shown(name), words)
+            learned.append(merge.pair)
+            if draw and len(learned) % 50 == 0:
+                draw("merge", len(learned), merges)
+        measuring = char_speed.Speed(words, learned, plain_words, draw)
+        kinds = char_speed.kinds_of_text("books" if corpus is None else learn_options.short_name(name), words)
         proven = measuring.prove(kinds)
         by_size = measuring.sizes(lengths)
-        usual = next((row for row in by_size if row["words"] == char_speed.USUAL), None)
-        plain = usual["plain"] if usual else measuring.plain(char_speed.USUAL)
+        usual = next((row for row in by_size if row["words"] == char_speed.COMPARED_WORDS), None)
+        plain = usual["plain"] if usual else measuring.plain(char_speed.COMPARED_WORDS)
         result: dict[str, Any] = {
             "corpus": name,
             "words": len(words),
             "unique_words": len(set(words)),
-            "merges": len(learnt),
+            "merges": len(learned),
             "words_proven_equal": proven,
             "sizes": by_size,
             "kinds": measuring.kinds(kinds),
@@ -69,18 +69,18 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
             | {"plain_extrapolated": plain["extrapolated"]},
             "cache": measuring.cache_memory(),
         }
-    short = learn_options.shown(name)
+    short_name = learn_options.short_name(name)
     charts = {
         "tokenizer_optimization_results": speed_pictures.optimization_results(
-            short, len(learnt), result["sizes"], result["kinds"]
+            short_name, len(learned), result["sizes"], result["kinds"]
         ),
-        "optimization_breakdown": speed_pictures.optimization_breakdown(short, result["breakdown"]),
+        "optimization_breakdown": speed_pictures.optimization_breakdown(short_name, result["breakdown"]),
     }
     result["files"] = learn_options.save(out, "speed", result, charts)
     if as_json:
-        drawing.as_json(result)
+        formatting.print_json(result)
     else:
-        _tell(result)
+        _print_result(result)
 
 
 def _sizes(given: str) -> tuple[int, ...]:
@@ -88,15 +88,15 @@ def _sizes(given: str) -> tuple[int, ...]:
         sizes = tuple(sorted({int(part) for part in given.split(",")}))
     except ValueError:
         raise click.BadParameter(
-            f"{given!r} is not a list of numbers like 1000,10000", param_hint="--sizes"
+            f"{given!r} is not a list of numbers; write 1000,10000", param_hint="--sizes"
         ) from None
     if sizes[0] < 1:
-        raise click.BadParameter("a text has at least one word", param_hint="--sizes")
+        raise click.BadParameter("sizes must be at least 1", param_hint="--sizes")
     return sizes
 
 
 def _book(corpus: str | None) -> tuple[str, str]:
-    """The text to measure on: where there is no novel to be had, the manual that comes with Python."""
+    """Return the text to measure on: the novel, or Python's reference manual if it cannot be downloaded."""
     from merganser.corpus import OFFLINE, default
     from merganser.learn import text
 
@@ -108,11 +108,11 @@ def _book(corpus: str | None) -> tuple[str, str]:
     return name, text.read(name, 100)
 
 
-def _tell(result: dict[str, Any]) -> None:
+def _print_result(result: dict[str, Any]) -> None:
     click.echo(
-        f"{result['corpus']}: {result['words']:,} words, {result['unique_words']:,} different; "
-        f"{result['merges']:,} merges\n{result['words_proven_equal']:,} different words "
-        "have the same ids from both tokenizers\n"
+        f"{result['corpus']}: {result['words']:,} words, {result['unique_words']:,} unique; "
+        f"{result['merges']:,} merges\nBoth tokenizers return the same ids for all "
+        f"{result['words_proven_equal']:,} unique words that were checked.\n"
     )
     heading = (
         "words",
@@ -147,7 +147,7 @@ def _tell(result: dict[str, Any]) -> None:
         measured = max(row["plain"]["measured_words"] for row in result["sizes"])
         click.echo(f"~ extrapolated: the plain tokenizer was timed on {measured:,} words")
     click.echo()
-    kinds = [("kind of text", "unique", "hits, first pass", "second pass", "the cache is")]
+    kinds = [("text", "unique", "hit rate, first pass", "second pass", "cache")]
     kinds += [
         (row["kind"], f"{row['unique_words']:,}", f"{row['first_hit_rate']:.1%}",
          f"{row['second_hit_rate']:.1%}", row["cache"])
@@ -156,14 +156,14 @@ def _tell(result: dict[str, Any]) -> None:
     _table(kinds, left={0, 4})
     click.echo()
     about = "~" if result["breakdown"]["plain_extrapolated"] else ""
-    steps = [("techniques, one after the other", "seconds", "× plain")]
+    steps = [("techniques, added one by one", "seconds", "× plain")]
     steps += [
         (row["name"], f"{row['seconds']:.3g}", f"{about}{row['speed_up']:,.1f}")
         for row in result["breakdown"]["cumulative"]
     ]
     _table(steps, left={0})
     click.echo()
-    shares = [("left out of all", "× as long, first pass", "second pass")]
+    shares = [("without", "slowdown, first pass", "second pass")]
     shares += [
         (row["name"], f"{row['first_pass_slower']:.2f}", f"{row['second_pass_slower']:.2f}")
         for row in result["breakdown"]["each_left_out"]
@@ -171,19 +171,19 @@ def _tell(result: dict[str, Any]) -> None:
     _table(shares, left={0})
     cache = result["cache"]
     click.echo(
-        f"\nThe cache: {cache['bytes'] / 1e6:.1f} MB for {cache['words']:,} words, "
+        f"\nCache: {cache['bytes'] / 1e6:.1f} MB for {cache['words']:,} words, "
         f"{cache['bytes_per_word']:.0f} bytes each; "
-        f"{cache['bytes_if_full'] / 1e6:.0f} MB if its {cache['room']:,} places were taken. "
+        f"{cache['bytes_if_full'] / 1e6:.0f} MB at its limit of {cache['room']:,} words. "
         f"It is {cache['advice']}."
     )
-    learn_options.tell_files(result["files"])
+    learn_options.print_files(result["files"])
 
 
 def _table(lines: Sequence[Sequence[str]], left: set[int]) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         click.echo("  ".join(cells).rstrip())

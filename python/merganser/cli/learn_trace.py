@@ -2,27 +2,29 @@
 
 import click
 
-from merganser.cli import drawing, options
+from merganser.cli import formatting, options
 
-#: Pairs that are shown for each merge.
-_SHOWN = 8
+#: The maximum number of pairs to print for each merge.
+_LIMIT = 8
 
 
 @click.command()
 @click.argument("text")
 @click.option(
-    "--merges", type=click.IntRange(1), help="Stop after so many; else when every word is one token."
+    "--merges",
+    type=click.IntRange(1),
+    help="Maximum number of merges. Default: merge until every word is one token.",
 )
 @options.as_json
 def trace(text: str, merges: int | None, as_json: bool) -> None:
-    """Show every merge that TEXT leads to: the pairs, the one chosen, the words before and after.
+    """Show every merge of a training on TEXT: the pairs, the chosen one, and the words before and after.
 
     Example: merganser learn trace "low lower lowest"
     """
     from merganser.learn.trace import trace as stages
 
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "merges": [
                     {
@@ -43,14 +45,14 @@ def trace(text: str, merges: int | None, as_json: bool) -> None:
     for stage in stages(text, merges):
         number = stage.number
         left, right = stage.chosen
-        tie = "; of those as frequent it has the smallest ids" if stage.tied else ""
+        tie = "; the tie goes to the smallest ids" if stage.tied else ""
         click.secho(f"{number}. {left} + {right} → {left}{right}", bold=True, nl=False)
         click.echo(f"   {stage.count} times{tie}")
-        listed = "   ".join(f"{a}+{b} {count}" for (a, b), count in stage.pairs[:_SHOWN])
-        more = len(stage.pairs) - _SHOWN
+        listed = "   ".join(f"{a}+{b} {count}" for (a, b), count in stage.pairs[:_LIMIT])
+        more = len(stage.pairs) - _LIMIT
         click.echo(f"   pairs: {listed}{f'   and {more} more' if more > 0 else ''}")
         for change in stage.changes:
             times = f" × {change.frequency}" if change.frequency > 1 else ""
             click.echo(f"   {' '.join(change.before)}  →  {' '.join(change.after)}{times}")
         click.echo()
-    click.echo(f"{number} merges. Ġ is a blank; of equally frequent pairs the smallest ids go first.")
+    click.echo(f"{number} merges. Ġ is a space. Ties go to the pair with the smallest ids.")

@@ -1,40 +1,38 @@
-"""Options that several commands share, so that they mean and say the same everywhere."""
+"""Options that several commands share, so that they behave and read the same everywhere."""
 
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from merganser import preset_names
-from merganser.addresses import Address
 from merganser.cli.naming import TOKENIZER
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import Local, Ray
-    from merganser.settings import Separator
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+    from merganser.corpus.split_settings import Separator
 
 corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
 tokenizer = click.argument("tokenizer", type=TOKENIZER)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-threads = click.option("--threads", type=click.IntRange(1), help="How many threads; all cores if not given.")
+threads = click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: all cores.")
 out_folder = click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-out",
     show_default=True,
-    help="The folder for the tokenizer.",
+    help="Folder to write the tokenizer to.",
 )
-force = click.option("--force", is_flag=True, help="Replace the result of an earlier run.")
+force = click.option("--force", is_flag=True, help="Overwrite an existing result.")
+separator = click.option("--separator", help="Text between documents, or 'none'. Default: <|endoftext|>.")
 
 
-def keep_unless_forced(result: Path, force: bool) -> None:
-    """Refuse, before the work starts, to replace what may have taken long."""
+def refuse_overwrite(result: Path, force: bool) -> None:
+    """Raise, before any work, if `result` exists and `--force` was not passed."""
     from merganser.errors import WriteError
 
     if result.exists() and not force:
@@ -44,14 +42,13 @@ def keep_unless_forced(result: Path, force: bool) -> None:
 pattern = click.option(
     "--pattern",
     metavar="PRESET|REGEX",
-    help=f"How text is split: {', '.join(preset_names())}, or a regular expression; gpt4 if not given.",
+    help=f"Split pattern: {', '.join(preset_names())}, or a regular expression. Default: gpt4.",
 )
 
-#: What a corpus can be, below the options of the commands that read one.
-CORPUS = """\
-CORPUS is one or more of: files, folders, globs, '-' for standard input, addresses (s3://…, gs://…, hf://…,
-https://…), or data sets by name: frankenstein, wikitext2, python-stdlib. The name of a file decides how it is
-read:
+#: The formats of a corpus, printed below the options of the commands that read one.
+CORPUS_HELP = """\
+CORPUS is one or more files, folders, globs, URLs (s3://, gs://, hf://, https://), '-' for standard input, or
+the data sets frankenstein, wikitext2 and python-stdlib. The file extension selects the format:
 
 \b
   .jsonl, .ndjson, .json    JSON: objects with the key 'text', or strings
@@ -63,44 +60,44 @@ All but .parquet and counts may be compressed: .gz, .zst, .xz, .bz2.
 """
 
 
-#: How people shorten numbers of tokens.
+#: Suffixes that shorten a number of tokens.
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 #: A fraction needs a unit: 1.5M, but not 1.5.
-_WRITTEN = re.compile(r"(-?\d+(?:_\d+)*|\d{1,3}(?:,\d{3})+|\d+\.\d{1,3}(?=[kmb]))([kmb]?)")
+_TOKEN_COUNT = re.compile(r"(-?\d+(?:_\d+)*|\d{1,3}(?:,\d{3})+|\d+\.\d{1,3}(?=[kmb]))([kmb]?)")
 
 
 class TokenCount(click.IntRange):
-    """A number of tokens, also as people write it: 32000, 32_000, 32,000, 32k or 1M."""
+    """A number of tokens, written as 32000, 32_000, 32,000, 32k or 1M."""
 
     name = "tokens"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
             return super().convert(value, param, ctx)
-        written = _WRITTEN.fullmatch(str(value).strip().lower())
-        if written is None:
+        match = _TOKEN_COUNT.fullmatch(str(value).strip().lower())
+        if match is None:
             self.fail(f"{value!r} is not a number of tokens; write 32000, or 32k or 1M for short", param, ctx)
-        number = Decimal(re.sub("[_,]", "", written[1])) * _UNITS[written[2]]
+        number = Decimal(re.sub("[_,]", "", match[1])) * _UNITS[match[2]]
         return super().convert(int(number), param, ctx)
 
 
-class Spreading(click.Command):
-    """`--on a b c` as `--on a --on b --on c`, so that the shell may expand a glob there."""
+class ManyOnCommand(click.Command):
+    """Accept `--on a b c` for `--on a --on b --on c`, so that the shell can expand a glob."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        of_corpus = False
+        expanded: list[str] = []
+        after_on = False
         for nth, argument in enumerate(args):
             if argument.startswith("-") and argument != "-":
-                of_corpus = argument == "--on"  # any other option ends the list
-            elif of_corpus and args[nth - 1] != "--on":
-                spread.append("--on")
-            spread.append(argument)
-        return super().parse_args(ctx, spread)
+                after_on = argument == "--on"  # any other option ends the list
+            elif after_on and args[nth - 1] != "--on":
+                expanded.append("--on")
+            expanded.append(argument)
+        return super().parse_args(ctx, expanded)
 
 
-def working(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide where and within which limits the work is done."""
+def add_engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `merganser.Local`: threads, memory, and the work folder."""
     for option in (
         click.option(
             "--checkpoint-every",
@@ -108,23 +105,23 @@ def working(function: Callable[..., Any]) -> Callable[..., Any]:
             default=60,
             show_default=True,
             metavar="SECONDS",
-            help="How much work may be lost when it is interrupted.",
+            help="Time between checkpoints.",
         ),
         click.option(
             "--resume/--no-resume",
             default=True,
             show_default=True,
-            help="Go on from what an interrupted run of the same job has left, or start afresh.",
+            help="Resume an interrupted run, or start over.",
         ),
         click.option(
             "--work-dir",
             type=click.Path(path_type=Path, file_okay=False),
-            help="The folder for what does not fit in memory and what can be resumed; removed on success.",
+            help="Folder for temporary files and checkpoints. Removed on success.",
         ),
         click.option(
             "--memory",
             metavar="SIZE",
-            help="What the work may take, such as 2GB or 512MiB; 60% of what is free if not given.",
+            help="Memory budget, such as 2GB or 512MiB. Default: 60% of the free memory.",
         ),
         threads,
     ):
@@ -132,79 +129,79 @@ def working(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def files(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide how files are read: the names of `merganser.Reading`."""
+def add_read_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `merganser.ReadOptions`: how files are read."""
     for option in (
         click.option(
             "--allow-binary",
             is_flag=True,
-            help="Read files that are not text, instead of refusing those named and skipping those found.",
+            help="Read binary files, which are otherwise rejected, or skipped inside folders.",
         ),
         click.option(
             "--max-window",
             default="128MiB",
             show_default=True,
-            help="How much memory decompressing one file may take.",
+            help="Maximum memory for decompressing one file.",
         ),
         click.option(
-            "--max-size", default="1TB", show_default=True, help="How large a compressed file may become."
+            "--max-size", default="1TB", show_default=True, help="Maximum size of a decompressed file."
         ),
         click.option(
             "--max-ratio",
             type=click.IntRange(1),
             default=1000,
             show_default=True,
-            help="How many times its size a compressed file may grow to.",
+            help="Maximum ratio of decompressed to compressed size.",
         ),
         click.option(
             "--on-error",
             type=click.Choice(["stop", "skip"]),
             default="stop",
             show_default=True,
-            help="What to do about records and files that cannot be read.",
+            help="What to do with unreadable records and files.",
         ),
         click.option(
             "--text-key",
             default="text",
             show_default=True,
-            help="The key of JSON objects, or the column, that holds the text.",
+            help="JSON key or table column that holds the text.",
         ),
     ):
         function = option(function)
     return function
 
 
-def cluster(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that move counting to a Ray cluster."""
+#: The parameters that `add_read_options` adds.
+READ_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window", "allow_binary")
+
+
+def add_ray_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that move counting to a Ray cluster."""
     for option in (
         click.option(
             "--storage",
-            metavar="FOLDER|ADDRESS",
-            help="With --ray: a folder or an address such as s3://bucket/folder that all nodes share, for "
-            "what can be resumed; --work-dir if not given. Emptied on success.",
+            metavar="FOLDER|URL",
+            help="With --ray: storage that all nodes share, such as s3://bucket/folder. Default: --work-dir. "
+            "Emptied on success.",
         ),
         click.option(
             "--ray",
             metavar="ADDRESS|local",
-            help="Count on the Ray cluster at this address ('auto': the one of this machine), or on one that "
-            "is started here; --memory is then that of a task, 1GB if not given.",
+            help="Count on the Ray cluster at ADDRESS ('auto' finds a running one), or start one with "
+            "'local'. --memory is then per task. Default: 1GB.",
         ),
     ):
         function = option(function)
     return function
 
 
-#: What `files` adds.
-FILE_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window", "allow_binary")
-
-
 def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray":
-    """This machine, or a cluster."""
+    """Return the Ray engine if `--ray` was passed, else `local`."""
     from merganser import Ray
 
     if ray is None:
         if storage is not None:
-            raise click.UsageError("--storage goes with --ray")
+            raise click.UsageError("--storage requires --ray")
         return local
     return Ray(
         ray,
@@ -216,31 +213,28 @@ def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray
     )
 
 
-def reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that decide which pre-tokens a corpus has."""
+def add_split_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that determine the pre-tokens of a corpus."""
     for option in (
-        click.option(
-            "--separator",
-            help="What stands between documents, or 'none'; <|endoftext|> if not given.",
-        ),
-        click.option(
-            "--special", multiple=True, metavar="TOKEN", help="A special token; may be given several times."
-        ),
+        separator,
+        click.option("--special", multiple=True, metavar="TOKEN", help="Special token. Repeatable."),
         pattern,
     ):
         function = option(function)
     return function
 
 
-def reading_settings(pattern: str | None, special: tuple[str, ...], separator: str | None) -> dict[str, Any]:
-    """The same as arguments of `count` and `train`, which tell "not given" from "none"."""
+def split_arguments(pattern: str | None, special: tuple[str, ...], separator: str | None) -> dict[str, Any]:
+    """Return the split options as arguments of `count` and `train`."""
     return {
         "pattern": pattern,
         "special_tokens": special or None,
-        "separator": separator_setting(separator),
+        "separator": separator_argument(separator),
     }
 
 
-def separator_setting(separator: str | None) -> "Separator":
-    kept: str | EllipsisType | None = ... if separator is None else separator
-    return None if kept == "none" else kept
+def separator_argument(separator: str | None) -> "Separator":
+    """Return `...` if `--separator` was not passed, and None for `--separator none`."""
+    if separator is None:
+        return ...
+    return None if separator == "none" else separator

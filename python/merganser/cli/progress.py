@@ -1,7 +1,7 @@
-"""Progress drawn on standard error, where that is a terminal; nothing elsewhere.
+"""Progress bars on standard error, if it is a terminal.
 
-A stage is one line of at most 80 columns: how much is done, how fast, and how much time is left. Without a
-known total, the line has the amount, the rate and the elapsed time.
+Each stage is one line of at most 80 columns: percentage, amount, rate and time left. If the total is unknown,
+the line shows the amount, the rate and the elapsed time.
 """
 
 import sys
@@ -23,13 +23,13 @@ _TITLES = {
     "combine": "combining",
     "pretokens": "encoding",
     "words": "encoding",
-    "embed": "learning",
+    "embed": "training",
     "compare": "comparing",
     "measure": "measuring",
     "draw": "drawing",
     "run": "running",
 }
-#: What a stage counts, where that is not bytes.
+#: The unit of each stage that does not count bytes.
 _UNITS = {
     "merge": "merges",
     "combine": "counts",
@@ -45,8 +45,8 @@ _WIDTH = 80
 
 
 @contextmanager
-def drawn() -> Iterator[ProgressCallback | None]:
-    """A callback for `count`, `train` and `encode_corpus` that draws a line for each stage."""
+def bars() -> Iterator[ProgressCallback | None]:
+    """Yield a progress callback that draws a line for each stage, or None if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -68,18 +68,18 @@ def drawn() -> Iterator[ProgressCallback | None]:
         console=console,
         transient=True,
         expand=True,
-        # Results printed meanwhile appear above the lines; piped results must not end up here.
+        # Results printed meanwhile appear above the bars; piped results must not end up on the terminal.
         redirect_stdout=sys.stdout.isatty(),
     ) as lines:
         tasks: dict[str, TaskID] = {}
 
         def draw(stage: str, done: int, total: int) -> None:
-            known = total if total >= done else 0  # an underestimate says nothing
+            known = total if total >= done else 0  # an underestimate is worse than none
             if stage not in tasks:
                 unit = _UNITS.get(stage, "")
                 tasks[stage] = lines.add_task(_TITLES.get(stage, stage), total=known or None, unit=unit)
             task = lines.tasks[tasks[stage]]
-            if done < task.completed:  # the next corpus of the same stage
+            if done < task.completed:  # the next corpus in the same stage
                 lines.reset(task.id, total=known or None)
             if not known and task.total is not None:
                 task.total = None
@@ -89,7 +89,7 @@ def drawn() -> Iterator[ProgressCallback | None]:
 
 
 def _figures(task: "Task") -> str:
-    """What is known of a stage, such as `45%  12.3 of 27.3 MB  8.1 MB/s  0:02 left`."""
+    """Format the figures of a stage: `45%  12.3 of 27.3 MB  8.1 MB/s  0:02 left`."""
     amount, rate = _amount(task)
     if task.total is None:
         return "  ".join(part for part in (amount, rate, _clock(task.elapsed or 0)) if part)
@@ -102,7 +102,7 @@ def _figures(task: "Task") -> str:
 
 
 def _amount(task: "Task") -> tuple[str, str]:
-    """How much is done, of how much, and how much in a second."""
+    """Format the amount done and the rate."""
     unit: str = task.fields["unit"]
     done, total = int(task.completed), task.total
     speed = task.finished_speed or task.speed
@@ -113,12 +113,12 @@ def _amount(task: "Task") -> tuple[str, str]:
     amount = _figure(done / size) if total is None else f"{_figure(done / size)} of {_figure(total / size)}"
     if not speed:
         return f"{amount} {name}", ""
-    of_speed, name_of_speed = _size(int(speed))
-    return f"{amount} {name}", f"{_figure(speed / of_speed)} {name_of_speed}/s"
+    rate_size, rate_name = _size(int(speed))
+    return f"{amount} {name}", f"{_figure(speed / rate_size)} {rate_name}/s"
 
 
 def _size(number: int) -> tuple[int, str]:
-    """The unit in which a number of bytes is shown."""
+    """Return the unit to show a number of bytes in, as a size and a name."""
     for size, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB")):
         if number >= size:
             return size, name

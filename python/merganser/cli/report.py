@@ -6,31 +6,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merganser.addresses import Address
-from merganser.cli import drawing, naming, options, progress
+from merganser.cli import formatting, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
 
 
-@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS_HELP}")
 @click.argument("names", nargs=-1, required=True, metavar="CORPUS|TOKENIZER|EMBEDDINGS...")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default="merganser-out/report",
     show_default=True,
-    help="The folder for the report.",
+    help="Folder to write the report to.",
 )
 @click.option(
     "--held-out",
     multiple=True,
     type=Address,
     metavar="CORPUS",
-    help="What to measure on; a part of the corpus if not given. May be given several times.",
+    help="Corpus to measure on. Default: a held-out split of CORPUS. Repeatable.",
 )
 @click.option(
-    "--vocab-size", type=options.TokenCount(1), help="How many tokens to train; 50,256 if not given."
+    "--vocab-size",
+    type=options.TokenCount(1),
+    help="Vocabulary size of the tokenizer to train. Default: 50,256.",
 )
 @options.pattern
 @click.option(
@@ -38,16 +40,16 @@ if TYPE_CHECKING:
     "domains",
     multiple=True,
     metavar="NAME=FILE",
-    help="One more kind of text for the comparison across domains; may be given several times.",
+    help="Additional text for the comparison across domains. Repeatable.",
 )
 @click.option(
     "--sentences",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Sentences to show instead of ours, one a line; or LANGUAGE<TAB>SENTENCE, the same sentences for "
-    "each language, to measure parity on.",
+    help="Sentences to show, one per line. Lines LANGUAGE<TAB>SENTENCE, with the same sentences in every "
+    "language, also measure parity.",
 )
-@click.option("--token", help="The token whose family tree is drawn.")
+@click.option("--token", help="Token to draw the family tree of.")
 @options.threads
 @options.as_json
 def command(
@@ -62,34 +64,35 @@ def command(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Write a report: a page of experiments, and every chart and table beside it as a file.
+    """Write a report: an HTML page of experiments, with every chart and table as a file.
 
-    On a CORPUS a tokenizer is trained, and measured on a part that was held out. Each TOKENIZER is measured
-    beside it, or by itself.
+    Given a CORPUS, train a tokenizer on it and measure it on a held-out split. Each TOKENIZER is measured
+    alongside it, or on its own.
 
-    A folder of EMBEDDINGS, which 'merganser embed' wrote, has a report of its own; name it alone.
+    Given EMBEDDINGS, a folder written by `merganser embed`, report on these embeddings. Pass nothing else
+    with it.
 
     Example: merganser report 'texts/*.txt' --vocab-size 32000 --out report
     """
     from merganser import Local
-    from merganser.analyse.report import VOCAB_SIZE, report
-    from merganser.analyse.sentences import read
+    from merganser.analyse.sentences import read_sentences
     from merganser.embed.folder import is_embeddings
+    from merganser.reporting.tokenizers.report import VOCAB_SIZE, report
 
     start = time.perf_counter()
     if any(map(is_embeddings, names)):
-        _tell(_of_embeddings(names, out), start, as_json)
+        _print_result(_report_embeddings(names, out), start, as_json)
         return
-    found = {name: tokenizer for name in names if (tokenizer := _tokenizer(name))}
-    corpus = [Address(name) for name in names if name not in found]
+    tokenizers = {name: tokenizer for name in names if (tokenizer := _parse_tokenizer(name))}
+    corpus = [Address(name) for name in names if name not in tokenizers]
     if not corpus and vocab_size is not None:
-        raise click.UsageError("--vocab-size goes with a corpus to train on")
-    texts = {} if sentences is None else read(sentences)
-    with progress.drawn() as draw:
+        raise click.UsageError("--vocab-size requires a CORPUS to train on")
+    sentence_arguments = {} if sentences is None else read_sentences(sentences)
+    with progress.bars() as draw:
         page = report(
             out,
             corpus=corpus or None,
-            tokenizers=_loaded(list(found.values())),
+            tokenizers=_load(list(tokenizers.values())),
             held_out=held_out or None,
             vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
             pattern=pattern,
@@ -97,42 +100,42 @@ def command(
             token=token,
             engine=Local(threads=threads),
             progress=draw,
-            **texts,
+            **sentence_arguments,
         )
-    _tell(page, start, as_json)
+    _print_result(page, start, as_json)
 
 
-def _tell(page: Path, start: float, as_json: bool) -> None:
+def _print_result(page: Path, start: float, as_json: bool) -> None:
     seconds = time.perf_counter() - start
     if as_json:
-        drawing.as_json({"report": str(page), "seconds": seconds})
+        formatting.print_json({"report": str(page), "seconds": seconds})
     else:
-        click.echo(drawing.with_path("", page, f" ({seconds:.1f} s)"))
+        click.echo(formatting.with_path("", page, f" ({seconds:.1f} s)"))
 
 
-def _of_embeddings(names: tuple[str, ...], out: Path) -> Path:
-    from merganser.embed.report import write
+def _report_embeddings(names: tuple[str, ...], out: Path) -> Path:
+    from merganser.reporting.embeddings.report import write
 
     if len(names) > 1:
-        raise click.UsageError("a report about embeddings is about one folder of them; name it alone")
-    with progress.drawn() as draw:
+        raise click.UsageError("a report on embeddings takes one folder; pass it alone")
+    with progress.bars() as draw:
         return write(names[0], out, draw)
 
 
-def _tokenizer(name: str) -> naming.Named | None:
-    """The tokenizer of that name, or None where it is a corpus."""
-    from merganser.loading import is_tokenizer
+def _parse_tokenizer(argument: str) -> naming.TokenizerName | None:
+    """Return the name of a tokenizer, or None if the argument is a corpus."""
+    from merganser.formats.loading import is_tokenizer
 
-    named = naming.named(name)
-    return named if named.path is None or is_tokenizer(named.path) else None
+    name = naming.parse(argument)
+    return name if name.path is None or is_tokenizer(name.path) else None
 
 
-def _loaded(tokenizers: list[naming.Named]) -> "dict[str, Tokenizer]":
-    """Under the names of the files alone, where that is enough to tell them apart."""
-    short = {tokenizer.short_title: tokenizer for tokenizer in tokenizers}
-    if len(short) < len(tokenizers):
-        return naming.loaded(tokenizers)
-    return {title: tokenizer.load() for title, tokenizer in short.items()}
+def _load(names: list[naming.TokenizerName]) -> "dict[str, Tokenizer]":
+    """Load tokenizers by file name if these are unique, else by the full title."""
+    by_file_name = {name.short_title: name for name in names}
+    if len(by_file_name) < len(names):
+        return naming.load_all(names)
+    return {title: name.load() for title, name in by_file_name.items()}
 
 
 def _domains(given: tuple[str, ...]) -> dict[str, Address]:
@@ -140,8 +143,8 @@ def _domains(given: tuple[str, ...]) -> dict[str, Address]:
     for domain in given:
         name, equals, path = domain.partition("=")
         if not (name and equals and path):
-            raise click.UsageError(f"--domain is NAME=FILE, such as news=news.txt, not {domain}")
+            raise click.UsageError(f"--domain takes NAME=FILE, such as news=news.txt, got {domain}")
         if name in domains:
-            raise click.UsageError(f"--domain {name} is given twice; name each kind of text differently")
+            raise click.UsageError(f"--domain {name} is given twice; give each domain a different name")
         domains[name] = Address(path)
     return domains

@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import click
 
-from merganser.cli import drawing, naming, options
-from merganser.cli.text import as_text, content
+from merganser.cli import formatting, naming, options
+from merganser.cli.text import as_text, read_text
 
 
 @click.command(epilog=naming.HELP)
@@ -17,45 +17,45 @@ from merganser.cli.text import as_text, content
     type=naming.TOKENIZER,
     default=("merganser-out",),
     show_default=True,
-    help="Whose tokens; may be given several times, to see them side by side.",
+    help="Tokenizer to use. Repeatable, to compare several.",
 )
 @click.option(
     "--allow-special",
     multiple=True,
     metavar="TOKEN",
-    help="A special token to show as such, or 'all'; may be given several times.",
+    help="Special token to recognize in the text, or 'all'. Repeatable.",
 )
 @as_text
 @options.as_json
 def command(
     text: str,
-    tokenizers: tuple[naming.Named, ...],
+    tokenizers: tuple[naming.TokenizerName, ...],
     allow_special: tuple[str, ...],
     as_text: bool,
     as_json: bool,
 ) -> None:
     """Show the tokens of TEXT, with the id of each below it.
 
-    TEXT is a file if there is one of that name, '-' for standard input, else the text itself. If it looks
-    like the path of a file that does not exist, that is an error; pass --text to show it all the same.
+    TEXT is a text, the path of a file, or '-' for standard input. A TEXT that looks like the path of a file
+    that does not exist is an error; pass --text to show it anyway.
 
-    White space is drawn as glyphs, and control characters do not act. ⟨…⟩ is a character that several
-    tokens share.
+    Whitespace is shown as glyphs, control characters are escaped, and a character that is split between
+    several tokens is shown in ⟨⟩.
 
     Example: merganser show 'playing with tokens' --tokenizer merganser-out
     """
-    text = content(text, as_text)
+    text = read_text(text, as_text)
     allowed = "all" if "all" in allow_special else allow_special
-    shown = [tokenizer.load().show(text, allowed_special=allowed) for tokenizer in tokenizers]
-    names = [tokenizer.title for tokenizer in tokenizers]
+    displays = [tokenizer.load().show(text, allowed_special=allowed) for tokenizer in tokenizers]
+    titles = [tokenizer.title for tokenizer in tokenizers]
     if as_json:
         rows = [
-            {"tokenizer": name, **one.figures, "segments": [asdict(part) for part in one.segments]}
-            for name, one in zip(names, shown, strict=True)
+            {"tokenizer": title, **shown.figures, "segments": [asdict(part) for part in shown.segments]}
+            for title, shown in zip(titles, displays, strict=True)
         ]
-        drawing.as_json({"text": text, "shown": rows})
+        formatting.print_json({"text": text, "shown": rows})
         return
-    for nth, (name, one) in enumerate(zip(names, shown, strict=True)):
-        if len(shown) > 1:
-            click.echo(f"{chr(10) if nth else ''}{name}")
-        click.echo(str(one))
+    for nth, (title, shown) in enumerate(zip(titles, displays, strict=True)):
+        if len(displays) > 1:
+            click.echo(f"{chr(10) if nth else ''}{title}")
+        click.echo(str(shown))

@@ -6,58 +6,60 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import drawing, naming, options
+from merganser.cli import formatting, naming, options
 
 if TYPE_CHECKING:
     import socket
 
     from merganser import Tokenizer
 
-#: Taken if it is free and no other is asked for, so that the address stays much the same.
+#: The default port if it is free, so that the address changes little between runs.
 PORT = 8642
 
-#: A page that listens to a training must not keep the server from ending.
-_QUIETLY: dict[str, Any] = {
+#: The graceful shutdown is short: a page that follows a training must not keep the server running.
+_UVICORN_SETTINGS: dict[str, Any] = {
     "log_level": "error",
     "access_log": False,
     "lifespan": "off",
     "timeout_graceful_shutdown": 1,
 }
 
-#: How many connections may wait until the server accepts them, as in uvicorn.
+#: The maximum number of pending connections, as in uvicorn.
 _BACKLOG = 2048
 
 
 @click.command(epilog=naming.HELP)
 @click.argument("tokenizers", nargs=-1, type=naming.TOKENIZER, metavar="[TOKENIZER]...")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"{PORT} if not given and free; 0 for any.")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"Port to listen on, 0 for any. Default: {PORT} if free."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option(
     "--folder",
     "folders",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="A folder whose files the page may read, to train on; may be given several times.",
+    help="Folder with files that the page may train on. Repeatable.",
 )
 @click.option(
     "--embeddings",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="A folder that `merganser embed` wrote, for the map; may be given several times.",
+    help="Folder written by `merganser embed`, for the map. Repeatable.",
 )
 @options.as_json
 def command(
-    tokenizers: tuple[naming.Named, ...],
+    tokenizers: tuple[naming.TokenizerName, ...],
     port: int | None,
     no_browser: bool,
     folders: tuple[Path, ...],
     embeddings: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Open a page on this machine to try tokenizers, compare them and see how they came about.
+    """Start a local web app to try, compare and train tokenizers.
 
-    Without a TOKENIZER, it opens merganser-out if it exists, else a small one that is trained at once.
-    Nothing leaves this machine; Ctrl-C ends it.
+    Without a TOKENIZER, it opens merganser-out if it exists, else a small tokenizer trained on the spot.
+    Nothing leaves this machine. Press Ctrl-C to stop.
 
     Example: merganser studio merganser-out
     """
@@ -69,52 +71,52 @@ def command(
     imported("starlette", "studio", "the studio")
     from merganser.studio import create
 
-    found, sources = _found(tokenizers)
+    loaded, sources = _load(tokenizers)
     token = token_urlsafe(24)
-    app = create(found, folders, token, sources=sources, embeddings=_embeddings(embeddings))
-    with _listening(port) as listening:
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/"
+    app = create(loaded, folders, token, sources=sources, embeddings=_load_embeddings(embeddings))
+    with _listen(port) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/"
         if as_json:
-            drawing.as_json({"address": address, "tokenizers": list(found)})
+            formatting.print_json({"address": address, "tokenizers": list(loaded)})
         else:
-            click.echo(f"The studio is open at\n  {address}\nCtrl-C ends it.")
-        server = uvicorn.Server(uvicorn.Config(app, **_QUIETLY))
+            click.echo(f"The studio is running at\n  {address}\nPress Ctrl-C to stop it.")
+        server = uvicorn.Server(uvicorn.Config(app, **_UVICORN_SETTINGS))
         if not no_browser:
-            _open_when(lambda: bool(server.started), address)
-        server.run(sockets=[listening])
+            _open_browser_when(lambda: bool(server.started), address)
+        server.run(sockets=[listener])
 
 
-def _found(named: tuple[naming.Named, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
-    """Tokenizers by their names, and the Python that loads each."""
-    found: dict[str, Tokenizer] = {}
+def _load(names: tuple[naming.TokenizerName, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
+    """Return tokenizers by label, and the Python expressions that load them."""
+    loaded: dict[str, Tokenizer] = {}
     sources: dict[str, str] = {}
-    if not named and not Path("merganser-out").exists():
+    if not names and not Path("merganser-out").exists():
         return {"sample": sample()}, sources
-    for tokenizer in named or (naming.named("merganser-out"),):
-        label = tokenizer.short_title
-        while label in found:
+    for name in names or (naming.parse("merganser-out"),):
+        label = name.short_title
+        while label in loaded:
             label += "'"
-        found[label] = tokenizer.load()
-        sources[label] = tokenizer.expression
-    return found, sources
+        loaded[label] = name.load()
+        sources[label] = name.expression
+    return loaded, sources
 
 
-def _embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
+def _load_embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:
     if not folders:
         return {}
     from merganser.embed import load
 
-    found: dict[str, Any] = {}
+    loaded: dict[str, Any] = {}
     for folder in folders:
         name = folder.resolve().name
-        while name in found:  # `merganser embed` calls all of them the same
+        while name in loaded:  # `merganser embed` gives all of them the same name
             name += "'"
-        found[name] = load(folder)
-    return found
+        loaded[name] = load(folder)
+    return loaded
 
 
 def sample() -> "Tokenizer":
-    """A small tokenizer that needs no file of yours: it is trained on our own, in a moment."""
+    """Train a small tokenizer on merganser's own source files."""
     from merganser import train
     from merganser.analyse import examples
     from merganser.chat import SPECIAL_TOKENS
@@ -126,31 +128,31 @@ def sample() -> "Tokenizer":
     )
 
 
-def _listening(port: int | None) -> "socket.socket":
+def _listen(port: int | None) -> "socket.socket":
     import socket
 
-    for wanted in (PORT, 0) if port is None else (port,):
-        # Only if the protocol is named, asyncio sends at once: else the body of an answer waits up to
-        # 40 ms for the browser to acknowledge its head.
-        listening = socket.socket(proto=socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    for candidate in (PORT, 0) if port is None else (port,):
+        # asyncio disables Nagle's algorithm only if the protocol is given; otherwise the body of a response
+        # waits up to 40 ms for the browser to acknowledge its headers.
+        listener = socket.socket(proto=socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind(("127.0.0.1", wanted))
-            # Before the address is printed: whoever connects early waits for the server to be up.
-            listening.listen(_BACKLOG)
+            listener.bind(("127.0.0.1", candidate))
+            # Listen before the address is printed, so that early connections wait for the server.
+            listener.listen(_BACKLOG)
         except OSError as error:
-            listening.close()
+            listener.close()
             if port is not None:
                 raise OSError(
-                    f"port {port} cannot be had: {error.strerror}; name another, or none"
+                    f"cannot listen on port {port}: {error.strerror}; choose another --port, or leave it out"
                 ) from error
         else:
-            return listening
-    raise OSError("no port of 127.0.0.1 is free; close something and try again")
+            return listener
+    raise OSError("no port of 127.0.0.1 is free; stop a program that listens on one, and try again")
 
 
-def _open_when(ready: Callable[[], bool], address: str) -> None:
-    """Opens the browser as soon as somebody is there to answer it."""
+def _open_browser_when(ready: Callable[[], bool], address: str) -> None:
+    """Open the browser as soon as the server is ready."""
     import threading
     import time
     import webbrowser

@@ -1,12 +1,12 @@
-"""Suggestions: the command that a misspelled one stands for."""
+"""Suggestions for misspelled commands."""
 
 from difflib import get_close_matches
 
 import click
 
 
-class Suggesting(click.Group):
-    """Names the most similar command where there is none of the given name."""
+class SuggestingGroup(click.Group):
+    """Suggest the most similar command if the given one does not exist."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

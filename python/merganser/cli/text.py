@@ -1,4 +1,4 @@
-"""A TEXT on the command line: the text itself, a file that holds it, or '-' for standard input."""
+"""TEXT arguments: the text itself, a file to read it from, or '-' for standard input."""
 
 import re
 import sys
@@ -6,26 +6,26 @@ from pathlib import Path
 
 import click
 
-#: The end of the help of every command that takes a TEXT.
+#: For every command that takes a TEXT.
 as_text = click.option(
     "--text",
     "as_text",
     is_flag=True,
-    help="TEXT is the text itself, even if it names a file or looks like a path.",
+    help="Use TEXT itself, even if it is the name of a file or looks like a path.",
 )
 
-#: Endings that make a word the name of a file. Words such as Node.js and example.com are text.
-_ENDINGS = re.compile(
+#: Extensions that mark a word as a file name. Words such as Node.js and example.com are text.
+_EXTENSIONS = re.compile(
     "bin|bz2|c|cfg|conf|cpp|csv|docx?|gz|h|html?|ini|ipynb|java|jsonl?|log|md|ndjson|npy|parquet|pdf|py|rs|rst"
     "|sh|sql|tex|text|toml|tsv|txt|xml|xz|ya?ml|zip|zstd?"
 )
 #: `/data/texts`, `./a`, `../a`, `~/a`, `C:\a`.
 _ROOTED = re.compile(r"(\.{1,2}|~)/[\w.]|/[\w.-]+/[\w.-]|[A-Za-z]:\\\w")
-_ENDING = re.compile(r"[^.]\.([A-Za-z]\w{0,7})$")
+_EXTENSION = re.compile(r"[^.]\.([A-Za-z]\w{0,7})$")
 
 
-def content(text: str, as_text: bool) -> str:
-    """The text that is meant, from wherever it is."""
+def read_text(text: str, as_text: bool) -> str:
+    """Return the text that a TEXT argument refers to."""
     from merganser import EncodeError
 
     if as_text:
@@ -35,17 +35,17 @@ def content(text: str, as_text: bool) -> str:
     elif _is_file(text):
         name, data = text, Path(text).read_bytes()
     elif looks_like_path(text):
-        raise EncodeError(f"there is no file {text}; check the path, or pass --text if it is the text itself")
+        raise EncodeError(f"file {text} does not exist; check the path, or pass --text to use it as text")
     else:
         return text
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise EncodeError(f"{name} is not UTF-8 at byte {error.start}; convert it first") from None
+        raise EncodeError(f"{name} is not valid UTF-8 at byte {error.start}; convert it to UTF-8") from None
 
 
 def looks_like_path(text: str) -> bool:
-    """Whether a text that names no file was meant to: one word with the ending or the folders of a path.
+    """Whether `text`, which is not an existing file, is one word with the extension or folders of a path.
 
     >>> [looks_like_path(text) for text in ("notes.txt", "./notes", "texts/a.dat", "~/a", "/data/texts")]
     [True, True, True, True, True]
@@ -54,12 +54,12 @@ def looks_like_path(text: str) -> bool:
     """
     if not text or re.search(r"\s|://", text):
         return False
-    ending = _ENDING.search(text)
-    if ending and (_ENDINGS.fullmatch(ending[1].lower()) or "/" in text):
+    extension = _EXTENSION.search(text)
+    if extension and (_EXTENSIONS.fullmatch(extension[1].lower()) or "/" in text):
         return True
     if _ROOTED.match(text):
         return True
-    # A folder that is there makes the rest a name in it.
+    # If the folder exists, the last part is meant as a file in it.
     parent = text.rpartition("/")[0]
     return bool(parent.strip("/")) and Path(parent).is_dir()
 
@@ -67,5 +67,5 @@ def looks_like_path(text: str) -> bool:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a NUL
+    except (OSError, ValueError):  # name too long, or with a NUL
         return False

@@ -7,47 +7,47 @@ from typing import Any
 
 import click
 
-from merganser.addresses import Address
-from merganser.cli import drawing, naming, options, progress
+from merganser.cli import formatting, naming, options, progress
+from merganser.corpus.addresses import Address
 
 
-@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS}")
+@click.command(epilog=f"{naming.HELP}\n\n{options.CORPUS_HELP}")
 @options.corpus
 @click.option(
     "--vocab-size",
     type=options.TokenCount(1),
     required=True,
-    help="How many tokens: bytes, merges and special tokens. 32k is 32,000.",
+    help="Vocabulary size: 256 bytes, merges and special tokens. 32k is 32,000.",
 )
-@options.reading
-@options.files
+@options.add_split_options
+@options.add_read_options
 @click.option(
     "--tie-break",
     type=click.Choice(["ids", "huggingface", "bytes"]),
     default="ids",
     show_default=True,
-    help="Which of several equally frequent pairs is merged first.",
+    help="Order of equally frequent pairs.",
 )
 @click.option(
-    "--min-frequency", type=int, default=1, show_default=True, help="Pairs seen less often are not merged."
+    "--min-frequency", type=int, default=1, show_default=True, help="Minimum count of a pair to merge it."
 )
-@click.option("--max-token-bytes", type=int, help="The longest token that may be made.")
+@click.option("--max-token-bytes", type=int, help="Maximum length of a token in bytes.")
 @click.option(
     "--min-pretoken-count",
     type=int,
     default=1,
     show_default=True,
-    help="Pre-tokens seen less often are dropped; what that has changed is found out and told.",
+    help="Drop pre-tokens that occur fewer times, and report which merges are still proven exact.",
 )
 @click.option(
     "--certify/--no-certify",
     default=True,
     show_default=True,
-    help="After dropping pre-tokens, prove how many merges are those of all pre-tokens.",
+    help="Prove which merges are unaffected by dropped pre-tokens.",
 )
-@click.option("--base", type=naming.TOKENIZER, help="A tokenizer to extend; all its ids stay.")
-@options.working
-@options.cluster
+@click.option("--base", type=naming.TOKENIZER, help="Tokenizer to extend. Its ids do not change.")
+@options.add_engine_options
+@options.add_ray_options
 @options.out_folder
 @options.force
 @options.as_json
@@ -64,7 +64,7 @@ def command(
     checkpoint_every: float,
     ray: str | None,
     storage: str | None,
-    base: naming.Named | None,
+    base: naming.TokenizerName | None,
     out: Path,
     force: bool,
     as_json: bool,
@@ -72,23 +72,23 @@ def command(
 ) -> None:
     """Train a tokenizer on CORPUS.
 
-    Example: merganser train 'texts/*.txt' --vocab-size 32000 --special '<|endoftext|>'
+    Example: merganser train texts --vocab-size 32000 --special '<|endoftext|>'
     """
     from merganser import Local, train
     from merganser.cli import resumable
     from merganser.files import check_folder, make_folder
     from merganser.formats.native import FILE_NAME
 
-    options.keep_unless_forced(out / FILE_NAME, force)
+    options.refuse_overwrite(out / FILE_NAME, force)
     check_folder(out, "choose another --out")
     stages: dict[str, float] = {}
     start = time.perf_counter()
-    going_on = base.load() if base else None
-    # Kept until the tokenizer is on disk.
+    base_tokenizer = base.load() if base else None
+    # The work folder is kept until the tokenizer is on disk.
     work_dir = work_dir or out / "work"
     local = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
     engine = options.engine(local, ray, storage)
-    with progress.drawn() as draw:
+    with progress.bars() as draw:
 
         def watch(stage: str, done: int, total: int) -> None:
             stages.setdefault(stage, time.perf_counter())
@@ -99,8 +99,8 @@ def command(
             tokenizer = train(
                 corpus,
                 vocab_size,
-                **options.reading_settings(pattern, special, separator),
-                base=going_on,
+                **options.split_arguments(pattern, special, separator),
+                base=base_tokenizer,
                 engine=engine,
                 progress=watch,
                 **rules,
@@ -112,13 +112,13 @@ def command(
     engine.clean()
 
     counted = stages.get("merge", merged)
-    proving = stages.get("certify", merged)
-    seconds = {"count": counted - start, "merge": proving - counted}
-    if proving < merged:
-        seconds["certify"] = merged - proving
+    certifying = stages.get("certify", merged)
+    seconds = {"count": counted - start, "merge": certifying - counted}
+    if certifying < merged:
+        seconds["certify"] = merged - certifying
     seconds["save"] = time.perf_counter() - merged
     if as_json:
-        drawing.as_json(
+        formatting.print_json(
             {
                 "tokenizer": str(path),
                 "vocab_size": tokenizer.vocab_size,
@@ -131,33 +131,28 @@ def command(
         )
         return
     facts = tokenizer.training
-    made = f"{tokenizer.vocab_size:,} tokens from {facts['documents']:,} documents, in "
-    click.echo(drawing.with_path(made, path))
-    click.echo("  ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items()))
+    summary = f"{tokenizer.vocab_size:,} tokens from {formatting.count(facts['documents'], 'document')}: "
+    click.echo(formatting.with_path(summary, path))
+    click.echo("  ".join(f"{stage} {duration:.2f} s" for stage, duration in seconds.items()))
     if facts["min_pretoken_count"] > 1:
-        _show_pruning(facts, len(tokenizer.merges) - len(going_on.merges if going_on else ()))
-    if facts["invalid_bytes"]:
-        click.echo(
-            f"note: {facts['invalid_bytes']:,} bytes were not UTF-8; each was a pre-token of its own",
-            err=True,
-        )
+        _print_pruning(facts, len(tokenizer.merges) - len(base_tokenizer.merges if base_tokenizer else ()))
+    formatting.note_invalid_bytes(facts["invalid_bytes"])
 
 
-def _show_pruning(facts: Mapping[str, Any], learned: int) -> None:
+def _print_pruning(facts: Mapping[str, Any], learned: int) -> None:
     proven = facts["proven_merges"]
     click.echo(
-        f"dropped {facts['dropped_pretokens']:,} of {facts['unique_pretokens']:,} unique pre-tokens, "
-        f"{facts['dropped_total'] / facts['pretokens']:.2%} of all"
+        f"dropped {facts['dropped_pretokens']:,} of {facts['unique_pretokens']:,} unique pre-tokens "
+        f"({facts['dropped_total'] / facts['pretokens']:.2%} of all occurrences)"
     )
     if proven is None:
-        click.echo("what that has changed was not looked into")
+        click.echo("the effect on the merges was not checked (--no-certify)")
         return
     if proven == learned:
         click.echo(f"all {learned:,} merges are proven identical to training on all pre-tokens")
         return
-    known = f"merges 1-{proven:,} are" if proven else "no merge is"
-    why = "which differs" if proven < facts["checked_merges"] else "checked no further"
+    exact = f"merges 1-{proven:,} are" if proven else "no merge is"
+    rest = "may differ" if proven < facts["checked_merges"] else "were not checked"
     click.echo(
-        f"{known} proven identical to training on all pre-tokens; "
-        f"from {proven + 1:,} on ({why}) they are only likely"
+        f"{exact} proven identical to training on all pre-tokens; merges from {proven + 1:,} on {rest}"
     )

@@ -4,141 +4,158 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.addresses import Address
-from merganser.cli import drawing, naming, options, progress
+from merganser.cli import formatting, naming, options, progress
+from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from merganser.verification import Difference, Segmentation, Verification
 
-#: How the command ends when the ids are not the same; 1 and 2 are errors.
+#: The exit code if the ids differ; 1 and 2 are errors.
 DIFFERENT = 3
-#: How many tokens, merges or pre-tokens of a side are shown.
-_SHOWN = 40
+#: The maximum number of tokens or pre-tokens to print for each tokenizer.
+_LIMIT = 40
 _REASONS = {
-    "split": "the text is split into other pre-tokens",
-    "merges": "the same pre-token is merged in another way",
-    "ids": "the same tokens have other ids",
-    "special": "a special token for one, text for the other",
-    "unknown": "the ids differ; how one of them comes to its ids cannot be told",
+    "split": "the text is split into different pre-tokens",
+    "merges": "the same pre-token is merged differently",
+    "ids": "the same tokens have different ids",
+    "special": "one encodes a special token, the other plain text",
+    "unknown": "the ids differ; one of the tokenizers does not expose its merges",
 }
 
 
-@click.command(cls=options.Spreading, epilog=f"{naming.HELP}\n\n{options.CORPUS}")
+@click.command(cls=options.ManyOnCommand, epilog=f"{naming.HELP}\n\n{options.CORPUS_HELP}")
 @click.argument("a", type=naming.TOKENIZER)
 @click.argument("b", type=naming.TOKENIZER)
-@click.option("--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="What to encode.")
-@click.option("--separator", help="What stands between documents, or 'none'; <|endoftext|> if not given.")
-@options.files
+@click.option(
+    "--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="Corpus to encode."
+)
+@options.separator
+@options.add_read_options
 @options.as_json
 def command(
-    a: naming.Named,
-    b: naming.Named,
+    a: naming.TokenizerName,
+    b: naming.TokenizerName,
     on: tuple[Address, ...],
     separator: str | None,
     as_json: bool,
-    **reading: Any,
+    **read_options: Any,
 ) -> int:
-    """Verify that the tokenizers A and B give the same ids to every document.
+    """Verify that tokenizers A and B return the same ids for every document.
 
-    The first difference is shown: the pre-token, what each makes of it, and the merge at which they part. The
+    Print the first difference: the pre-token, how each tokenizes it, and the first merge that differs. The
     exit code is 0 if all ids are the same, and 3 if not.
 
-    merganser reads a file itself; tiktoken:NAME, transformers:NAME and tokenizers:FILE (a tokenizer.json)
-    ask that library.
+    merganser encodes with a PATH itself; tiktoken:NAME, transformers:NAME and tokenizers:FILE (a
+    tokenizer.json) encode with that library.
 
-    Special tokens in the text are encoded as ordinary text; with tokenizers: and transformers:, where that
-    cannot be, they are special for both.
+    Special tokens in the text are encoded as plain text. tokenizers: and transformers: do not support that;
+    with them, special tokens are recognized on both sides.
 
-    Example: merganser verify merganser-out transformers:for-transformers --on texts
+    Example: merganser verify merganser-out transformers:hf-out --on texts
     """
     from merganser import verify
 
-    with progress.drawn() as draw:
-        found = verify(
+    with progress.bars() as draw:
+        result = verify(
             a.live(),
             b.live(),
             on=on,
-            separator=options.separator_setting(separator),
+            separator=options.separator_argument(separator),
             progress=draw,
-            **reading,
+            **read_options,
         )
     if as_json:
-        drawing.as_json(_facts(found))
+        formatting.print_json(_as_dict(result))
     else:
-        _show(found, a.title, b.title)
-    return 0 if found else DIFFERENT
+        _print_result(result, a.title, b.title)
+    return 0 if result else DIFFERENT
 
 
-def _facts(found: "Verification") -> dict[str, Any]:
-    facts = {"same": found.same, "documents": found.documents, "tokens": found.tokens, "bytes": found.bytes}
-    parted = found.difference
-    if parted is None:
+def _as_dict(result: "Verification") -> dict[str, Any]:
+    facts = {
+        "same": result.same,
+        "documents": result.documents,
+        "tokens": result.tokens,
+        "bytes": result.bytes,
+    }
+    difference = result.difference
+    if difference is None:
         return {**facts, "difference": None}
     return {
         **facts,
         "difference": {
-            "document": parted.document,
-            "offset": parted.offset,
-            "reason": parted.reason,
-            "pretoken": parted.pretoken,
-            "step": parted.step,
-            "a": _side_facts(parted.a),
-            "b": _side_facts(parted.b),
+            "document": difference.document,
+            "offset": difference.offset,
+            "reason": difference.reason,
+            "pretoken": difference.pretoken,
+            "step": difference.step,
+            "a": _side_as_dict(difference.a),
+            "b": _side_as_dict(difference.b),
         },
     }
 
 
-def _side_facts(side: "Segmentation") -> dict[str, Any]:
+def _side_as_dict(side: "Segmentation") -> dict[str, Any]:
     return {
         "pretokens": side.pretokens,
-        "tokens": [drawing.token(token) for token in side.tokens],
+        "tokens": [formatting.escape_token(token) for token in side.tokens],
         "ids": side.ids,
-        "merge": side.merge and [drawing.token(token) for token in side.merge],
+        "merge": side.merge and [formatting.escape_token(token) for token in side.merge],
     }
 
 
-def _show(found: "Verification", a: str, b: str) -> None:
-    amount = f"{found.documents:,} documents, {found.tokens:,} tokens, {found.bytes:,} bytes"
-    if found.difference is None:
-        click.echo(f"{click.style('the same', fg='green', bold=True)}: {amount}")
+def _print_result(result: "Verification", a: str, b: str) -> None:
+    amount = ", ".join(
+        (
+            formatting.count(result.documents, "document"),
+            formatting.count(result.tokens, "token"),
+            formatting.count(result.bytes, "byte"),
+        )
+    )
+    if result.difference is None:
+        click.echo(f"{click.style('same ids', fg='green', bold=True)}: {amount}")
         return
     from rich.console import Console
 
-    parted = found.difference
-    click.echo(f"{click.style('different', fg='red', bold=True)}: {_REASONS[parted.reason]}")
+    difference = result.difference
+    click.echo(f"{click.style('different ids', fg='red', bold=True)}: {_REASONS[difference.reason]}")
     click.echo(
-        f"in document {parted.document:,} (the first is 0), at byte {parted.offset:,}; before: {amount}"
+        f"first difference: document {difference.document:,} (counted from 0), byte {difference.offset:,}\n"
+        f"identical up to there: {amount}"
     )
     console = Console(highlight=False, soft_wrap=True)
-    for name, side in ((a, parted.a), (b, parted.b)):
+    for name, side in ((a, difference.a), (b, difference.b)):
         console.print()
-        console.print(drawing.short_path(name, drawing.WIDTH), style="bold", markup=False)
-        console.print(_parts(parted, side, console.is_terminal), markup=False)
-        if parted.reason != "split":
-            console.print("ids", *side.ids[:_SHOWN], "…" if len(side.ids) > _SHOWN else "")
-        if parted.reason in ("merges", "ids"):
-            console.print(_merge(parted, side), markup=False)
+        console.print(formatting.short_path(name, formatting.WIDTH), style="bold", markup=False)
+        console.print(_parts(difference, side, console.is_terminal), markup=False)
+        if difference.reason != "split":
+            console.print("ids", *side.ids[:_LIMIT], "…" if len(side.ids) > _LIMIT else "")
+        if difference.reason in ("merges", "ids"):
+            console.print(_merge(difference, side), markup=False)
 
 
-def _parts(parted: "Difference", side: "Segmentation", colours: bool) -> "Text | str":
-    """Pre-tokens where the split differs, and tokens otherwise."""
+def _parts(difference: "Difference", side: "Segmentation", colors: bool) -> "Text | str":
+    """Format the pre-tokens if the split differs, else the tokens."""
     parts = (
-        [pretoken.encode() for pretoken in side.pretokens] if parted.reason == "split" else list(side.tokens)
+        [pretoken.encode() for pretoken in side.pretokens]
+        if difference.reason == "split"
+        else list(side.tokens)
     )
-    more = " …" if len(parts) > _SHOWN else ""
-    if colours:
-        return drawing.coloured(parts[:_SHOWN]).append(more)
-    return " | ".join(map(drawing.token, parts[:_SHOWN])) + more
+    more = " …" if len(parts) > _LIMIT else ""
+    if colors:
+        return formatting.colored(parts[:_LIMIT]).append(more)
+    return " | ".join(map(formatting.escape_token, parts[:_LIMIT])) + more
 
 
-def _merge(parted: "Difference", side: "Segmentation") -> str:
-    shown = " + ".join(drawing.token(token) for token in side.merge or ())
-    if parted.reason == "ids":
-        return f"made by {shown}" if shown else "a single byte"
-    if parted.step is None:
-        return "how it merges cannot be told"
-    if not shown:
-        return f"after {parted.step:,} merges: no more to merge"
-    return f"after {parted.step:,} merges: {shown}{'' if len(side.merge or ()) > 1 else ', taken whole'}"
+def _merge(difference: "Difference", side: "Segmentation") -> str:
+    merge = " + ".join(formatting.escape_token(token) for token in side.merge or ())
+    if difference.reason == "ids":
+        return f"merged from {merge}" if merge else "a single byte"
+    if difference.step is None:
+        return "merges unknown"
+    if not merge:
+        return f"after {difference.step:,} merges: done"
+    whole = "" if len(side.merge or ()) > 1 else " (matched as a whole)"
+    return f"after {difference.step:,} merges: {merge}{whole}"

@@ -1,38 +1,38 @@
-"""Embeddings: a vector for every token, learned from the tokens around it, and what can be seen in them.
+"""Embeddings: a vector for every token, learned from the tokens around it.
 
 >>> from merganser import embed
 >>> texts = ["the black cat sat on the mat", "the black dog sat on the rug"] * 40
->>> made = embed.train(texts, settings=embed.Settings(subsample=0, epochs=30, threads=1))
->>> [near.word for near in made.most_similar("cat", 1)]
+>>> embeddings = embed.train(texts, settings=embed.EmbedSettings(subsample=0, epochs=30, threads=1))
+>>> [neighbor.word for neighbor in embeddings.most_similar("cat", 1)]
 ['dog']
 
-| file | what it does |
+| module | content |
 |---|---|
-| `settings` | what can be set, and the presets |
-| `text` | a corpus becomes ids |
-| `training` | ids become vectors, in intervals that can be interrupted |
-| `embeddings` | the vectors, and asking them questions |
-| `folder`, `exports` | files: our own, and those of others |
-| `evaluation`, `groups` | how much meaning there is: sets of others, and lists of our own |
+| `settings` | hyperparameters and presets |
+| `text` | encoding a corpus as ids |
+| `training`, `checkpoint` | training in intervals that can be interrupted and resumed |
 | `torch` | the same training on a GPU |
-| `report` | all pictures on one page |
+| `vectors`, `embeddings` | the vectors as a value, and queries on them |
+| `folder`, `safetensors`, `exports` | files: merganser's own and those of other programs |
+| `evaluation`, `groups` | quality: published test sets, and our own lists of words |
+| `similarities`, `projection`, `baselines`, `study` | what a report shows |
 """
 
 from merganser.embed.baselines import one_hot
-from merganser.embed.embeddings import Embeddings, Neighbour
+from merganser.embed.embeddings import Embeddings, Neighbor, WordRows, load
 from merganser.embed.evaluation import Agreement, Analogies, evaluate
-from merganser.embed.folder import load
-from merganser.embed.settings import PRESETS, Settings
+from merganser.embed.settings import PRESETS, EmbedSettings
 from merganser.embed.training import Interval, train
 
 __all__ = [
     "PRESETS",
     "Agreement",
     "Analogies",
+    "EmbedSettings",
     "Embeddings",
     "Interval",
-    "Neighbour",
-    "Settings",
+    "Neighbor",
+    "WordRows",
     "evaluate",
     "load",
     "one_hot",

@@ -1,27 +1,34 @@
-"""Baselines: the one-hot vector of every token, which is what there is before anything is learned."""
+"""One-hot vectors as a baseline: what is known before anything is learned."""
 
 import numpy as np
 
 from merganser.embed.embeddings import Embeddings
 from merganser.errors import SettingsError
 
-#: Its vectors have as many numbers as there are tokens: 400 MB for so many.
-LARGEST = 10_000
+#: The maximum number of tokens: a one-hot vector has one number per token, so these take 400 MB.
+MAX_TOKENS = 10_000
 
 
 def one_hot(embeddings: Embeddings) -> Embeddings:
-    """The same tokens, each in a direction of its own: every two are equally far apart, whatever they mean.
+    """Return one-hot vectors of the same tokens: all are equally far apart, whatever they mean.
 
+    Raises
+    ------
+    SettingsError
+        If there are more than 10,000 tokens.
+
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["a b"], 257)
     >>> one_hot(Embeddings(np.ones((2, 5)), [97, 98], [1, 1], tokenizer)).similarity("a", "b")
     0.0
     """
     size = len(embeddings)
-    if size > LARGEST:
+    if size > MAX_TOKENS:
         raise SettingsError(
             f"one-hot vectors of {size:,} tokens would take {size**2 * 4 / 1e9:.1f} GB; "
-            f"the baseline is for at most {LARGEST:,}: raise min_count"
+            f"raise min_count to have at most {MAX_TOKENS:,} tokens"
         )
     vectors = np.eye(size, dtype=np.float32)
     return Embeddings(

@@ -1,7 +1,7 @@
-"""Checkpoint: what a training has done so far, in one file that is there whole or not at all.
+"""The checkpoint of a training: one file, written atomically.
 
-It says of which text, settings and tokenizer it is, and fits no other training. With one thread, the training
-that goes on from it ends with the same numbers as one that was never stopped.
+It identifies the text, the settings and the tokenizer, and no other training resumes from it. With one
+thread, a resumed training produces the same vectors as one that was never interrupted.
 """
 
 import json
@@ -23,14 +23,16 @@ FILE_NAME = "checkpoint.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
+    """The state of a training after a number of batches, and the intervals so far."""
+
     vectors: "NDArray[np.float32]"
     outputs: "NDArray[np.float32]"
     batches_done: int
-    #: The figures of the intervals so far.
     history: list[dict[str, Any]]
 
 
 def write(folder: Path, identity: dict[str, Any], state: Checkpoint) -> None:
+    """Write the checkpoint of the training that `identity` describes."""
     make_folder(folder)
     facts = {"identity": identity, "batches_done": state.batches_done, "history": state.history}
     safetensors.write(
@@ -41,34 +43,35 @@ def write(folder: Path, identity: dict[str, Any], state: Checkpoint) -> None:
 
 
 def read(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
-    """What is there of this training, if anything is."""
+    """Return the checkpoint of the training that `identity` describes, or None if there is none."""
     file = folder / FILE_NAME
     if not file.exists():
         return None
-    remedy = "delete it, or start afresh with resume=False (--no-resume)"
+    remedy = "delete it, or restart with resume=False (--no-resume)"
     try:
         arrays, metadata = safetensors.read(file)
     except EmbeddingsError as error:
         raise CheckpointError(f"{error}; {remedy}") from error
     try:
         facts = json.loads(metadata["merganser_checkpoint"])
-        there = facts["identity"]
+        stored = facts["identity"]
         state = Checkpoint(arrays["vectors"], arrays["outputs"], facts["batches_done"], facts["history"])
-        right = isinstance(there, dict) and type(state.batches_done) is int and state.batches_done >= 0
+        valid = isinstance(stored, dict) and type(state.batches_done) is int and state.batches_done >= 0
     except (KeyError, TypeError, ValueError):
-        right = False
-    if not right:
-        raise CheckpointError(f"{file} is damaged, or not a checkpoint of merganser; {remedy}")
+        valid = False
+    if not valid:
+        raise CheckpointError(f"{file} is corrupt, or not a merganser checkpoint; {remedy}")
     for name, value in identity.items():
-        if there.get(name) != value:
+        if stored.get(name) != value:
             raise CheckpointError(
-                f"{file} belongs to another training: its {name} is {there.get(name)!r} and not {value!r}; "
+                f"{file} belongs to another training: its {name} is {stored.get(name)!r}, not {value!r}; "
                 f"choose another folder, or {remedy}"
             )
     if not (np.isfinite(state.vectors).all() and np.isfinite(state.outputs).all()):
-        raise CheckpointError(f"{file} is damaged: it holds numbers that are not finite; {remedy}")
+        raise CheckpointError(f"{file} is corrupt: it contains NaN or infinity; {remedy}")
     return state
 
 
 def remove(folder: Path) -> None:
+    """Delete the checkpoint, if there is one."""
     (folder / FILE_NAME).unlink(missing_ok=True)

@@ -1,44 +1,60 @@
-"""Embeddings: vectors of tokens, and asking them questions. Never change once made.
+"""Immutable vectors of tokens, and queries on them.
 
-How a word finds its vector, in this order: the token that is the word with a space before it, as it stands
-inside a text; the same with a capital, in capitals or in small letters; these without the space; and where
-the word is several tokens, the mean of the vectors of its subwords. `find` says which it was.
+The vector of a word is looked up in this order: the token that is the word with a leading space, as it occurs
+inside a text; the same capitalized, in upper case and in lower case; these without the space; and if the word
+is several tokens, the mean of their vectors. `find` tells which of these applies.
 
-A question goes through all vectors: a product of a matrix and a vector, about a millisecond for 30,000
-tokens.
+A query is a product of a matrix and a vector over all tokens, about a millisecond for 30,000.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from merganser.embed import spread
-from merganser.embed.text import check_ids
+from merganser.embed import exports, similarities
+from merganser.embed import folder as embed_folder
+from merganser.embed.vectors import Vectors
 from merganser.errors import EmbeddingsError
-from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from merganser.embed.exports import ExportFormat
-
 How = Literal["token", "variant", "subwords"]
 
 
-class Found(NamedTuple):
-    """The rows of a word, and how they were found: "token", "variant" (of case or space), "subwords"."""
+class WordRows(NamedTuple):
+    """The rows of a word's vectors, and how the word was matched.
+
+    Attributes
+    ----------
+    rows
+        One row, or the rows of all subwords.
+    how
+        "token": the word with a leading space is a token. "variant": a token that differs in case or lacks
+        the space. "subwords": the word is several tokens.
+    """
 
     rows: tuple[int, ...]
     how: How
 
 
-class Neighbour(NamedTuple):
-    """A token that is near: as a word, its id, and the cosine of the two vectors."""
+class Neighbor(NamedTuple):
+    """A token close to a query.
+
+    Attributes
+    ----------
+    word
+        The token as a word, without a leading space.
+    id
+        The id of the token.
+    similarity
+        The cosine of the two vectors.
+    """
 
     word: str
     id: int
@@ -46,62 +62,43 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Embeddings:
-    """Vectors of tokens, the most frequent token first.
+class Embeddings(Vectors):
+    """Vectors of tokens, most frequent token first, and queries on them.
 
-    ids, counts: the token of each row, and how often it is in the text.
-    training: facts about the training: settings, figures of every interval.
+    Parameters
+    ----------
+    vectors
+        One row per token.
+    ids, counts
+        The id of each row's token, and how often it occurs in the text.
+    tokenizer
+        The tokenizer of the ids.
+    training
+        Facts about the training: its settings and the figures of every interval.
 
+    Raises
+    ------
+    EmbeddingsError
+        If the arrays do not match each other or the tokenizer, or contain NaN or infinity.
+
+    Examples
+    --------
     >>> import merganser
     >>> tokenizer = merganser.train(["king queen"] * 9, 264)
     >>> ids = [tokenizer.encode(word)[0] for word in ("king", " queen")]
-    >>> made = Embeddings(np.eye(2, 3, dtype=np.float32), ids, [9, 9], tokenizer)
-    >>> made.similarity("king", "queen"), made.most_similar("king", 1)
-    (0.0, [Neighbour(word='queen', id=263, similarity=0.0)])
+    >>> embeddings = Embeddings(np.eye(2, 3, dtype=np.float32), ids, [9, 9], tokenizer)
+    >>> embeddings.similarity("king", "queen"), embeddings.most_similar("king", 1)
+    (0.0, [Neighbor(word='queen', id=263, similarity=0.0)])
     """
-
-    vectors: "NDArray[np.float32]"
-    ids: "NDArray[np.uint32]"
-    counts: "NDArray[np.uint64]"
-    tokenizer: Tokenizer
-    training: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        vectors = np.array(self.vectors, np.float32, order="C")
-        ids, counts = np.array(self.ids, np.uint32), np.array(self.counts, np.uint64)
-        if vectors.ndim != 2 or not len(vectors) or not len(vectors) == len(ids) == len(counts):
-            raise EmbeddingsError(
-                f"there are {len(ids):,} tokens, {len(counts):,} counts and vectors of shape "
-                f"{vectors.shape}: each token has one of each, and there is at least one"
-            )
-        check_ids(ids, self.tokenizer, "the list of tokens")
-        if len(np.unique(ids)) < len(ids):
-            raise EmbeddingsError("a token has two vectors; give each id once")
-        spread.finite(vectors)
-        for name, array in (("vectors", vectors), ("ids", ids), ("counts", counts)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.vectors.shape[1])
 
     @cached_property
     def unit(self) -> "NDArray[np.float32]":
-        """The vectors with length 1."""
-        return spread.unit(self.vectors)
-
-    @cached_property
-    def tokens(self) -> list[bytes]:
-        """The bytes of every row's token."""
-        return [self.tokenizer.decode_bytes([id]) for id in self.ids.tolist()]
+        """The vectors scaled to length 1."""
+        return similarities.normalized(self.vectors)
 
     @cached_property
     def words(self) -> "NDArray[np.intp]":
-        """The rows of tokens that are whole words: a space, then letters. All rows where there are none."""
+        """The rows of tokens that are whole words, a space and letters; all rows if there are none."""
         rows = [row for row, token in enumerate(self.tokens) if _is_word(token)]
         return np.array(rows or range(len(self)), np.intp)
 
@@ -110,92 +107,163 @@ class Embeddings:
         return {id: row for row, id in enumerate(self.ids.tolist())}
 
     def label(self, row: int) -> str:
-        """The token of a row for people to read: without the space before a word."""
+        """Return the token of a row for display, without the space before a word."""
         token = self.tokens[row].decode("utf-8", "backslashreplace")
         return token.strip() or repr(token)[1:-1]
 
-    def find(self, word: str) -> Found | None:
-        """How this word has a vector, if it has one."""
-        for how, text in _forms(word):
+    def find(self, word: str) -> WordRows | None:
+        """Return the rows of a word's vectors, or None if it has none.
+
+        Parameters
+        ----------
+        word
+            A word, with or without a leading space.
+        """
+        for how, text in _variants(word):
             ids = self.tokenizer.encode_ordinary(text)
             if len(ids) == 1 and ids[0] in self._rows:
-                return Found((self._rows[ids[0]],), how)
+                return WordRows((self._rows[ids[0]],), how)
         parts = [self._rows.get(id) for id in self.tokenizer.encode_ordinary(f" {word.strip()}")]
         rows = tuple(row for row in parts if row is not None)
-        # Half a word's tokens say nothing about the word.
-        return Found(rows, "subwords") if rows and len(rows) == len(parts) else None
+        # The vectors of only some subwords say little about the word.
+        return WordRows(rows, "subwords") if rows and len(rows) == len(parts) else None
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.find(word) is not None
 
     def __getitem__(self, word: str) -> "NDArray[np.float32]":
-        """The vector of a word."""
+        """Return the vector of a word; see `vector`."""
         return self.vector(word)
 
     def vector(self, word: str) -> "NDArray[np.float32]":
-        """The vector of a word; of one that is several tokens, the mean of theirs."""
-        mean: NDArray[np.float32] = self.vectors[list(self._found(word).rows)].mean(axis=0)
+        """Return the vector of a word, or the mean of the vectors of its subwords.
+
+        Raises
+        ------
+        EmbeddingsError
+            If the word has no vector.
+        """
+        mean: NDArray[np.float32] = self.vectors[list(self._rows_of(word))].mean(axis=0)
         return mean
 
     def similarity(self, one: str, other: str) -> float:
-        """The cosine of the vectors of two words, from −1 to 1."""
+        """Return the cosine of the vectors of two words, from −1 to 1.
+
+        Raises
+        ------
+        EmbeddingsError
+            If a word has no vector.
+        """
         return float(_direction(self.vector(one)) @ _direction(self.vector(other)))
 
     def most_similar(
         self, query: "str | NDArray[np.float32]", n: int = 10, *, only_words: bool = True
-    ) -> list[Neighbour]:
-        """The tokens whose vectors have the largest cosine with that of a word, or with a vector.
+    ) -> list[Neighbor]:
+        """Return the tokens whose vectors have the largest cosine with a query, most similar first.
 
-        only_words: leave out what is not a whole word: punctuation, parts of words, and words that stand at
-            the beginning of a line.
+        Parameters
+        ----------
+        query
+            A word, or a vector. The word itself is left out in any case.
+        n
+            The number of tokens to return.
+        only_words
+            Whether to leave out tokens that are not whole words: punctuation, parts of words, and words at
+            the start of a line.
 
-        The word itself is left out, in whatever case.
+        Raises
+        ------
+        EmbeddingsError
+            If the word has no vector, or the vector is invalid.
         """
         if isinstance(query, str):
             return self._nearest(self.vector(query), n, only_words, [query])
         direction = np.asarray(query, np.float32)
         if direction.shape != (self.dimension,):
-            raise EmbeddingsError(f"vectors have {self.dimension} numbers here, not shape {direction.shape}")
-        return self._nearest(spread.finite(direction[None])[0], n, only_words, [])
+            raise EmbeddingsError(
+                f"the query must be a word or a vector of shape ({self.dimension},), "
+                f"got shape {direction.shape}"
+            )
+        return self._nearest(similarities.check_finite(direction[None])[0], n, only_words, [])
 
-    def analogy(self, a: str, b: str, c: str, n: int = 5) -> list[Neighbour]:
-        """What is to `c` as `b` is to `a`: the nearest to b − a + c, none of the three among them."""
+    def analogy(self, a: str, b: str, c: str, n: int = 5) -> list[Neighbor]:
+        """Answer "a is to b as c is to …" with the `n` words closest to b − a + c, except the three given.
+
+        Parameters
+        ----------
+        a, b, c
+            The given words.
+        n
+            The number of answers to return.
+
+        Raises
+        ------
+        EmbeddingsError
+            If a word has no vector.
+        """
         one, two, three = (_direction(self.vector(word)) for word in (a, b, c))
         return self._nearest(two - one + three, n, True, [a, b, c])
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Writes `embeddings.safetensors`, `embeddings.json` and the tokenizer to a folder, for `load`."""
-        from merganser.embed import folder as files
+        """Write `embeddings.safetensors`, `embeddings.json` and the tokenizer to a folder, for `load`.
 
-        return files.save(self, folder)
+        Returns
+        -------
+        list[Path]
+            The files.
 
-    def export(self, path: str | os.PathLike[str], *, format: "ExportFormat") -> list[Path]:
-        """Writes the vectors for others; see `merganser.embed.exports` for the formats."""
-        from merganser.embed import exports
+        Raises
+        ------
+        WriteError
+            If a file cannot be written.
+        """
+        return embed_folder.save(self, folder)
 
+    def export(self, path: str | os.PathLike[str], *, format: exports.ExportFormat) -> list[Path]:
+        """Write the vectors to files of other programs.
+
+        Parameters
+        ----------
+        path
+            The file to write, or the folder for `tsv`.
+        format
+            "word2vec", "word2vec-bin", "tsv" or "parquet"; see `merganser.embed.exports`.
+
+        Returns
+        -------
+        list[Path]
+            The files.
+
+        Raises
+        ------
+        SettingsError
+            If the format is unknown.
+        WriteError
+            If a file cannot be written.
+        """
         return exports.export(self, path, format)
 
-    def _found(self, word: str) -> Found:
+    def _rows_of(self, word: str) -> tuple[int, ...]:
         found = self.find(word)
         if found is None:
             raise EmbeddingsError(
-                f"{word!r} has no vector: neither it nor all of its parts were seen often enough; "
-                "lower min_count or give more text"
+                f"{word!r} has no vector because it, or one of its subwords, occurs too rarely; "
+                "lower min_count or train on more text"
             )
-        return found
+        return found.rows
 
     def _nearest(
         self, vector: "NDArray[np.float32]", n: int, only_words: bool, without: Sequence[str]
-    ) -> list[Neighbour]:
+    ) -> list[Neighbor]:
         rows = self.words if only_words else np.arange(len(self))
         cosines = (self._word_directions if only_words else self.unit) @ _direction(vector)
         left_out = {word.strip().casefold() for word in without}
         nearest = []
-        for place in _descending(cosines, n + 8 * len(left_out)):
-            row = int(rows[place])
+        for index in _largest(cosines, n + 8 * len(left_out)):
+            row = int(rows[index])
             label = self.label(row)
             if label.casefold() not in left_out:
-                nearest.append(Neighbour(label, int(self.ids[row]), float(cosines[place])))
+                nearest.append(Neighbor(label, int(self.ids[row]), float(cosines[index])))
         return nearest[: max(n, 0)]
 
     @cached_property
@@ -207,8 +275,30 @@ class Embeddings:
         return f"<Embeddings: {len(self):,} tokens, {self.dimension} dimensions>"
 
 
-def _forms(word: str) -> Iterator[tuple[How, str]]:
-    """Texts that may be the word as one token, the likeliest first."""
+def load(folder: str | os.PathLike[str]) -> Embeddings:
+    """Load the embeddings in a folder written by `Embeddings.save` or `merganser embed`.
+
+    Raises
+    ------
+    EmbeddingsError
+        If a file is missing or corrupt.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import merganser
+    >>> embeddings = Embeddings(np.eye(2), [97, 98], [1, 1], merganser.train(["a b"], 257))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = embeddings.save(folder)
+    ...     load(folder)
+    <Embeddings: 2 tokens, 2 dimensions>
+    """
+    stored = embed_folder.load(folder)
+    return Embeddings(stored.vectors, stored.ids, stored.counts, stored.tokenizer, stored.training)
+
+
+def _variants(word: str) -> Iterator[tuple[How, str]]:
+    """Yield texts that may be the word as one token, best match first."""
     word = word.strip()
     yield "token", f" {word}"
     cases = dict.fromkeys((word, word.capitalize(), word.upper(), word.lower()))
@@ -229,11 +319,11 @@ def _direction(vector: "NDArray[np.float32]") -> "NDArray[np.float32]":
     return direction
 
 
-def _descending(values: "NDArray[np.float32]", n: int) -> list[int]:
-    """The places of the `n` largest, the largest first."""
+def _largest(values: "NDArray[np.float32]", n: int) -> list[int]:
+    """Return the indices of the `n` largest values, largest first."""
     n = min(n, len(values))
     if n <= 0:
         return []
     top = np.argpartition(-values, n - 1)[:n]
-    places: list[int] = top[np.argsort(-values[top], kind="stable")].tolist()
-    return places
+    indices: list[int] = top[np.argsort(-values[top], kind="stable")].tolist()
+    return indices

@@ -1,12 +1,12 @@
-"""Evaluation: how far similarities agree with what people say, on lists that the user has.
+"""Evaluate embeddings on published test sets that the user provides.
 
-WordSim-353 and SimLex-999 are pairs of words with the judgements of people: Spearman's correlation of these
-with the cosines is the figure. The Google analogies are questions, a : b = c : ?, and the share of right
-answers is the figure. None of them is ours to ship: they are read from a path, or from the test data of an
-installed gensim, which is looked for but not imported.
+WordSim-353 and SimLex-999 are pairs of words with human similarity ratings; the score is Spearman's
+correlation of the ratings with the cosines. The Google analogies are questions, a : b = c : ?, and the score
+is the accuracy. We cannot ship these test sets: they are read from a path, or from the test data of an
+installed gensim, which is located but not imported.
 
-Whole words are what is measured. Words of several tokens can be added, as the mean of their subwords
-(`composed`), and how much of a list is covered is always told.
+By default only words that are one token count. Words of several tokens can be included as the mean of their
+subwords (`composed`), and the coverage of a test set is always reported.
 """
 
 import importlib.util
@@ -25,7 +25,7 @@ from merganser.errors import EmbeddingsError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Names of lists, and the files that gensim has them in.
+#: Names of test sets, and gensim's files.
 INSTALLED = {
     "wordsim353": "wordsim353.tsv",
     "simlex999": "simlex999.txt",
@@ -35,23 +35,46 @@ INSTALLED = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """Spearman's correlation with the judgements of people: 1 the same order, 0 chance."""
+    """Agreement with human ratings of the similarity of pairs.
+
+    Attributes
+    ----------
+    spearman
+        Spearman's rank correlation: 1 is the same order, 0 is chance.
+    covered
+        The number of pairs of which both words have vectors.
+    pairs
+        The number of pairs in the test set.
+    composed
+        The number of covered pairs with a word that is the mean of its subwords.
+    """
 
     spearman: float
-    #: Pairs whose words both have vectors.
     covered: int
     pairs: int
-    #: Of these, how many hold a word that is the mean of its subwords.
     composed: int
 
     @property
     def coverage(self) -> float:
+        """The share of pairs that are covered."""
         return self.covered / self.pairs
 
 
 @dataclass(frozen=True)
 class Analogies:
-    """How many questions were answered right, by section and in all."""
+    """Accuracy on analogy questions.
+
+    Attributes
+    ----------
+    right
+        The number of correct answers.
+    covered
+        The number of questions of which all words have vectors.
+    questions
+        The number of questions in the test set.
+    sections
+        The numbers of correct answers and covered questions by section.
+    """
 
     right: int
     covered: int
@@ -60,10 +83,12 @@ class Analogies:
 
     @property
     def accuracy(self) -> float:
+        """The share of covered questions that are answered correctly."""
         return self.right / self.covered if self.covered else 0.0
 
     @property
     def coverage(self) -> float:
+        """The share of questions that are covered."""
         return self.covered / self.questions
 
 
@@ -78,11 +103,12 @@ class Separation:
 
     @property
     def margin(self) -> float:
+        """How much more similar words of the same group are."""
         return self.within - self.between
 
 
 def installed(name: str) -> Path | None:
-    """The file of a list in gensim's test data, if gensim is installed."""
+    """Return the file of a test set in gensim's test data, or None if gensim is not installed."""
     spec = importlib.util.find_spec("gensim")
     for folder in (spec and spec.submodule_search_locations) or ():
         file = Path(folder, "test", "test_data", INSTALLED[name])
@@ -94,25 +120,55 @@ def installed(name: str) -> Path | None:
 def evaluate(
     embeddings: Embeddings, path_or_name: str | os.PathLike[str], *, composed: bool = False
 ) -> Agreement | Analogies:
-    """Measures on a list: a file, or "wordsim353", "simlex999" or "google-analogies" of an installed gensim.
+    """Evaluate embeddings on a test set.
 
-    A file of pairs has lines `word word score`, separated by tabs or commas; one of analogies has lines of
-    four words under headings `: name`. Lines that begin with `#` are skipped, and a heading of columns.
+    A file of pairs has lines `word word score`, separated by tabs or commas; a file of analogies has lines of
+    four words under headings `: name`. Lines that begin with `#` and a line of column names are skipped.
+
+    Parameters
+    ----------
+    embeddings
+        The embeddings to evaluate.
+    path_or_name
+        A file, or "wordsim353", "simlex999" or "google-analogies" from an installed gensim.
+    composed
+        Whether to include words of several tokens in pairs, as the mean of their subwords.
+
+    Returns
+    -------
+    Agreement | Analogies
+        The score on pairs, or on analogies.
+
+    Raises
+    ------
+    EmbeddingsError
+        If the test set is not found or cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import merganser
+    >>> embeddings = Embeddings(np.eye(3), [97, 98, 99], [1, 1, 1], merganser.train(["a b"], 257))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pairs = Path(folder, "pairs.tsv")
+    ...     _ = pairs.write_text("a\\tb\\t9\\na\\tz\\t1\\n")
+    ...     evaluate(embeddings, pairs).coverage
+    0.5
     """
     path = Path(path_or_name)
     if str(path_or_name) in INSTALLED and not path.exists():
-        found = installed(str(path_or_name))
-        if found is None:
+        installed_file = installed(str(path_or_name))
+        if installed_file is None:
             raise EmbeddingsError(
-                f"{path_or_name} is not on this machine: pip install gensim, or give the path of the file"
+                f"{path_or_name} is not on this machine; pip install gensim, or pass the path of the file"
             )
-        path = found
+        path = installed_file
     try:
         text = path.read_text("utf-8")
     except OSError as error:
         raise EmbeddingsError(f"cannot read {path}: {error.strerror}; check the path") from error
     except UnicodeDecodeError as error:
-        raise EmbeddingsError(f"{path} is not a list of words: {error}") from error
+        raise EmbeddingsError(f"{path} is not a list of words in UTF-8: {error}; check the path") from error
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1)]
     lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
     if lines and lines[0][1].startswith(":"):
@@ -121,27 +177,29 @@ def evaluate(
 
 
 def separation(embeddings: Embeddings, groups: dict[str, Sequence[str]]) -> Separation:
-    """How much more alike the words of a group are than words of different groups."""
+    """Compare the similarity of words within groups with that of words in different groups."""
     known = [(name, word) for name, words in groups.items() for word in words if word in embeddings]
     within: list[float] = []
     between: list[float] = []
     for (group, one), (other_group, other) in combinations(known, 2):
         (within if group == other_group else between).append(embeddings.similarity(one, other))
     if not within or not between:
-        raise EmbeddingsError("at least two groups with two known words each are needed to compare them")
+        raise EmbeddingsError(
+            "too few words have vectors; at least two words of one group and one of another are needed"
+        )
     words = sum(map(len, groups.values()))
     return Separation(float(np.mean(within)), float(np.mean(between)), len(known), words)
 
 
 def synonym_ranks(embeddings: Embeddings, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """For each known pair, the cosine, and which neighbour of the first word the second one is."""
+    """Return for each known pair the cosine, and the rank of the second word among the first's neighbors."""
     rows = []
     for one, other in pairs:
         if one in embeddings and other in embeddings:
             cosine = embeddings.similarity(one, other)
             direction = embeddings.vector(one) / np.linalg.norm(embeddings.vector(one))
             cosines = embeddings.unit[embeddings.words] @ direction
-            # The word itself is the nearest, and does not count.
+            # The word itself is closest and does not count.
             rank = max(int((cosines > cosine + 1e-6).sum()), 1)
             row = {"word": one, "synonym": other, "similarity": cosine, "rank": rank}
             rows.append({**row, "of": len(cosines) - 1})
@@ -149,14 +207,14 @@ def synonym_ranks(embeddings: Embeddings, pairs: Sequence[tuple[str, str]]) -> l
 
 
 def spearman(one: "NDArray[np.float64]", other: "NDArray[np.float64]") -> float:
-    """The correlation of ranks, equal values at the mean of their ranks.
+    """Return Spearman's rank correlation, with ties at the mean of their ranks.
 
     >>> spearman(np.array([1.0, 2, 3]), np.array([10.0, 30, 20]))
     0.5
     """
     a, b = _ranks(one) - (len(one) - 1) / 2, _ranks(other) - (len(other) - 1) / 2
-    spread = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / spread if spread else 0.0
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale else 0.0
 
 
 def _ranks(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -168,23 +226,23 @@ def _ranks(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 def _scored(lines: list[tuple[int, str]], path: Path) -> list[tuple[str, str, float]]:
     pairs = []
-    for place, (number, line) in enumerate(lines):
+    for index, (number, line) in enumerate(lines):
         parts = line.replace(",", "\t").split("\t") if "\t" in line or "," in line else line.split()
         try:
             pairs.append((parts[0].strip(), parts[1].strip(), _score(parts)))
         except (IndexError, ValueError):
-            if place == 0:
-                continue  # the heading of columns
+            if index == 0:
+                continue  # column names
             raise EmbeddingsError(
-                f"{path}, line {number}: a line is word, word and score, not {line[:60]!r}"
+                f"{path}, line {number}: a line must be word, word and score, got {line[:60]!r}"
             ) from None
     if not pairs:
-        raise EmbeddingsError(f"{path} holds no pairs of words; check the path")
+        raise EmbeddingsError(f"{path} contains no pairs of words; check the path")
     return pairs
 
 
 def _score(parts: list[str]) -> float:
-    """The judgement: in the third column, or behind the part of speech, as SimLex-999 has it."""
+    """Return the rating: the third column, or the one after the part of speech in SimLex-999."""
     try:
         value = float(parts[2])
     except ValueError:
@@ -195,17 +253,17 @@ def _score(parts: list[str]) -> float:
 
 
 def _agreement(embeddings: Embeddings, pairs: list[tuple[str, str, float]], composed: bool) -> Agreement:
-    people, ours, made = [], [], 0
-    for one, other, score in pairs:
-        found = [embeddings.find(one), embeddings.find(other)]
-        several = any(word is not None and word.how == "subwords" for word in found)
-        if None in found or (several and not composed):
+    ratings, cosines, composed_pairs = [], [], 0
+    for one, other, rating in pairs:
+        words = [embeddings.find(one), embeddings.find(other)]
+        several = any(word is not None and word.how == "subwords" for word in words)
+        if None in words or (several and not composed):
             continue
-        people.append(score)
-        ours.append(embeddings.similarity(one, other))
-        made += several
-    correlation = spearman(np.array(people), np.array(ours)) if people else 0.0
-    return Agreement(correlation, len(people), len(pairs), made)
+        ratings.append(rating)
+        cosines.append(embeddings.similarity(one, other))
+        composed_pairs += several
+    correlation = spearman(np.array(ratings), np.array(cosines)) if ratings else 0.0
+    return Agreement(correlation, len(ratings), len(pairs), composed_pairs)
 
 
 def _questions(lines: list[tuple[int, str]], path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -216,20 +274,24 @@ def _questions(lines: list[tuple[int, str]], path: Path) -> Iterator[tuple[str, 
         elif len(line.split()) == 4:
             yield section, line.split()
         else:
-            raise EmbeddingsError(f"{path}, line {number}: a question is four words, not {line[:60]!r}")
+            raise EmbeddingsError(f"{path}, line {number}: a question must be four words, got {line[:60]!r}")
 
 
 def _analogies(embeddings: Embeddings, questions: list[tuple[str, list[str]]]) -> Analogies:
     sections: dict[str, tuple[int, int]] = {}
-    words = {word for _, asked in questions for word in asked}
-    found = {word: embeddings.find(word) for word in words}
-    single = {word: at.rows[0] for word, at in found.items() if at is not None and at.how != "subwords"}
-    for section, asked in questions:
+    words = {word for _, question in questions for word in question}
+    matches = {word: embeddings.find(word) for word in words}
+    row_of = {
+        word: match.rows[0]
+        for word, match in matches.items()
+        if match is not None and match.how != "subwords"
+    }
+    for section, question in questions:
         right, covered = sections.get(section, (0, 0))
-        if all(word in single for word in asked):
-            answer = embeddings.analogy(asked[0], asked[1], asked[2], n=1)
+        if all(word in row_of for word in question):
+            answer = embeddings.analogy(question[0], question[1], question[2], n=1)
             covered += 1
-            right += bool(answer) and answer[0].id == int(embeddings.ids[single[asked[3]]])
+            right += bool(answer) and answer[0].id == int(embeddings.ids[row_of[question[3]]])
         sections[section] = (right, covered)
     right = sum(row[0] for row in sections.values())
     covered = sum(row[1] for row in sections.values())

@@ -1,37 +1,36 @@
-"""Exports: vectors in the files of others.
+"""Export vectors to files of other programs.
 
 | format | files | read by |
 |---|---|---|
-| `word2vec` | text: `tokens dimension`, then a line for each token | gensim, spaCy and many others |
-| `word2vec-bin` | the same with the numbers as four bytes each | gensim (`binary=True`) |
+| `word2vec` | text: `tokens dimension`, then a line per token | gensim, spaCy and many others |
+| `word2vec-bin` | the same with four-byte floats | gensim (`binary=True`) |
 | `tsv` | `vectors.tsv` and `metadata.tsv` in a folder | the Embedding Projector |
 | `parquet` | a table `token` (binary), `id`, `count`, `vector` (list of float) | with the extra `[data]` |
 
-word2vec separates by white space, so a token is written there with `▁` (U+2581) for a space, as others do,
-and with `\\n`, `\\xff` and so on for what is no text; every token has a name of its own.
+word2vec separates by whitespace, so a token is written with the conventional `▁` (U+2581) for a space, and
+with escapes such as `\\n` and `\\xff` for control characters and invalid bytes; every token has a unique
+name.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from merganser.embed.vectors import Vectors
 from merganser.errors import SettingsError
 from merganser.extras import imported
 from merganser.files import make_folder, written_whole
-
-if TYPE_CHECKING:
-    from merganser.embed.embeddings import Embeddings
 
 ExportFormat = Literal["word2vec", "word2vec-bin", "tsv", "parquet"]
 FORMATS: tuple[ExportFormat, ...] = ("word2vec", "word2vec-bin", "tsv", "parquet")
 
 
-def export(embeddings: "Embeddings", path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
-    """Writes the files, each whole or not at all, and gives their paths."""
+def export(embeddings: Vectors, path: str | os.PathLike[str], format: ExportFormat) -> list[Path]:
+    """Write the files atomically and return their paths."""
     path = Path(path)
     if format not in FORMATS:
-        raise SettingsError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+        raise SettingsError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     folder = path if format == "tsv" else path.parent
     make_folder(folder)
     if format == "tsv":
@@ -44,7 +43,7 @@ def export(embeddings: "Embeddings", path: str | os.PathLike[str], format: Expor
 
 
 def name(token: bytes) -> str:
-    """A token as one word, and no other token's.
+    """Return a unique name for a token, without whitespace.
 
     >>> name(b" creature"), name(b"\\n\\n"), name(bytes([0xC3]))
     ('▁creature', '\\\\n\\\\n', '\\\\xc3')
@@ -63,13 +62,13 @@ def _character(character: str) -> str:
     return character
 
 
-def _numbers(embeddings: "Embeddings", separator: str) -> Iterator[str]:
-    """Rows as text; nine digits bring back the same float."""
+def _numbers(embeddings: Vectors, separator: str) -> Iterator[str]:
+    """Yield the rows as text, with nine digits so that reading restores the same floats."""
     for row in embeddings.vectors:
         yield separator.join(f"{number:.9g}" for number in row.tolist())
 
 
-def _word2vec(embeddings: "Embeddings", path: Path, binary: bool) -> None:
+def _word2vec(embeddings: Vectors, path: Path, binary: bool) -> None:
     names = map(name, embeddings.tokens)
     with written_whole(path) as file:
         file.write(f"{len(embeddings)} {embeddings.dimension}\n".encode())
@@ -81,20 +80,20 @@ def _word2vec(embeddings: "Embeddings", path: Path, binary: bool) -> None:
                 file.write(f"{token} {numbers}\n".encode())
 
 
-def _tsv(embeddings: "Embeddings", folder: Path) -> list[Path]:
+def _tsv(embeddings: Vectors, folder: Path) -> list[Path]:
     vectors, metadata = folder / "vectors.tsv", folder / "metadata.tsv"
     with written_whole(vectors) as file:
         for numbers in _numbers(embeddings, "\t"):
             file.write(f"{numbers}\n".encode())
     with written_whole(metadata) as file:
-        file.write(b"token\tid\tcount\n")  # with more than one column, the projector wants a heading
+        file.write(b"token\tid\tcount\n")  # the projector requires a header if there are several columns
         rows = zip(embeddings.tokens, embeddings.ids.tolist(), embeddings.counts.tolist(), strict=True)
         for token, id, count in rows:
             file.write(f"{name(token)}\t{id}\t{count}\n".encode())
     return [vectors, metadata]
 
 
-def _parquet(embeddings: "Embeddings", path: Path) -> None:
+def _parquet(embeddings: Vectors, path: Path) -> None:
     pyarrow = imported("pyarrow", "data", "parquet")
     parquet = imported("pyarrow.parquet", "data", "parquet")
     flat = pyarrow.array(embeddings.vectors.ravel())

@@ -1,13 +1,14 @@
-"""Folder: embeddings as files of our own.
+"""Embeddings in merganser's own files.
 
-| file | holds |
+| file | content |
 |---|---|
 | `embeddings.safetensors` | `vectors` (F32), `ids` (U32), `counts` (U64) |
-| `embeddings.json` | settings, figures of the training, the fingerprint of the tokenizer |
+| `embeddings.json` | settings and figures of the training, fingerprint of the tokenizer |
 | `tokenizer.merganser` | the tokenizer |
-| `text.safetensors` | `ids` and `ends` of the beginning of the text, for `merganser report`; may be deleted |
+| `text.safetensors` | `ids` and `ends` of the first part of the text, for `merganser report`; may be deleted
+|
 
-Each is there whole or not at all, and `embeddings.json` comes last: without it there are no embeddings.
+Each file is written atomically, and `embeddings.json` last: a folder without it is incomplete.
 """
 
 import json
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from merganser import _core
 from merganser.embed import safetensors
-from merganser.embed.embeddings import Embeddings
 from merganser.embed.text import Text
+from merganser.embed.vectors import Vectors
 from merganser.errors import EmbeddingsError, WriteError
 from merganser.files import written_whole
+from merganser.formats.loading import load as load_tokenizer
 from merganser.formats.native import FILE_NAME as TOKENIZER
 
 if TYPE_CHECKING:
@@ -30,22 +32,25 @@ FACTS = "embeddings.json"
 VECTORS = "embeddings.safetensors"
 TEXT = "text.safetensors"
 VERSION = 1
-#: How much of the text is kept: enough to train on again for comparisons.
+#: The number of tokens of text that are kept: enough to train on again for comparisons.
 KEPT_TOKENS = 2_000_000
 
 
 def is_embeddings(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a folder of embeddings."""
+    """Return whether this is a folder of embeddings."""
     return (Path(path) / FACTS).is_file()
 
 
-def save(embeddings: Embeddings, folder: str | os.PathLike[str], text: Text | None = None) -> list[Path]:
+def save(embeddings: Vectors, folder: str | os.PathLike[str], text: Text | None = None) -> list[Path]:
+    """Write embeddings, and the first part of the text if given, to a folder; return the files."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FACTS).unlink(missing_ok=True)
     except OSError as error:
-        raise WriteError(f"cannot write to the folder {folder}: {error.strerror}; choose another") from error
+        raise WriteError(
+            f"cannot write to the folder {folder}: {error.strerror}; choose another folder"
+        ) from error
     embeddings.tokenizer.save(folder / TOKENIZER)
     arrays: dict[str, NDArray[Any]] = {
         "vectors": embeddings.vectors,
@@ -70,37 +75,35 @@ def save(embeddings: Embeddings, folder: str | os.PathLike[str], text: Text | No
     return [folder / name for name in names]
 
 
-def load(folder: str | os.PathLike[str]) -> Embeddings:
-    """The embeddings of a folder that `Embeddings.save` or `merganser embed` wrote."""
-    from merganser.loading import load as load_tokenizer
-
+def load(folder: str | os.PathLike[str]) -> Vectors:
+    """Load the vectors in a folder written by `Embeddings.save` or `merganser embed`."""
     folder = Path(folder)
     facts = _facts(folder / FACTS)
     tokenizer = load_tokenizer(folder / TOKENIZER)
     if _core.fingerprint(tokenizer) != facts["tokenizer"]:
         raise EmbeddingsError(
-            f"{folder / TOKENIZER} is not the tokenizer of these vectors, so their ids mean other tokens; "
-            "put the right one there, or train again"
+            f"{folder / TOKENIZER} is not the tokenizer of these vectors; restore the right one, or train "
+            "again"
         )
     arrays, _ = safetensors.read(folder / VECTORS)
     missing = {"vectors", "ids", "counts"} - arrays.keys()
     if missing:
         raise EmbeddingsError(f"{folder / VECTORS} lacks {', '.join(sorted(missing))}; train again")
     try:
-        return Embeddings(arrays["vectors"], arrays["ids"], arrays["counts"], tokenizer, facts["training"])
+        return Vectors(arrays["vectors"], arrays["ids"], arrays["counts"], tokenizer, facts["training"])
     except EmbeddingsError as error:
         raise EmbeddingsError(f"{folder / VECTORS}: {error}") from error
 
 
 def load_text(folder: str | os.PathLike[str]) -> Text | None:
-    """The beginning of the text, if it was kept."""
+    """Return the first part of the text, or None if it was not kept."""
     file = Path(folder) / TEXT
     if not file.exists():
         return None
     arrays, _ = safetensors.read(file)
     ids, ends = arrays.get("ids"), arrays.get("ends")
     if ids is None or ends is None or not len(ends) or ends[-1] != len(ids) or (ends[1:] < ends[:-1]).any():
-        raise EmbeddingsError(f"{file} is damaged: it is no text with its ends; delete it")
+        raise EmbeddingsError(f"{file} is corrupt: its ids and ends do not match; delete it")
     return Text(ids, ends)
 
 
@@ -109,17 +112,17 @@ def _facts(file: Path) -> dict[str, Any]:
         facts = json.loads(file.read_bytes())
     except OSError as error:
         raise EmbeddingsError(
-            f"cannot read {file}: {error.strerror}; is this a folder that merganser embed wrote?"
+            f"cannot read {file}: {error.strerror}; pass a folder written by merganser embed"
         ) from error
     except (ValueError, RecursionError):
-        raise EmbeddingsError(f"{file} is damaged: it is not JSON; train again") from None
+        raise EmbeddingsError(f"{file} is corrupt: it is not JSON; train again") from None
     if not isinstance(facts, dict) or "merganser_embeddings" not in facts:
-        raise EmbeddingsError(f"{file} is not what merganser writes beside embeddings")
+        raise EmbeddingsError(f"{file} was not written by merganser embed; check the path")
     if facts["merganser_embeddings"] != VERSION:
         raise EmbeddingsError(
-            f"{file} has the version {facts['merganser_embeddings']!r}, and this merganser reads {VERSION}; "
-            "upgrade it"
+            f"{file} has format version {facts['merganser_embeddings']!r}, but this merganser reads version "
+            f"{VERSION}; upgrade merganser"
         )
     if not isinstance(facts.get("training"), dict) or not isinstance(facts.get("tokenizer"), str):
-        raise EmbeddingsError(f"{file} is damaged: it lacks something; train again")
+        raise EmbeddingsError(f"{file} is corrupt: it lacks the training or the tokenizer; train again")
     return facts

@@ -1,6 +1,6 @@
-"""Groups: words that belong together in the corpora that go by a name, written down by us to judge vectors.
+"""Related words of the named corpora, compiled by us to assess vectors.
 
-Words that a corpus lacks are left out where they are used, so that the lists serve similar texts as well.
+Words that a corpus lacks are ignored, so the lists also suit similar texts.
 """
 
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ Groups = dict[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Lists:
-    """What is known of a corpus."""
+    """Lists of words of a corpus."""
 
-    #: Words that belong together, by a name.
+    #: Related words, by the name of the group.
     groups: Groups
-    #: Words for the heat map, those of the groups besides.
+    #: Words for the heat map besides those of the groups.
     more: Sequence[str]
-    #: Words whose neighbours are shown.
+    #: Words whose neighbors are displayed.
     shown: Sequence[str]
-    #: Words that mean nearly the same in this text.
+    #: Words that are nearly synonymous in this text.
     synonyms: Sequence[tuple[str, str]]
     #: Words with several meanings.
     ambiguous: Sequence[str] = field(default=("light", "nature", "left"))
@@ -152,10 +152,10 @@ _BY_NAME = {"frankenstein": _NOVEL, "wikitext2": _ENCYCLOPAEDIA, "python-stdlib"
 
 
 def lists(corpus: str | None = None) -> Lists | None:
-    """The lists of a corpus by its name, if there are any."""
+    """Return the lists of a named corpus, or None if there are none."""
     return _BY_NAME.get(corpus.partition("=")[0]) if corpus else None
 
 
 def every() -> dict[str, Lists]:
-    """All lists by the names of their corpora."""
+    """Return all lists by the name of their corpus."""
     return dict(_BY_NAME)

@@ -1,9 +1,9 @@
-"""Safetensors: arrays in one file, as data and nothing else; read and written without the package.
+"""Read and write safetensors files, which contain arrays and no code, without the package.
 
-The format, as its authors specify it: eight bytes, the length of the header, little-endian; the header, a
-JSON object with `dtype`, `shape` and `data_offsets` of every array and strings in `__metadata__`, filled up
-with spaces; then the arrays, one after the other, without gaps. We add the checksum of all arrays to the
-metadata, for the format has none, and read files without one as well.
+The format as specified by its authors: eight bytes with the length of the header, little-endian; the header,
+a JSON object with `dtype`, `shape` and `data_offsets` of every array and strings in `__metadata__`, padded
+with spaces; then the arrays without gaps. The format has no checksum, so we add one to the metadata; files
+without it are read as well.
 """
 
 import json
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 _NAMES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "U8": "<u1", "U32": "<u4", "U64": "<u8", "I64": "<i8"}
 _DTYPES = {np.dtype(dtype): name for name, dtype in _NAMES.items()}
-#: As the package has it.
-_LONGEST_HEADER = 100_000_000
+#: The limit of the package.
+_MAX_HEADER_BYTES = 100_000_000
 _CHECKSUM = "crc32"
 
 
 def write(
     path: str | os.PathLike[str], arrays: "Mapping[str, NDArray[Any]]", metadata: Mapping[str, str]
 ) -> None:
-    """Writes the file, whole or not at all."""
+    """Write arrays and metadata to a file, atomically."""
     header: dict[str, Any] = {}
     parts = []
-    place, checksum = 0, 0
+    offset, checksum = 0, 0
     for name, array in arrays.items():
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         part = little.tobytes()
@@ -43,9 +43,9 @@ def write(
         header[name] = {
             "dtype": _DTYPES[little.dtype],
             "shape": shape,
-            "data_offsets": [place, place + len(part)],
+            "data_offsets": [offset, offset + len(part)],
         }
-        place += len(part)
+        offset += len(part)
         checksum = zlib.crc32(part, checksum)
         parts.append(part)
     header["__metadata__"] = {**metadata, _CHECKSUM: f"{checksum:08x}"}
@@ -59,27 +59,27 @@ def write(
 
 
 def read(path: str | os.PathLike[str]) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
-    """The arrays and the metadata of a file; everything in it is checked before it is believed."""
+    """Return the arrays and the metadata of a file, after validating all of it."""
 
-    def damaged(what: str) -> EmbeddingsError:
-        return EmbeddingsError(f"{os.fspath(path)} is damaged: {what}")
+    def corrupt(reason: str) -> EmbeddingsError:
+        return EmbeddingsError(f"{os.fspath(path)} is corrupt: {reason}")
 
     try:
         with open(path, "rb") as file:  # noqa: PTH123  # a path of any kind
             size = os.fstat(file.fileno()).st_size
             start = file.read(8)
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-            if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
-                raise damaged("it has no header")
+            if not 2 <= length <= min(size - 8, _MAX_HEADER_BYTES):
+                raise corrupt("it has no header")
             header = _json(file.read(length))
             data = file.read()
     except OSError as error:
         raise EmbeddingsError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
     if header is None:
-        raise damaged("its header is not a JSON object")
+        raise corrupt("its header is not a JSON object")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise damaged("its metadata are not strings")
+        raise corrupt("its metadata contains values that are not strings")
     arrays: dict[str, NDArray[Any]] = {}
     end = 0
     try:
@@ -92,11 +92,11 @@ def read(path: str | os.PathLike[str]) -> "tuple[dict[str, NDArray[Any]], dict[s
             arrays[name] = np.frombuffer(data, dtype, prod(shape), first).reshape(shape)
             end = last
     except (KeyError, TypeError, ValueError):
-        raise damaged("its header does not fit what follows") from None
+        raise corrupt("its header does not match its data") from None
     if end != len(data):
-        raise damaged(f"it has {len(data):,} bytes of numbers, and its header speaks of {end:,}")
+        raise corrupt(f"it has {len(data):,} bytes of data, but its header describes {end:,}")
     if _CHECKSUM in metadata and metadata[_CHECKSUM] != f"{zlib.crc32(data):08x}":
-        raise damaged("its checksum does not match")
+        raise corrupt("its checksum does not match")
     return arrays, metadata
 
 

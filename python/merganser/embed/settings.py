@@ -1,4 +1,4 @@
-"""Settings of training, by the names that the command has for them; and three sets that go together."""
+"""Hyperparameters of embeddings, named as the options of `merganser embed`, and three presets."""
 
 import math
 from dataclasses import asdict, dataclass, fields
@@ -11,24 +11,48 @@ OBJECTIVES: tuple[Objective, ...] = ("negatives", "shared", "softmax")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to train.
+class EmbedSettings:
+    """The hyperparameters of a training.
 
-    embedding_dim: numbers in a vector.
-    window_size: how many tokens on each side are neighbours; drawn from 1 to it for each token where
-        `dynamic_window`, so that near ones count more.
-    objective: "negatives", a few random tokens to tell each neighbour from; "shared", the same few for all
-        neighbours of a token, which is faster; "softmax", all other tokens, which is exact and slow.
-    batch_size: how many tokens of text a thread takes at a time. They have one learning rate, and a training
-        that is stopped ends between two batches. Every pair is a step of its own: no gradients are averaged.
-    learning_rate: the largest; it falls in a straight line to `last_learning_rate`.
-    subsample: tokens above this share of the text are left out now and then; 0 keeps all.
-    noise_power: negatives are drawn by count to this power.
-    min_count: tokens seen less often get no vector, and are left out of the text.
-    seed: one thread with one seed gives the same numbers every time on the same machine.
-    threads: at most so many, all cores if not given; fewer are used where that is faster.
+    Parameters
+    ----------
+    embedding_dim
+        The dimension of the vectors.
+    window_size
+        The number of tokens on each side that are neighbors.
+    dynamic_window
+        Whether to draw the window of each token from 1 to `window_size`, so that closer tokens count more.
+    objective
+        "negatives" contrasts each neighbor with a few random tokens; "shared" uses the same random tokens for
+        all neighbors of a token, which is faster; "softmax" contrasts with all tokens, exact but slow.
+    num_negative_samples
+        The number of random tokens.
+    batch_size
+        The number of tokens of text that a thread processes at a time, with one learning rate. An interrupted
+        training stops between two batches. Every pair is a separate step: gradients are not averaged.
+    epochs
+        The number of passes over the text.
+    learning_rate, last_learning_rate
+        The initial and final learning rate; it decreases linearly.
+    subsample
+        Tokens with a higher share of the text are dropped at random; 0 keeps all.
+    noise_power
+        Negatives are drawn with a probability proportional to their count to this power.
+    min_count
+        Tokens that occur fewer times get no vector and are removed from the text.
+    seed
+        The random seed. One thread with the same seed produces the same vectors on the same machine.
+    threads
+        The maximum number of threads, all cores by default; fewer are used if that is faster.
 
-    >>> Settings(window_size=3).window_size
+    Raises
+    ------
+    SettingsError
+        If a value is invalid.
+
+    Examples
+    --------
+    >>> EmbedSettings(window_size=3).window_size
     3
     """
 
@@ -51,16 +75,16 @@ class Settings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, float) and not math.isfinite(value):
-                raise SettingsError(f"{field.name} is a number, not {value}")
+                raise SettingsError(f"{field.name} must be a finite number, got {value}")
             if field.type is int and (not isinstance(value, int) or value < 0):
-                raise SettingsError(f"{field.name} is a whole number from 0 on, not {value!r}")
+                raise SettingsError(f"{field.name} must be an integer of at least 0, got {value!r}")
         if self.objective not in OBJECTIVES:
-            raise SettingsError(f"objective is one of {', '.join(OBJECTIVES)}, not {self.objective!r}")
+            raise SettingsError(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}")
         if self.threads is not None and self.threads < 1:
-            raise SettingsError(f"threads must be at least 1, or None for all cores, not {self.threads}")
+            raise SettingsError(f"threads must be at least 1, or None for all cores, got {self.threads}")
 
     def for_core(self) -> dict[str, Any]:
-        """The same by the names of the core."""
+        """Return the settings under the names that the core uses."""
         return {
             "dimension": self.embedding_dim,
             "window": self.window_size,
@@ -79,11 +103,11 @@ class Settings:
         }
 
     def facts(self) -> dict[str, Any]:
-        """What decides the vectors: all but the number of threads."""
+        """Return the settings that determine the vectors: all except the number of threads."""
         return {name: value for name, value in asdict(self).items() if name != "threads"}
 
 
-#: Sets of settings by name: what each changes of the defaults.
+#: Changes to the default settings, by name.
 PRESETS: dict[str, dict[str, int]] = {
     "fast": {"batch_size": 2048, "num_negative_samples": 5, "window_size": 3, "epochs": 10},
     "balanced": {"batch_size": 512, "num_negative_samples": 10, "window_size": 5, "epochs": 10},

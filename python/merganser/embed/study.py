@@ -1,11 +1,12 @@
-"""Study: what a report measures about embeddings; trains again and again on the text that lies beside them.
+"""Experiments for a report on embeddings: repeated trainings on the text that is saved with them.
 
-Costs about as much as ten trainings on the first `SIZE` tokens of the text. Quality is told in two ways:
+The cost is about ten trainings on the first `SIZE` tokens of the text. Quality is measured in two ways:
 
-- the margin between our groups of words, where the text has them;
-- the mean place of held-out neighbours: every tenth block of the text is never trained on, and for its pairs,
-  all tokens are put in order of how much likelier than usual the model takes them beside the neighbour. The
-  place is the share of tokens of the text before the right one: 0 is always first, 0.5 is chance.
+- the margin between our groups of words, if the text has them;
+- the mean rank of held-out neighbors: every tenth block of the text is held out, and for each of its pairs
+all
+  tokens are ranked by how much likelier than usual the model considers them next to the neighbor. The rank is
+  the share of the text's tokens that precede the actual one: 0 is always first, 0.5 is chance.
 """
 
 import time
@@ -19,46 +20,46 @@ import numpy as np
 from merganser.embed import groups
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.evaluation import separation
-from merganser.embed.settings import Settings
+from merganser.embed.settings import EmbedSettings
 from merganser.embed.text import Text
-from merganser.embed.training import Trainer, trainer_of
+from merganser.embed.training import Trainer, core_trainer
 from merganser.errors import EmbeddingsError
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Of the text, for one training.
+#: The number of tokens for one training.
 SIZE = 300_000
 #: Every tenth block of the text is held out.
 _BLOCK, _EVERY = 500, 10
 DIMENSIONS = (10, 25, 50, 100, 200)
 NEGATIVES = (5, 10, 20)
-#: The full softmax costs as much as the vocabulary is large, so here only tokens seen so often take part, and
-#: the text is shorter; the same for all that it is compared with.
+#: The cost of the full softmax is proportional to the vocabulary, so all objectives are compared on a shorter
+#: text, with only the tokens that occur this many times.
 SOFTMAX_MIN_COUNT = 20
 SOFTMAX_SIZE = 100_000
-#: Of a training are taken the means over so many seeds.
+#: The number of seeds to average over.
 SEEDS = 3
 _PAIRS = 20_000
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training came to."""
+    """The cost and quality of a training."""
 
-    #: Of the quickest epoch, for the machine may have other work in between.
+    #: Duration of the fastest epoch, because the machine may be busy during others.
     seconds_per_epoch: float
-    #: The mean place of held-out neighbours.
+    #: The mean rank of held-out neighbors.
     rank: float
-    #: Between the groups of words; None where the text lacks them.
+    #: The margin between the groups of words; None if the text lacks them.
     margin: float | None
     pairs: int
     vocabulary: int
 
 
 def lists_for(embeddings: Embeddings) -> groups.Lists:
-    """The lists of the corpus by its name; of an unknown one, those with the most words in it."""
+    """Return the word lists of a named corpus; for any other, the lists that share most words with it."""
     named = groups.lists(embeddings.training.get("corpus"))
     if named is not None:
         return named
@@ -70,37 +71,43 @@ def lists_for(embeddings: Embeddings) -> groups.Lists:
     return max(groups.every().values(), key=known)
 
 
-def tried(text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups) -> Outcome:
-    """Trains on nine tenths of a text, and measures on the rest."""
-    kept, held_out = parted(text)
-    trainer = trainer_of(kept, settings)
-    taken, pairs = [], 0
+def train_and_measure(
+    text: Text, settings: EmbedSettings, tokenizer: Tokenizer, words: groups.Groups
+) -> Outcome:
+    """Train on nine tenths of a text and measure on the rest."""
+    training, held_out = split_held_out(text)
+    trainer = core_trainer(training, settings)
+    seconds, pairs = [], 0
     for _ in range(settings.epochs):
         start = time.perf_counter()
         pairs += trainer.advance(trainer.batches_in_epoch)[2]
-        taken.append(time.perf_counter() - start)
-    made = Embeddings(
+        seconds.append(time.perf_counter() - start)
+    embeddings = Embeddings(
         trainer.vectors().reshape(-1, settings.embedding_dim), trainer.ids, trainer.counts, tokenizer
     )
     try:
-        margin = separation(made, words).margin
+        margin = separation(embeddings, words).margin
     except EmbeddingsError:
         margin = None
     rank = held_out_rank(trainer, settings, held_out)
-    return Outcome(min(taken), rank, margin, pairs, len(made))
+    return Outcome(min(seconds), rank, margin, pairs, len(embeddings))
 
 
-def parted(text: Text) -> tuple[Text, Text]:
-    """The text without every tenth block, and these blocks; no pair spans two of either."""
-    cuts = np.arange(0, len(text.ids), _BLOCK)
-    bounds = np.unique(np.concatenate([cuts, text.ends])).tolist()
-    kept: list[tuple[int, int]] = []
+def split_held_out(text: Text) -> tuple[Text, Text]:
+    """Return the text without every tenth block, and these blocks; no pair spans two blocks."""
+    starts = np.arange(0, len(text.ids), _BLOCK)
+    bounds = np.unique(np.concatenate([starts, text.ends])).tolist()
+    training: list[tuple[int, int]] = []
     held_out: list[tuple[int, int]] = []
     for first, last in pairwise(bounds):
-        (held_out if first // _BLOCK % _EVERY == _EVERY - 1 else kept).append((first, last))
+        (held_out if first // _BLOCK % _EVERY == _EVERY - 1 else training).append((first, last))
     if not held_out:
-        raise EmbeddingsError("the text is too short to hold a part of it out")
-    return _joined(text, kept), _joined(text, held_out)
+        raise _too_short()
+    return _joined(text, training), _joined(text, held_out)
+
+
+def _too_short() -> EmbeddingsError:
+    return EmbeddingsError("the text is too short for a held-out split; train on more text")
 
 
 def _joined(text: Text, spans: list[tuple[int, int]]) -> Text:
@@ -108,69 +115,71 @@ def _joined(text: Text, spans: list[tuple[int, int]]) -> Text:
     return Text(ids, np.cumsum([last - first for first, last in spans], dtype=np.int64))
 
 
-def held_out_rank(trainer: Trainer, settings: Settings, held_out: Text) -> float:
-    """How often a token of the text, drawn at random, is held for likelier than the right one, beside
-    neighbours that were never trained on."""
+def held_out_rank(trainer: Trainer, settings: EmbedSettings, held_out: Text) -> float:
+    """Return the mean rank of the actual token next to held-out neighbors.
+
+    It is the probability that a random token of the text is considered likelier there than the actual one.
+    """
     counts = trainer.counts.astype(np.float64)
     share = settings.subsample * counts.sum() / counts
     keep = np.minimum(np.sqrt(share) + share, 1.0) if settings.subsample else np.ones(len(counts))
-    centres, neighbours = _pairs(trainer.ids, keep, held_out, settings.window_size)
+    centers, neighbors = _pairs(trainer.ids, keep, held_out, settings.window_size)
     vectors = trainer.vectors().reshape(len(counts), -1)
     outputs = trainer.outputs().reshape(len(counts), -1)
-    # A score is to say how much likelier a token is here than anywhere. The softmax says how likely it is
-    # here, negatives how much likelier than noise; and both see the text as subsampling leaves it.
-    anywhere = counts * keep / (counts * keep).sum()
+    # A score compares the probability of a token here with its overall probability. Softmax scores the
+    # probability here, negatives the ratio to the noise; both are trained on the subsampled text.
+    overall = counts * keep / (counts * keep).sum()
     noise = 0.0 if settings.objective == "softmax" else settings.noise_power * np.log(counts)
-    places = 0.0
-    for start in range(0, len(centres), 1024):
+    ranks = 0.0
+    for start in range(0, len(centers), 1024):
         part = slice(start, start + 1024)
-        scores = vectors[neighbours[part]] @ outputs.T + noise - np.log(anywhere)
-        right = scores[np.arange(len(scores)), centres[part]][:, None]
-        places += float(((scores > right) @ anywhere + (scores == right) @ anywhere / 2).sum())
-    return places / max(len(centres), 1)
+        scores = vectors[neighbors[part]] @ outputs.T + noise - np.log(overall)
+        actual = scores[np.arange(len(scores)), centers[part]][:, None]
+        ranks += float(((scores > actual) @ overall + (scores == actual) @ overall / 2).sum())
+    return ranks / max(len(centers), 1)
 
 
 def _pairs(
     ids: "NDArray[np.uint32]", keep: "NDArray[np.float64]", text: Text, window: int
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Pairs of the held-out text, subsampled as in training; a fixed sample where there are many."""
-    chance = np.random.default_rng(0)
+    """Return pairs of the held-out text, subsampled as in training; at most a fixed sample of them."""
+    rng = np.random.default_rng(0)
     row_of = np.full(int(max(ids.max(), text.ids.max())) + 1, -1, np.int64)
     row_of[ids] = np.arange(len(ids))
-    centres, neighbours = [], []
+    centers, neighbors = [], []
     for document in text.documents():
         rows = row_of[document]
         rows = rows[rows >= 0]
-        rows = rows[chance.random(len(rows)) < keep[rows]]
+        rows = rows[rng.random(len(rows)) < keep[rows]]
         for distance in range(1, min(window, len(rows) - 1) + 1):
-            centres += [rows[distance:], rows[:-distance]]
-            neighbours += [rows[:-distance], rows[distance:]]
-    if not centres:
-        raise EmbeddingsError("the text is too short to hold a part of it out")
-    left, right = np.concatenate(centres), np.concatenate(neighbours)
+            centers += [rows[distance:], rows[:-distance]]
+            neighbors += [rows[:-distance], rows[distance:]]
+    if not centers:
+        raise _too_short()
+    left, right = np.concatenate(centers), np.concatenate(neighbors)
     if len(left) > _PAIRS:
-        drawn = chance.choice(len(left), _PAIRS, replace=False)
+        drawn = rng.choice(len(left), _PAIRS, replace=False)
         left, right = left[drawn], right[drawn]
     return left, right
 
 
 def dimensions(
-    text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups
+    text: Text, settings: EmbedSettings, tokenizer: Tokenizer, words: groups.Groups
 ) -> list[dict[str, Any]]:
-    """Quality against the number of dimensions."""
+    """Measure quality for several numbers of dimensions."""
     rows = []
     for dimension in DIMENSIONS:
-        way = replace(settings, embedding_dim=dimension)
-        rows.append({"dimension": dimension, **_seeds(text.first(SIZE), way, tokenizer, words)})
+        variant = replace(settings, embedding_dim=dimension)
+        rows.append({"dimension": dimension, **_over_seeds(text.first(SIZE), variant, tokenizer, words)})
     return rows
 
 
 def objectives(
-    text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups
+    text: Text, settings: EmbedSettings, tokenizer: Tokenizer, words: groups.Groups
 ) -> list[dict[str, Any]]:
-    """The full softmax against a few negatives: time, quality, and multiplications for a batch."""
+    """Compare the full softmax with a few negatives: time, quality, and multiplications per batch."""
     small = replace(settings, min_count=max(settings.min_count, SOFTMAX_MIN_COUNT))
-    ways: Sequence[tuple[str, Settings]] = [
+    variants: Sequence[tuple[str, EmbedSettings]] = [
         ("full softmax", replace(small, objective="softmax")),
         *(
             (f"{n} negatives", replace(small, objective="negatives", num_negative_samples=n))
@@ -179,26 +188,28 @@ def objectives(
         ("10 shared negatives", replace(small, objective="shared", num_negative_samples=10)),
     ]
     rows = []
-    for name, way in ways:
-        outcome = tried(text.first(SOFTMAX_SIZE), way, tokenizer, words)
-        targets = outcome.vocabulary if way.objective == "softmax" else way.num_negative_samples + 1
-        tokens = int(min(len(text.ids), SOFTMAX_SIZE) * (1 - 1 / _EVERY)) * way.epochs
-        in_batch = outcome.pairs * way.batch_size / tokens
+    for name, variant in variants:
+        outcome = train_and_measure(text.first(SOFTMAX_SIZE), variant, tokenizer, words)
+        targets = outcome.vocabulary if variant.objective == "softmax" else variant.num_negative_samples + 1
+        tokens = int(min(len(text.ids), SOFTMAX_SIZE) * (1 - 1 / _EVERY)) * variant.epochs
+        pairs_per_batch = outcome.pairs * variant.batch_size / tokens
         rows.append(
             {
                 "objective": name,
                 **vars(outcome),
-                # A dot product and two updates for each target: three multiplications a number.
-                "operations_per_batch": int(in_batch * targets * way.embedding_dim * 3),
+                # A dot product and two updates per target: three multiplications per dimension.
+                "operations_per_batch": int(pairs_per_batch * targets * variant.embedding_dim * 3),
             }
         )
     return rows
 
 
-def _seeds(text: Text, settings: Settings, tokenizer: Tokenizer, words: groups.Groups) -> dict[str, Any]:
-    """The means over several seeds, with the least and the most."""
+def _over_seeds(
+    text: Text, settings: EmbedSettings, tokenizer: Tokenizer, words: groups.Groups
+) -> dict[str, Any]:
+    """Return the mean, minimum and maximum over several seeds."""
     outcomes = [
-        vars(tried(text, replace(settings, seed=settings.seed + nth), tokenizer, words))
+        vars(train_and_measure(text, replace(settings, seed=settings.seed + nth), tokenizer, words))
         for nth in range(SEEDS)
     ]
     row: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""Text: a corpus becomes one flat array of ids, with the end of every document; no pair spans two of them.
+"""A corpus encoded as one flat array of ids, with the end of every document; no pair spans two documents.
 
-Everything that `encode_corpus` reads can be read here, because it does the reading; the ids of the whole
-corpus are then held in memory, four bytes each.
+`encode_corpus` does the reading, so everything that it accepts is accepted here. The ids of the whole corpus
+are kept in memory, four bytes each.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from merganser.training import train as train_tokenizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: How many tokens the tokenizer has that is trained where none is given: so many that most words are one
-#: token each. A small corpus has fewer pairs to merge, and then it has all words that are seen twice.
+#: The vocabulary size if no tokenizer is given: large enough that most words are one token, and in a small
+#: corpus all words that occur twice.
 VOCAB_SIZE = 32_768
 
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """The ids of a corpus, and where in them each document ends."""
+    """The ids of a corpus, and the end of each document in them."""
 
     ids: "NDArray[np.uint32]"
     ends: "NDArray[np.int64]"
@@ -40,22 +40,24 @@ class Text:
     def __post_init__(self) -> None:
         if not len(self.ids):
             raise CorpusError(
-                "the corpus holds no text to learn from; check the path, the glob and the separator"
+                "the corpus contains no text to learn from; check the path, the glob and the separator"
             )
 
     def digest(self) -> str:
+        """Return a checksum of the ids and the ends."""
         digest = hashlib.sha256(self.ids.astype("<u4").tobytes())
         digest.update(self.ends.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def first(self, tokens: int) -> "Text":
-        """The beginning of the text, cut inside a document where that is what it takes."""
+        """Return the first tokens of the text; the last document may be truncated."""
         if len(self.ids) <= tokens:
             return self
         ends = self.ends[self.ends < tokens]
         return Text(self.ids[:tokens], np.append(ends, np.int64(tokens)))
 
     def documents(self) -> "Iterator[NDArray[np.uint32]]":
+        """Yield the ids of each document."""
         start = 0
         for end in self.ends.tolist():
             yield self.ids[start:end]
@@ -65,14 +67,14 @@ class Text:
 def tokenizer_for(
     source: Source, vocab_size: int, threads: int | None, progress: ProgressCallback | None
 ) -> Tokenizer:
-    """A tokenizer of the corpus itself."""
-    if is_read_once(source):  # an iterator is in memory by now, see `train`
+    """Train a tokenizer on the corpus."""
+    if is_read_once(source):  # `train` has already read iterators into memory
         raise CorpusError(
-            "standard input can be read only once, and a tokenizer would have to be trained first: "
-            "name a tokenizer, or write the text to a file"
+            "standard input can be read only once, but a tokenizer must be trained on it first; "
+            "pass a tokenizer, or write the text to a file"
         )
     with warnings.catch_warnings():
-        # A small corpus has fewer pairs than were asked for, which is no harm here.
+        # A small corpus may yield a smaller vocabulary, which is harmless here.
         warnings.filterwarnings("ignore", "the vocabulary has", MerganserWarning)
         return train_tokenizer(source, vocab_size, engine=Local(threads=threads), progress=progress)
 
@@ -80,24 +82,24 @@ def tokenizer_for(
 def read(
     source: "Source | Tokens", tokenizer: Tokenizer, threads: int | None, progress: ProgressCallback | None
 ) -> Text:
-    """The ids of a corpus; a folder of tokens that `encode_corpus` wrote is taken as it is."""
+    """Encode a corpus; `Tokens` written by `encode_corpus` are used directly."""
     if isinstance(source, Tokens):
-        return _of_tokens(source, tokenizer)
+        return _from_tokens(source, tokenizer)
     with tempfile.TemporaryDirectory(prefix="merganser-embed-") as folder:
         out = os.path.join(folder, "tokens")  # noqa: PTH118  # a name to hand on
         tokens = tokenizer.encode_corpus(source, out=out, engine=Local(threads=threads), progress=progress)
-        return _of_tokens(tokens, tokenizer)
+        return _from_tokens(tokens, tokenizer)
 
 
-def _of_tokens(tokens: Tokens, tokenizer: Tokenizer) -> Text:
-    made_with = tokens.facts.get("tokenizer")
-    if made_with is not None and made_with != _core.fingerprint(tokenizer):
+def _from_tokens(tokens: Tokens, tokenizer: Tokenizer) -> Text:
+    fingerprint = tokens.facts.get("tokenizer")
+    if fingerprint is not None and fingerprint != _core.fingerprint(tokenizer):
         raise EmbeddingsError(
-            f"{tokens.path} was made with another tokenizer, so its ids mean other tokens; give that one"
+            f"{tokens.path} was encoded with another tokenizer; pass the tokenizer that encoded it"
         )
     documents: list[NDArray[np.uint32]] = []
     for shard in tokens.shards:
-        # A file of another program does not say where documents end: it is taken as one.
+        # A file of another program does not contain the ends of documents; it is treated as one document.
         parts = [shard.ids()] if shard.documents is None else shard.each_document()
         documents += [np.array(part, np.uint32) for part in parts]
     lengths = [len(document) for document in documents]
@@ -107,10 +109,10 @@ def _of_tokens(tokens: Tokens, tokenizer: Tokenizer) -> Text:
 
 
 def check_ids(ids: "NDArray[np.uint32]", tokenizer: Tokenizer, where: str) -> None:
-    """Refuses ids that the tokenizer does not have."""
+    """Raise an `EmbeddingsError` for ids that the tokenizer does not have."""
     highest = int(ids.max(initial=0))
     if highest >= tokenizer.next_id:
         raise EmbeddingsError(
-            f"{where} holds the id {highest:,}, and the tokenizer ends with {tokenizer.next_id - 1:,}: "
-            "they do not belong together; give the tokenizer that made the ids"
+            f"{where} contains the id {highest:,}, but the highest id of the tokenizer is "
+            f"{tokenizer.next_id - 1:,}; pass the tokenizer that produced the ids"
         )

@@ -1,1 +1,1 @@
-"""Engines: where the work is done. Each can count a corpus; the result is the same with all of them."""
+"""Engines run the work: on the threads of this machine or on a Ray cluster. All give the same result."""

@@ -1,43 +1,37 @@
-"""The threads of this machine.
+"""Run the work on the threads of this machine.
 
-Counting keeps within a budget of memory: what does not fit is written to disk, sorted, and merged at the end
-(`merganser.work`).
+Counting stays within a memory budget: when it is reached, sorted runs are spilled to disk and merged at the
+end (`merganser.engines.work_folder`).
 """
 
 import json
 import os
 import secrets
-import select
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-from merganser import _core, memory, work
-from merganser.binary import judged, text_of
-from merganser.corpus import STDIN, Corpus, Tables
-from merganser.counts_file import CountsFile
-from merganser.errors import CorpusError, SettingsError
+from merganser import _core
+from merganser.corpus import STDIN, Corpus, TableDocuments
+from merganser.corpus.binary import judged, text_of
+from merganser.corpus.split_settings import SplitSettings
+from merganser.corpus.standard_input import stdin_chunks
+from merganser.counts import CountsFile
+from merganser.engines import memory, work_folder
+from merganser.engines.token_files import StartPosition, TokenSettings
+from merganser.errors import SettingsError
 from merganser.files import check_folder
-from merganser.settings import Settings
 
-if TYPE_CHECKING:
-    from merganser.encoding import Start, TokenSettings
-
-#: Called with the stage ("count", "merge", "certify", "encode" and others), how much is done, and the total,
-#: or 0 if that is not known.
+#: Called with the stage ("count", "merge", "certify", "encode", …), the amount done, and the total or 0 if
+#: unknown.
 ProgressCallback = Callable[[str, int, int], object]
-
-_CHUNK = 1 << 20
-#: In seconds: how long a signal may go unnoticed while standard input is waited for.
-_LOOK = 0.1
 
 
 class Merging(TypedDict):
-    """What an engine tells the merge loop."""
+    """The engine's settings for the merge loop."""
 
     threads: int
     memory: int
@@ -49,17 +43,33 @@ class Merging(TypedDict):
 
 @dataclass(frozen=True)
 class Local:
-    """Works on this machine.
+    """Run on the threads of this machine.
 
-    threads: how many; one per core if not given.
-    memory: what the work may take, "2GB", "512MiB" or a number of bytes; 60% of what is free if not given.
-    work_dir: a folder for what does not fit, and for what a later run can go on from. If not given, what does
-        not fit goes to the system's temporary folder, and nothing can be resumed. It is made when it is first
-        needed and removed when the work has succeeded.
-    resume: go on from what an interrupted run of the same job has left in `work_dir`; False starts afresh.
-    checkpoint_every: with a `work_dir`, at most about so many seconds of work are ever lost.
-    keep_work: leave `work_dir` there, for one who has yet to save the result; `clean` removes it.
+    Parameters
+    ----------
+    threads : int, optional
+        The number of threads; one per core by default.
+    memory : int or str, optional
+        The memory budget, in bytes or as a string such as "2GB" or "512MiB"; 60% of the free memory by
+        default.
+    work_dir : path-like, optional
+        A folder for checkpoints and for counts that exceed the memory budget. It is created when needed and
+        removed after success. By default, counts are spilled to the system's temporary folder, and an
+        interrupted run cannot be resumed.
+    resume : bool
+        Resume an interrupted run of the same job from `work_dir`; False starts over.
+    checkpoint_every : float
+        The interval between checkpoints in seconds, if there is a `work_dir`.
+    keep_work : bool
+        Keep `work_dir` after success, until `clean` is called. Useful if the result is yet to be saved.
 
+    Raises
+    ------
+    SettingsError
+        If a value is out of range.
+
+    Examples
+    --------
     >>> import merganser
     >>> engine = Local(threads=2, memory="512MB")
     >>> merganser.train(["to be or not to be"], 257, engine=engine).merges
@@ -75,43 +85,45 @@ class Local:
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
-            raise SettingsError(f"threads must be at least 1, or None for all cores, not {self.threads}")
+            raise SettingsError(f"threads must be at least 1, or None for all cores, got {self.threads}")
         if self.memory is not None:
             memory.parse(self.memory)
         if not 0 < self.checkpoint_every < 1e9:
-            raise SettingsError(f"checkpoint_every is a number of seconds, not {self.checkpoint_every}")
+            raise SettingsError(
+                f"checkpoint_every must be a positive number of seconds, got {self.checkpoint_every}"
+            )
 
     @property
     def _threads(self) -> int:
         return self.threads or 0
 
     def clean(self) -> None:
-        """Removes the work folder, if there is one."""
+        """Remove the work folder, except for files that merganser did not write."""
         if self.work_dir is not None:
-            work.clean(Path(self.work_dir))
+            work_folder.clean(Path(self.work_dir))
 
     def check(self) -> None:
-        """Raise a `WriteError` if the work folder cannot be written to."""
+        """Raise a `WriteError` if the work folder is not writable."""
         if self.work_dir is not None:
             check_folder(Path(self.work_dir), "choose another work_dir")
 
     def merging(self) -> Merging:
-        """What the merge loop may use, and where it keeps what it has learned."""
+        """Return the resources of the merge loop and the path of its checkpoint log."""
         folder = None if self.work_dir is None else Path(self.work_dir)
         return {
             "threads": self._threads,
             "memory": memory.for_merging(memory.budget(self.memory)),
             "folder": folder if folder and folder.is_dir() else Path(tempfile.gettempdir()),
-            "log": folder and folder / work.MERGES,
+            "log": folder and folder / work_folder.MERGES,
             "afresh": not self.resume,
             "checkpoint_every": self.checkpoint_every,
         }
 
     @contextmanager
     def counted(
-        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
     ) -> Iterator[_core.Counts | CountsFile]:
-        """The counts of `corpus`: in memory where they fit, or in a file that lasts as long as this."""
+        """Count a corpus; yield the counts in memory, or in a temporary file if they do not fit."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
                 yield _sum(_counts(corpus), settings, Path(name), progress=progress)
@@ -120,17 +132,17 @@ class Local:
             if counter and not counter.needs_disk and not corpus.counts:
                 yield counter.finish()
                 return
-            # Where nothing was spilled there is no folder, nor need there be one for what is soon done again.
+            # If nothing was spilled there is no work folder, and counting again would be quick.
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                total = (folder if folder.is_dir() else Path(name)) / work.ALL
+                total = (folder if folder.is_dir() else Path(name)) / work_folder.ALL
                 if counter:
                     counter.finish_to(total, _counts(corpus))
                 yield CountsFile.open(total)
 
     def count_to(
-        self, corpus: Corpus, settings: Settings, out: Path, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:
-        """Counts the text of `corpus` into a file and adds its counts, never all of them in memory."""
+        """Count a corpus into a file, without holding all counts in memory."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
                 return _sum(_counts(corpus), settings, Path(name), out, progress)
@@ -138,14 +150,14 @@ class Local:
             if counter:
                 counter.finish_to(out, _counts(corpus))
             else:
-                _core.merge_counts([folder / work.ALL], [out], folder, progress)
+                _core.merge_counts([folder / work_folder.ALL], [out], folder, progress)
         return CountsFile.open(out)
 
     @contextmanager
     def _counting(
-        self, corpus: Corpus, settings: Settings, progress: ProgressCallback | None
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
     ) -> Iterator[tuple[_core.Counter | None, Path]]:
-        """A counter that has counted all text, and the work folder; no counter where the sum is there."""
+        """Yield a counter that has read all text, or None if an earlier run finished, and the work folder."""
         watch = _Watch(progress)
         counter = _core.Counter(
             settings.pattern, list(settings.special_tokens), settings.separator, self._threads, watch.callback
@@ -156,12 +168,12 @@ class Local:
             every, job = None, {}
         else:
             folder = Path(self.work_dir)
-            every, job = self.checkpoint_every, work.describe(corpus, settings)
+            every, job = self.checkpoint_every, work_folder.describe(corpus, settings)
         try:
-            # Locks the folder, if it is there.
+            # Locks the folder, if it exists.
             counter.spill_to(folder, tables, every, json.dumps(job, ensure_ascii=False) + "\n")
-            done = work.find(folder, job, self.resume) if job else None
-            if (folder / work.ALL).exists():
+            done = work_folder.find(folder, job, self.resume) if job else None
+            if (folder / work_folder.ALL).exists():
                 yield None, folder
             else:
                 if done:
@@ -175,20 +187,20 @@ class Local:
         finally:
             counter.abandon()
             if self.work_dir is None:
-                work.remove(folder)
+                work_folder.remove(folder)
 
     def encode(
         self,
         corpus: Corpus,
         tokenizer: _core.Tokenizer,
-        settings: "TokenSettings",
+        settings: TokenSettings,
         folder: Path,
-        begin: "Callable[[], Start | None]",
+        begin: Callable[[], StartPosition | None],
         progress: ProgressCallback | None,
     ) -> None:
-        """Encodes the text of `corpus` and writes it to `folder`.
+        """Encode a corpus and write the ids to `folder`.
 
-        `begin` is asked where to start when all settings are found good and nobody else writes there.
+        `begin` returns where to start; it is called once the settings are valid and the folder is locked.
         """
         watch = _Watch(progress)
         writer = _core.TokenWriter(
@@ -211,20 +223,20 @@ class Local:
 
 
 class _Watch:
-    """Adds to what the core reports how much there is in all: the core knows only the files.
+    """Adds the total to the core's progress reports, since the core knows only the size of the files.
 
-    What is stored compressed, or as a table, is reported in the bytes that are stored.
+    Progress is in stored bytes, even for compressed files and tables.
     """
 
     def __init__(self, progress: ProgressCallback | None) -> None:
         self.callback = progress and self._report
         self._progress = progress
         self._before = 0
-        self._tables: Tables | None = None
+        self._tables: TableDocuments | None = None
         self._total = 0
 
     def expect(self, rest: Corpus, corpus: Corpus) -> None:
-        """`rest` is what is left of `corpus` to be read."""
+        """Set the total from `rest`, the part of `corpus` that is still to be read."""
         if self._progress is None:
             return
         tables = corpus.documents
@@ -232,43 +244,41 @@ class _Watch:
             return
         if tables is None:
             self._total = rest.size
-        elif isinstance(tables, Tables) and tables.size:
+        elif isinstance(tables, TableDocuments) and tables.size:
             self._tables, self._before = tables, rest.size
             self._total = rest.size + tables.size
 
     def _report(self, stage: str, done: int, total: int) -> None:
         assert self._progress
-        if stage == "combine":  # its unit is entries, and the core knows them all
+        if stage == "combine":  # counted in entries, of which the core knows the total
             self._progress(stage, done, total)
             return
-        if self._tables and self._tables.position.reached is not None:
-            done = self._before + self._tables.position.reached
+        if self._tables and self._tables.progress.bytes_read is not None:
+            done = self._before + self._tables.progress.bytes_read
         self._progress(stage, done, self._total)
 
 
 def _counts(corpus: Corpus) -> list[Path]:
-    return [
-        file for file in corpus.counts if isinstance(file, Path)
-    ]  # whoever resolves it fetches the others
+    return [file for file in corpus.counts if isinstance(file, Path)]  # remote files were downloaded before
 
 
 def _sum(
     files: list[Path],
-    settings: Settings,
+    settings: SplitSettings,
     scratch: Path,
     out: Path | None = None,
     progress: ProgressCallback | None = None,
 ) -> CountsFile:
-    """Counts added up in a file; a single file is its own sum."""
+    """Add counts files into one file; return a single file as it is."""
     if out is None and len(files) == 1:
         only = CountsFile.open(files[0])
         if only.settings == settings:
             return only
-    asked = scratch / "asked.counts"
-    # Nothing, with the settings that were asked for: the core says what differs.
-    _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(asked)
-    total = out or scratch / work.ALL
-    _core.merge_counts([asked, *files], [total], scratch, progress)
+    empty = scratch / "empty.counts"
+    # Merging with empty counts makes the core report settings that differ from the requested ones.
+    _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(empty)
+    total = out or scratch / work_folder.ALL
+    _core.merge_counts([empty, *files], [total], scratch, progress)
     return CountsFile.open(total)
 
 
@@ -284,26 +294,3 @@ def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
     for buffer in corpus.documents or ():
         worker.add_documents(buffer)
     corpus.skips.add(*worker.skipped())
-
-
-def _has_input() -> bool:
-    """Wait for standard input, but not for long: whoever calls this in a loop notices signals in between."""
-    if sys.platform == "win32":  # only sockets can be waited for
-        return True
-    return bool(select.select([0], [], [], _LOOK)[0])
-
-
-def stdin_chunks() -> Iterator[bytes]:
-    """Yield the chunks of standard input; Ctrl-C ends the wait for the next one."""
-    try:
-        while True:
-            # A read is interrupted only by a signal that comes during it. One that comes just before would
-            # be noticed after the next input, so it is called only when there is some.
-            while not _has_input():
-                pass
-            chunk = os.read(0, _CHUNK)
-            if not chunk:
-                return
-            yield chunk
-    except OSError as error:
-        raise CorpusError(f"cannot read standard input: {error.strerror}") from error

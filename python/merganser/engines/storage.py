@@ -1,9 +1,8 @@
-"""Storage: where the machines of a cluster leave what they have counted, a folder that all of them see or an
-address.
+"""The storage that the nodes of a cluster share: a folder that all of them see, or a URL.
 
-In a folder, files are written where they belong, whole or not at all. To an address (`s3://…`, anything that
-fsspec knows) they are made on the node's own disk and then put there; so a file may be torn, and none is
-trusted that no manifest names. Manifests are small JSON files, written last.
+In a folder, files are written atomically. For a URL (`s3://…`, or any other that fsspec supports) they are
+written to the node's own disk and uploaded, so an upload may be incomplete: only files named in a manifest
+are valid. Manifests are small JSON files, written last.
 """
 
 import json
@@ -17,36 +16,38 @@ from merganser.errors import CountsError, WriteError
 from merganser.extras import imported
 from merganser.files import written_whole
 
+_RESUME = "run it again to resume"
+
 
 class Storage(Protocol):
     address: str
 
-    def place(self, name: str, scratch: Path) -> Path:
-        """Where to write a file that is to be kept under `name`."""
+    def local_path(self, name: str, scratch: Path) -> Path:
+        """Return the local path to which the file `name` is written."""
 
-    def keep(self, path: Path, name: str) -> None:
-        """Keeps what was written to the `place` of `name`."""
+    def store(self, path: Path, name: str) -> None:
+        """Store what was written to the local path of `name`."""
 
     def fetch(self, name: str, scratch: Path) -> Path:
-        """A file as one on this machine."""
+        """Return a local path from which the file `name` can be read."""
 
     def write(self, name: str, manifest: dict[str, Any]) -> None: ...
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """A manifest; none where there is none, or only a torn one."""
+        """Return a manifest, or None if it is missing or incomplete."""
 
     def manifests(self, folder: str) -> set[str]: ...
 
     def remove(self, *names: str) -> None:
-        """Removes files and folders, if they are there."""
+        """Remove files and folders, if they exist."""
 
 
 def storage_at(address: str) -> Storage:
-    return Bucket(address) if "://" in address else Folder(address)
+    return UrlStorage(address) if "://" in address else SharedFolder(address)
 
 
-class Folder:
-    """A folder that all machines see under the same name."""
+class SharedFolder:
+    """A folder that all nodes see under the same path."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -54,23 +55,23 @@ class Folder:
     def _path(self, name: str) -> Path:
         return Path(self.address, name)
 
-    def place(self, name: str, scratch: Path) -> Path:
+    def local_path(self, name: str, scratch: Path) -> Path:
         path = self._path(name)
         with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def keep(self, path: Path, name: str) -> None:
-        pass  # it is there
+    def store(self, path: Path, name: str) -> None:
+        pass  # it was written in place
 
     def fetch(self, name: str, scratch: Path) -> Path:
         path = self._path(name)
         if not path.is_file():
-            raise _gone(path)
+            raise _missing(path)
         return path
 
     def write(self, name: str, manifest: dict[str, Any]) -> None:
-        with written_whole(self.place(name, Path())) as file:
+        with written_whole(self.local_path(name, Path())) as file:
             file.write(_dumped(manifest))
 
     def read(self, name: str) -> dict[str, Any] | None:
@@ -91,12 +92,12 @@ class Folder:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-        with suppress(OSError):  # as where there is still something in it
+        with suppress(OSError):  # not empty
             Path(self.address).rmdir()
 
 
-class Bucket:
-    """An address of fsspec."""
+class UrlStorage:
+    """A folder at a URL that fsspec supports."""
 
     def __init__(self, address: str) -> None:
         fsspec = imported("fsspec", "ray", f"the storage {address}")
@@ -107,30 +108,30 @@ class Bucket:
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
-    def _named(self, name: str) -> str:
+    def _url(self, name: str) -> str:
         return f"{self.address}/{name}"
 
-    def place(self, name: str, scratch: Path) -> Path:
+    def local_path(self, name: str, scratch: Path) -> Path:
         return scratch / name.replace("/", "-")
 
-    def keep(self, path: Path, name: str) -> None:
-        with _writing(self._named(name)):
+    def store(self, path: Path, name: str) -> None:
+        with _writing(self._url(name)):
             self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
             self._files.put_file(str(path), self._path(name))
         path.unlink()
 
     def fetch(self, name: str, scratch: Path) -> Path:
-        path = self.place(name, scratch)
+        path = self.local_path(name, scratch)
         try:
             self._files.get_file(self._path(name), str(path))
         except FileNotFoundError:
-            raise _gone(self._named(name)) from None
+            raise _missing(self._url(name)) from None
         except Exception as error:
-            raise CountsError(f"cannot read {self._named(name)}: {error}; start again to go on") from error
+            raise CountsError(f"cannot read {self._url(name)}: {error}; {_RESUME}") from error
         return path
 
     def write(self, name: str, manifest: dict[str, Any]) -> None:
-        with _writing(self._named(name)):
+        with _writing(self._url(name)):
             self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
             self._files.pipe_file(self._path(name), _dumped(manifest))
 
@@ -140,7 +141,7 @@ class Bucket:
         except FileNotFoundError:
             return None
         except Exception as error:
-            raise CountsError(f"cannot read {self._named(name)}: {error}; start again to go on") from error
+            raise CountsError(f"cannot read {self._url(name)}: {error}; {_RESUME}") from error
 
     def manifests(self, folder: str) -> set[str]:
         self._files.invalidate_cache()
@@ -149,7 +150,7 @@ class Bucket:
         except FileNotFoundError:
             return set()
         except Exception as error:
-            raise CountsError(f"cannot list {self._named(folder)}: {error}; start again to go on") from error
+            raise CountsError(f"cannot list {self._url(folder)}: {error}; {_RESUME}") from error
         names = (str(name).rpartition("/")[2] for name in found)
         return {name for name in names if name.endswith(".json")}
 
@@ -172,16 +173,14 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
     return manifest if isinstance(manifest, dict) else None
 
 
-def _gone(name: object) -> CountsError:
-    return CountsError(f"{name} is not there any more; start afresh with --no-resume (resume=False)")
+def _missing(name: object) -> CountsError:
+    return CountsError(f"{name} is missing; start over with --no-resume (resume=False)")
 
 
 @contextmanager
 def _writing(name: object) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # file systems of fsspec raise what their libraries raise
+    except Exception as error:  # each fsspec file system raises the errors of its own library
         reason = getattr(error, "strerror", None) or error
-        raise WriteError(
-            f"cannot write {name}: {reason}; check the storage, and start again to go on"
-        ) from error
+        raise WriteError(f"cannot write {name}: {reason}; check the storage, then {_RESUME}") from error

@@ -1,5 +1,5 @@
-"""Formats: a file or two each, read and write side by side. `merganser.load` finds out which one it is."""
+"""File formats of tokenizers: each module reads and writes one format, and `loading` picks the reader."""
 
 
 class BadFile(Exception):
-    """What is wrong with a file; the caller knows its name."""
+    """What is wrong with a file, worded to follow the file's name, which the caller adds."""

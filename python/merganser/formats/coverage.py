@@ -1,7 +1,8 @@
-"""Coverage: whether a pattern leaves text unmatched.
+"""Whether a pattern matches all text.
 
-To us each character of such text is a pre-token; tiktoken and minbpe drop it, and Hugging Face may. So a
-pattern of theirs is the same here only if it leaves none.
+merganser makes each unmatched character a pre-token; tiktoken and minbpe drop unmatched text, and Hugging
+Face may. A pattern from one of these libraries is therefore equivalent here only if it leaves no text
+unmatched.
 """
 
 import re
@@ -17,29 +18,29 @@ _ZERO_WIDTH = (r"\b", r"\B", r"\A", r"\z")
 
 @cache
 def covers(pattern: str) -> bool:
-    r"""Whether a pattern of ours leaves no text unmatched, as far as can be told from single characters.
+    r"""Return whether a pattern provably matches all text.
 
-    A branch such as ` ?\p{L}+[\r\n]*` matches wherever a letter stands, whatever is around it. If such
-    branches have all characters between them, nothing is left.
+    A branch such as ` ?\p{L}+[\r\n]*` matches at every letter, whatever surrounds it. If the branches of this
+    kind match every character between them, no text is left unmatched. False means "cannot be proven".
 
     >>> covers(r" ?\p{L}+|\P{L}"), covers(r"\p{L}+|\P{L}\p{L}")
     (True, False)
     """
     try:
-        always = [found for branch in _branches(pattern) if (found := _needs_one_of(branch))]
-    except ExportError:  # it has something that is not known here
+        matched = [characters for branch in _branches(pattern) if (characters := _matched_characters(branch))]
+    except ExportError:  # uses syntax outside `pattern_parts`
         return False
-    if not always or any(kind == "flags" for kind, _, _ in parts(pattern)):
+    if not matched or any(kind == "flags" for kind, _, _ in parts(pattern)):
         return False
-    import numpy as np  # late: `merganser --help` must be quick
+    import numpy as np  # imported here to keep `merganser --help` fast
 
     code_points = np.r_[0:0xD800, 0xE000:0x110000].astype("<u4").tobytes().decode("utf-32-le")
-    stretches = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
-    return all(len(split(stretch, f"(?:{'|'.join(always)})+")) == 1 for stretch in stretches)
+    blocks = (code_points[start : start + 65536] for start in range(0, len(code_points), 65536))
+    return all(len(split(block, f"(?:{'|'.join(matched)})+")) == 1 for block in blocks)
 
 
 def _branches(pattern: str) -> list[list[list[str]]]:
-    """The branches that are not inside a group: for each atom its kind, its text and how it is repeated."""
+    """Return the top-level branches, each a list of atoms: kind, text and repetition."""
     branches: list[list[list[str]]] = [[]]
     depth = 0
     for kind, text, _ in parts(pattern):
@@ -57,13 +58,13 @@ def _branches(pattern: str) -> list[list[list[str]]]:
     return branches
 
 
-def _needs_one_of(branch: list[list[str]]) -> str | None:
-    """The characters at each of which the branch matches, as a pattern; None if that cannot be said."""
+def _matched_characters(branch: list[list[str]]) -> str | None:
+    """Return a pattern of single characters at which the branch always matches; None if unknown."""
     needed = unless = ""
     for kind, text, repeat in branch:
         least = {"*": 0, "?": 0, "{": int(re.sub(r"\D.*", "", repeat[1:]) or 0)}.get(repeat[:1], 1)
         if least == 0:
-            if not needed and repeat[1:].endswith("+"):  # what it takes, it does not give back
+            if not needed and repeat[1:].endswith("+"):  # possessive: never gives back what it consumed
                 unless += f"(?!{text})"
             continue
         simple = kind in ("plain", "class") or (kind == "escape" and text not in _ZERO_WIDTH) or text == _ANY

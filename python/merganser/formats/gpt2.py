@@ -1,14 +1,15 @@
-r"""GPT-2's two files: `vocab.json`, every token with its id, and `merges.txt`, the merges in order.
+r"""GPT-2's two files: `vocab.json` maps every token to its id, `merges.txt` lists the merges in order.
 
-Bytes stand there as printable characters: those that print stand for themselves, all others, in order, for
-the characters from U+0100 on. So a space is Ġ and a newline Ċ:
+Bytes are spelled as printable characters: a byte that is printable in Latin-1 as itself, every other byte, in
+order, as the next character from U+0100. A space is Ġ and a newline Ċ:
 
     {"!": 0, …, "Ġthe": 262, …, "<|endoftext|>": 50256}        #version: 0.2
                                                                Ġ t
                                                                Ġ a
 
-Neither says the pattern. Special tokens are in `vocab.json` as the text they are; they are told by being
-neither bytes nor merged. That is why a token that no merge reaches cannot be written.
+Neither file contains the pattern. Special tokens appear verbatim in `vocab.json` and are recognized as tokens
+that are neither a byte nor the result of a merge. A token that no merge produces can therefore not be
+written.
 """
 
 import json
@@ -21,8 +22,7 @@ from merganser.tokenizer import Tokenizer
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 FIRST_LINE = "#version: 0.2"
-#: Half of a character beyond U+FFFF, as JSON may spell it; the other half should follow.
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _alphabet() -> list[str]:
@@ -35,157 +35,182 @@ _CHARACTER = _alphabet()
 _BYTE = {character: byte for byte, character in enumerate(_CHARACTER)}
 
 
-def printable(token: bytes) -> str:
-    """A token in printable characters, one for each byte.
+def to_printable(token: bytes) -> str:
+    """Spell a token in printable characters, one per byte.
 
-    >>> printable(b" the\\n")
+    >>> to_printable(b" the\\n")
     'ĠtheĊ'
     """
     return "".join([_CHARACTER[byte] for byte in token])
 
 
-def unprintable(text: str) -> bytes:
-    """The bytes that `printable` wrote; a KeyError where it did not.
+def from_printable(text: str) -> bytes:
+    """Undo `to_printable`; raise a `KeyError` for any other character.
 
-    >>> unprintable("ĠtheĊ")
+    >>> from_printable("ĠtheĊ")
     b' the\\n'
     """
     return bytes([_BYTE[character] for character in text])
 
 
 def vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
-    """Every token in printable characters, special ones as they are, in the order of ids."""
-    vocab = {printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
+    """Return every token in printable characters, special tokens verbatim, in order of ids."""
+    vocab = {to_printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
     for special, id in tokenizer.special_tokens.items():
         if special in vocab:
             raise ExportError(
-                f"the special token {special!r} is how the token {unprintable(special)!r} is spelled in this "
-                "format; give it another name"
+                f"the special token {special!r} is spelled like the token {from_printable(special)!r} in "
+                "this format; give it another name"
             )
         vocab[special] = id
     return dict(sorted(vocab.items(), key=lambda entry: entry[1]))
 
 
-def unreached(tokenizer: Tokenizer) -> list[bytes]:
-    """The tokens of two bytes or more that no merge makes."""
-    made = set(tokenizer.merges_as_ids.values())
-    return [token for token, id in tokenizer.mergeable_ranks.items() if len(token) > 1 and id not in made]
+def unreachable_tokens(tokenizer: Tokenizer) -> list[bytes]:
+    """Return the tokens of two or more bytes that no merge produces."""
+    merged = set(tokenizer.merges_as_ids.values())
+    return [token for token, id in tokenizer.mergeable_ranks.items() if len(token) > 1 and id not in merged]
 
 
 def contents(tokenizer: Tokenizer, _: str = "") -> dict[str, bytes]:
-    """The two files, by name."""
-    if stuck := unreached(tokenizer):
+    """Return the two files by name."""
+    if unreachable := unreachable_tokens(tokenizer):
         raise ExportError(
-            f"{len(stuck)} tokens, {stuck[0]!r} the first, are not made by any merge, and vocab.json and "
-            "merges.txt hold only tokens that are; export to tiktoken or huggingface instead"
+            f"{len(unreachable)} tokens, the first of them {unreachable[0]!r}, are not produced by any "
+            "merge, and vocab.json and merges.txt cannot hold such tokens; export to tiktoken or huggingface "
+            "instead"
         )
-    merges = [f"{printable(left)} {printable(right)}" for left, right in tokenizer.merges]
+    merges = [f"{to_printable(left)} {to_printable(right)}" for left, right in tokenizer.merges]
     if any(line.startswith("#version") for line in merges):
-        raise ExportError("one of the merges begins with #version, which readers of merges.txt skip")
+        raise ExportError(
+            "a merge begins with #version, and readers of merges.txt skip such lines; "
+            "export to tiktoken or huggingface instead"
+        )
     vocab = json.dumps(vocabulary(tokenizer), ensure_ascii=False, separators=(",", ":"))
     lines = "".join(f"{line}\n" for line in [FIRST_LINE, *merges])
     return {VOCAB: vocab.encode() + b"\n", MERGES: lines.encode()}
 
 
-def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
-    """Whether the two files, which do not say the pattern, say all else of this tokenizer."""
+def matches(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+    """Return whether the two files hold this tokenizer, apart from its pattern."""
     ranks, specials, _ = parse(files[VOCAB], files[MERGES])
     return (ranks, specials) == (tokenizer.mergeable_ranks, tokenizer.special_tokens)
 
 
-def read_json(data: bytes) -> Any:
-    """JSON in UTF-8 in which no name stands twice, and no character is a half one."""
+def parse_json(data: bytes) -> Any:
+    """Parse JSON in UTF-8; raise a `BadFile` for duplicate keys and lone surrogates."""
     try:
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=_once)
-        if _ESCAPED_HALF.search(text):
+        value = json.loads(text, object_pairs_hook=_without_duplicates)
+        if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except (ValueError, RecursionError) as error:
-        raise BadFile(f"is damaged: it is not JSON ({error}); get a fresh copy") from None
+        raise BadFile(f"is corrupt: it is not JSON ({error}); get a fresh copy") from None
 
 
-def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(entries)
-    if len(found) < len(entries):
-        raise BadFile("is damaged: it has a token or a name twice; get a fresh copy")
-    return found
+def _without_duplicates(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(entries)
+    if len(unique) < len(entries):
+        raise BadFile("is corrupt: it has the same token or key twice; get a fresh copy")
+    return unique
 
 
 def parse(vocab: bytes, merges: bytes) -> tuple[dict[bytes, int], dict[str, int], list[tuple[bytes, bytes]]]:
-    """The ranks, the special tokens and the merges of two files."""
-    ids = checked_vocabulary(read_json(vocab))
+    """Return the ranks, the special tokens and the merges in the two files."""
+    ids = checked_vocabulary(parse_json(vocab))
     pairs = []
     try:
         lines = merges.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise BadFile(
-            f"is damaged: its merges are not UTF-8 at byte {error.start}; get a fresh copy"
+            f"is corrupt: its merges are not UTF-8 at byte {error.start}; get a fresh copy"
         ) from None
     start = lines[0].startswith("#version")
     if len(lines) > native.MAX_TOKENS:
-        raise BadFile(f"is damaged: it has more than {native.MAX_TOKENS} merges")
+        raise BadFile(f"is corrupt: it has more than {native.MAX_TOKENS} merges; get a fresh copy")
     for number, line in enumerate(lines[start:], 1 + start):
         if line:
             pair = line.split(" ")
             if len(pair) != 2:
-                raise BadFile(f"is damaged: line {number} of its merges is not two tokens; get a fresh copy")
+                raise BadFile(f"is corrupt: line {number} of its merges is not two tokens; get a fresh copy")
             pairs.append((pair[0], pair[1]))
-    return (*separated(ids, pairs), in_bytes(pairs))
+    return (*separate_special_tokens(ids, pairs), as_bytes(pairs))
 
 
 def checked_vocabulary(vocab: object) -> dict[str, int]:
     if not isinstance(vocab, dict) or not all(type(id) is int and 0 <= id < 1 << 32 for id in vocab.values()):
-        raise BadFile("is damaged: its vocabulary is not tokens with an id each; get a fresh copy")
+        raise BadFile("is corrupt: its vocabulary does not map every token to an id; get a fresh copy")
     if len(vocab) > native.MAX_TOKENS:
-        raise BadFile(f"is damaged: it has more than {native.MAX_TOKENS} tokens")
+        raise BadFile(f"is corrupt: it has more than {native.MAX_TOKENS} tokens; get a fresh copy")
     return vocab
 
 
-def separated(ids: dict[str, int], pairs: list[tuple[str, str]]) -> tuple[dict[bytes, int], dict[str, int]]:
-    """The tokens that bytes and merges make, and all others, which are special."""
-    made = {left + right for left, right in pairs}
-    if missing := sorted(token for token in made if token not in ids):
-        raise BadFile(f"is damaged: a merge makes {missing[0]!r}, which has no id; get a fresh copy")
+def separate_special_tokens(
+    ids: dict[str, int], pairs: list[tuple[str, str]]
+) -> tuple[dict[bytes, int], dict[str, int]]:
+    """Return the bytes and merged tokens as ranks, and all other tokens as special tokens."""
+    merged = {left + right for left, right in pairs}
+    if missing := sorted(token for token in merged if token not in ids):
+        raise BadFile(f"is corrupt: a merge produces {missing[0]!r}, which has no id; get a fresh copy")
     ranks, specials = {}, {}
     for token, id in ids.items():
-        if token in _BYTE or token in made:
+        if token in _BYTE or token in merged:
             try:
-                ranks[unprintable(token)] = id
-            except KeyError:
-                raise BadFile(
-                    f"is not byte-level: its token {token!r} has characters that are no bytes"
-                ) from None
+                ranks[from_printable(token)] = id
+            except KeyError as error:
+                raise not_byte_level(error.args[0]) from None
         else:
             specials[token] = id
     return ranks, specials
 
 
-def in_bytes(pairs: list[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(unprintable(left), unprintable(right)) for left, right in pairs]
+def not_byte_level(character: str) -> BadFile:
+    return BadFile(
+        f"is not a byte-level BPE tokenizer: its tokens contain {character!r}, which does not spell a byte"
+    )
+
+
+def never_used(token: bytes) -> BadFile:
+    return BadFile(f"cannot be represented: its token {token!r} is never used because no merge produces it")
+
+
+def check_merged_tokens(merges: list[tuple[bytes, bytes]], ranks: dict[bytes, int]) -> None:
+    """Raise a `BadFile` for a merge whose result is not a token."""
+    if missing := next((pair for pair in merges if pair[0] + pair[1] not in ranks), None):
+        raise BadFile(
+            f"is corrupt: it merges {missing[0]!r} and {missing[1]!r}, but their concatenation is not a "
+            "token; get a fresh copy"
+        )
+
+
+def as_bytes(pairs: list[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(from_printable(left), from_printable(right)) for left, right in pairs]
 
 
 def check_merges(tokenizer: Tokenizer, merges: list[tuple[bytes, bytes]]) -> None:
-    """Refuses merges that would encode in another way than the ids say.
+    """Raise a `BadFile` for merges that would encode differently from the order of the ids.
 
-    Ours are merged in the order of their ids, and a token has one pair only that ever makes it (the two-token
-    state of docs/how-bpe-works.md). A file may list more pairs, which then never meet.
+    merganser merges in order of ids, and only one pair can ever produce a given token (the two-token state of
+    docs/how-bpe-works.md). A file may list further pairs, which then never occur.
     """
     ids = tokenizer.mergeable_ranks
     previous = -1
     for left, right in merges:
         id = ids[left + right]
         if left not in ids or right not in ids:
-            raise BadFile(f"is damaged: it merges {left!r} and {right!r}, which are not both tokens")
+            raise BadFile(
+                f"is corrupt: it merges {left!r} and {right!r}, which are not both tokens; get a fresh copy"
+            )
         if id < previous:
             raise BadFile(
-                f"cannot be represented: its merge of {left!r} and {right!r} comes later than its id {id} "
-                "says, and here ids are the order of merges"
+                f"cannot be represented: its merge of {left!r} and {right!r} comes after a merge with a "
+                f"higher id than {id}, and merganser merges in order of ids"
             )
         previous = id
     listed = set(merges)
-    if lacking := next((pair for pair in tokenizer.merges if pair not in listed), None):
+    if missing := next((pair for pair in tokenizer.merges if pair not in listed), None):
         raise BadFile(
-            f"cannot be represented: it does not list the merge of {lacking[0]!r} and {lacking[1]!r}, "
-            f"though {lacking[0] + lacking[1]!r} is a token"
+            f"cannot be represented: it does not list the merge of {missing[0]!r} and {missing[1]!r}, "
+            f"although {missing[0] + missing[1]!r} is a token"
         )

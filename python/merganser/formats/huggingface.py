@@ -1,13 +1,11 @@
-"""Hugging Face: `tokenizer.json` of the byte-level BPE kind, with `tokenizer_config.json` and, for a chat,
-`chat_template.jinja` beside it.
+"""Hugging Face: byte-level BPE in `tokenizer.json`, with `tokenizer_config.json` and `chat_template.jinja`.
 
-The tokens are spelled as in GPT-2's files (`formats/gpt2.py`), the pattern is rewritten for the engine that
-reads it (`formats/oniguruma.py`). A token that no merge reaches stays whole by `ignore_merges`. Special
-tokens are not in the model's vocabulary if their ids follow it without a gap; otherwise
-they are, to keep their ids.
+Tokens are spelled as in GPT-2's files (`formats/gpt2.py`), and the pattern is translated for Hugging Face's
+regex engine (`formats/oniguruma.py`). `ignore_merges` keeps a token whole that no merge produces. Special
+tokens whose ids directly follow the vocabulary are left out of it; others are included to keep their ids.
 
-Files are made and read (`formats/huggingface_reading.py`) without the library: the extra `[hf]` is for the
-live object only.
+Files are written, and read by `formats/huggingface_reading.py`, without the library; the extra `[hf]` is
+needed only for live objects.
 """
 
 import json
@@ -15,17 +13,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from merganser._core import split
-from merganser.errors import ChatError, ExportError
+from merganser.errors import ExportError
 from merganser.extras import imported
 from merganser.formats import gpt2, oniguruma
 from merganser.formats.huggingface_reading import from_live, parse
-from merganser.formats.roles import checked, roles
+from merganser.formats.roles import check_roles, roles
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import tokenizers
-
-    from merganser.chat.template import Template
 
 __all__ = ["CHAT", "CONFIG", "FILE", "contents", "from_live", "parse", "to_huggingface"]
 
@@ -34,31 +30,24 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": T
 
 
 def contents(
-    tokenizer: Tokenizer, chat: "Template | None" = None, given: Mapping[str, str] | None = None
+    tokenizer: Tokenizer, given_roles: Mapping[str, str] | None = None, chat_template: str | None = None
 ) -> dict[str, bytes]:
-    """The files, by name; with a chat template if one is given or the tokenizer has the tokens of nanochat's.
+    """Return the files by name.
 
-    Roles of special tokens are those `given`, then those of the template, then those that names suggest.
-
-    What ends an answer is then the `eos_token`, for that is where a program that generates text must stop.
-    `apply_chat_template` has the ids of `Chat.render`, and its mask. Only where text stands right before the
-    output of a tool does transformers leave out what follows the first token of the text's last character.
+    Parameters
+    ----------
+    tokenizer
+        The tokenizer to write.
+    given_roles
+        Special tokens by role; other roles are assigned by conventional names.
+    chat_template
+        The Jinja template for conversations.
     """
-    from merganser.chat.render import Chat
-    from merganser.chat.template import SPECIAL_TOKENS, Template
-
-    if chat is None and tokenizer.special_tokens.keys() >= set(SPECIAL_TOKENS):
-        chat = Template()
-    special = roles(tokenizer)
+    check_roles(given_roles or {}, tokenizer)
+    special = {**roles(tokenizer), **(given_roles or {})}
     files = {FILE: _json(_as_json(tokenizer))}
-    if chat is not None:
-        template = Chat(tokenizer, chat).template  # refuses one whose tokens the tokenizer lacks
-        special |= {"bos": template.bos, "eos": template.assistant_end}
-        try:
-            files[CHAT] = template.to_jinja(tokenizer.special_tokens).encode()
-        except ChatError as error:
-            raise ExportError(f"the chat template cannot be exported: {error}") from None
-    special |= checked(given or {}, tokenizer)
+    if chat_template is not None:
+        files[CHAT] = chat_template.encode()
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "add_prefix_space": False,
@@ -73,6 +62,7 @@ def contents(
 
 
 def to_huggingface(tokenizer: Tokenizer) -> "tokenizers.Tokenizer":
+    """Return the `tokenizers.Tokenizer` equivalent to a tokenizer."""
     library = imported("tokenizers", "hf", "to_huggingface")
     live: tokenizers.Tokenizer = library.Tokenizer.from_str(json.dumps(_as_json(tokenizer)))
     return live
@@ -83,25 +73,25 @@ def _json(value: dict[str, Any]) -> bytes:
 
 
 def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
-    vocab = {gpt2.printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
+    vocab = {gpt2.to_printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
     specials = sorted(tokenizer.special_tokens.items(), key=lambda entry: entry[1])
-    ignore_merges = bool(gpt2.unreached(tokenizer))
+    ignore_merges = bool(gpt2.unreachable_tokens(tokenizer))
     follows = [id for _, id in specials] == list(range(len(vocab), len(vocab) + len(specials)))
-    whole = gpt2.vocabulary(tokenizer)  # refuses a special token that is spelled like another
+    with_specials = gpt2.vocabulary(tokenizer)  # raises if a special token is spelled like another token
     if not follows:
-        vocab = whole
+        vocab = with_specials
         if ignore_merges and (
-            alone := next((name for name, _ in specials if _is_pretoken(tokenizer, name)), None)
+            ambiguous := next((name for name, _ in specials if _is_pretoken(tokenizer, name)), None)
         ):
             raise ExportError(
-                f"the special token {alone!r} is one pre-token, and Hugging Face would take it for "
-                "special even as plain text; give the special tokens ids that follow all others"
+                f"the special token {ambiguous!r} is one pre-token, and Hugging Face would encode it as "
+                "special even in ordinary text; give the special tokens ids that follow all others"
             )
     if tokenizer.pattern_name is None:
-        pattern = oniguruma.with_rest(tokenizer.pattern)
+        pattern = oniguruma.with_fallback(tokenizer.pattern)
     else:
-        pattern = oniguruma.written(tokenizer.pattern)
-    cut = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        pattern = oniguruma.to_oniguruma(tokenizer.pattern)
+    splitter = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     return {
         "version": "1.0",
         "truncation": None,
@@ -119,7 +109,7 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
             for name, id in specials
         ],
         "normalizer": None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [cut, _BYTE_LEVEL]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [splitter, _BYTE_LEVEL]},
         "post_processor": None,
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
         "model": {
@@ -132,7 +122,9 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
             "byte_fallback": False,
             "ignore_merges": ignore_merges,
             "vocab": vocab,
-            "merges": [[gpt2.printable(left), gpt2.printable(right)] for left, right in tokenizer.merges],
+            "merges": [
+                [gpt2.to_printable(left), gpt2.to_printable(right)] for left, right in tokenizer.merges
+            ],
         },
     }
 

@@ -1,4 +1,4 @@
-"""merganser's own file: text, only data, all of it checked on reading. docs/format.md specifies it.
+"""merganser's native format: plain text, data only, validated in full on reading; see docs/format.md.
 
     merganser tokenizer 1
     {"pattern": "…", "pattern_name": "gpt4", "special_tokens": {"<|endoftext|>": 300}, "training": {…}}
@@ -7,8 +7,8 @@
     dGhl 299 1234
     sha256 9f86d08…
 
-One line per token in the order of ids: its bytes in base64, its id, and how often its merge was seen in
-training, or `-`. The checksum is over all that comes before its line.
+One line per token in order of ids: its bytes in base64, its id, and the number of times its merge occurred in
+training, or `-`. The checksum covers everything before its line.
 """
 
 import base64
@@ -25,10 +25,10 @@ from merganser.tokenizer import Tokenizer
 
 MAGIC = b"merganser tokenizer "
 VERSION = 1
-#: What `load` looks for in a folder, and what the command line writes there.
+#: The file that `load` looks for in a folder and the command line writes there.
 FILE_NAME = "tokenizer.merganser"
 
-#: Far above any real tokenizer, and low enough that no file can exhaust memory.
+#: Far above any real tokenizer, and low enough that no file exhausts memory.
 MAX_FILE_BYTES = 1 << 30
 MAX_TOKENS = 1 << 21
 MAX_TOKEN_BYTES = 1 << 28
@@ -38,6 +38,7 @@ _TOKEN_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (0|[1-9][0-9]{0,9}) (-|0|[1-9
 
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
+    """Write a tokenizer to a file."""
     header = {
         "pattern": tokenizer.pattern,
         "pattern_name": tokenizer.pattern_name,
@@ -55,7 +56,8 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
         file.write(body)
         file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
 
-#: Names of training facts in files written before pre-tokens had that name.
+
+#: Keys of training facts in files written when pre-tokens were called pieces.
 _RENAMED = {
     "pieces": "pretokens",
     "different_pieces": "unique_pretokens",
@@ -64,22 +66,23 @@ _RENAMED = {
 }
 
 
-def _damaged(what: str) -> BadFile:
-    return BadFile(f"is damaged: {what}; get a fresh copy, or train again")
+def _corrupt(what: str) -> BadFile:
+    return BadFile(f"is corrupt: {what}; get a fresh copy, or train again")
 
 
 def parse(data: bytes) -> Tokenizer:
-    """The tokenizer that `save` wrote; the file begins with `MAGIC`."""
+    """Return the tokenizer in a file that begins with `MAGIC`."""
     body, newline, last = data.removesuffix(b"\n").rpartition(b"\n")
     magic, _, rest = body.partition(b"\n")
     if magic != MAGIC + b"%d" % VERSION:
         raise BadFile(
-            f"has the version {magic[len(MAGIC) :][:20]!r}, and this merganser reads {VERSION}; upgrade it"
+            f"has format version {magic[len(MAGIC) :][:20]!r}, but this merganser reads version {VERSION}; "
+            "upgrade merganser"
         )
     if not last.startswith(b"sha256 ") or not data.endswith(b"\n"):
-        raise _damaged("it ends in the middle, without a checksum")
+        raise _corrupt("it is truncated and has no checksum")
     if last != b"sha256 " + hashlib.sha256(body + newline).hexdigest().encode():
-        raise _damaged("its checksum does not match")
+        raise _corrupt("its checksum does not match")
 
     header_line, _, token_lines = rest.partition(b"\n")
     header = _header(header_line)
@@ -87,14 +90,14 @@ def parse(data: bytes) -> Tokenizer:
     counts: dict[int, int] = {}
     lines = token_lines.split(b"\n") if token_lines else []
     if len(lines) > MAX_TOKENS:
-        raise _damaged(f"it has more than {MAX_TOKENS} tokens")
+        raise _corrupt(f"it has more than {MAX_TOKENS} tokens")
     previous = -1
     for number, line in enumerate(lines, 3):
         token, id, count = _token(line, number)
         if id <= previous:
-            raise _damaged(f"line {number} is out of the order of ids")
+            raise _corrupt(f"the id on line {number} is out of order")
         if token in ranks:
-            raise _damaged(f"line {number} has the token of an earlier line")
+            raise _corrupt(f"line {number} repeats a token")
         ranks[token] = previous = id
         if count is not None:
             counts[id] = count
@@ -109,33 +112,33 @@ def parse(data: bytes) -> Tokenizer:
 
 def _header(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_HEADER_BYTES:
-        raise _damaged("its header is too long")
+        raise _corrupt("its header is too long")
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
-        raise _damaged("its header is not JSON") from None
+        raise _corrupt("its header is not JSON") from None
     specials = header.get("special_tokens") if isinstance(header, dict) else None
-    right = (
+    valid = (
         isinstance(specials, dict)
         and all(type(id) is int and 0 <= id < 1 << 32 for id in specials.values())
         and isinstance(header.get("pattern"), str)
         and isinstance(header.get("pattern_name"), str | None)
         and isinstance(header.get("training"), dict)
     )
-    if not right:
-        raise _damaged("its header lacks something, or has it in another form")
+    if not valid:
+        raise _corrupt("its header has a missing or invalid entry")
     return dict(header)
 
 
 def _token(line: bytes, number: int) -> tuple[bytes, int, int | None]:
     match = _TOKEN_LINE.fullmatch(line)
     if not match:
-        raise _damaged(f"line {number} is not a token, an id and a count")
+        raise _corrupt(f"line {number} is not a token, an id and a count")
     try:
         token = base64.b64decode(match[1], validate=True)
     except binascii.Error:
-        raise _damaged(f"line {number} is not base64") from None
+        raise _corrupt(f"line {number} is not base64") from None
     id, count = int(match[2]), None if match[3] == b"-" else int(match[3])
     if id >= 1 << 32 or (count or 0) >= 1 << 64 or len(token) > MAX_TOKEN_BYTES:
-        raise _damaged(f"line {number} has a number or a token that is too large")
+        raise _corrupt(f"line {number} has a number or token that is too large")
     return token, id, count

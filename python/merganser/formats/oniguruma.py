@@ -1,16 +1,15 @@
-r"""Patterns for Oniguruma, the engine of Hugging Face tokenizers, which reads some things in another way.
+r"""Patterns translated to and from Oniguruma, the regex engine of Hugging Face tokenizers.
 
-| ours | means | Oniguruma reads | written as |
+| merganser | meaning | meaning in Oniguruma | translated to |
 |---|---|---|---|
-| `x{1,3}+` | never gives back | repeats a repeat | `(?>x{1,3})` |
+| `x{1,3}+` | possessive repetition | repetition of a repetition | `(?>x{1,3})` |
 | `$`, `^` | ends of the text | ends of a line | `\z`, `\A` |
-| `(?s:.)` | also a newline | an error | `(?m:.)` |
-| `\w`, `\b` | as Unicode's annex says | other characters | the class, spelled out |
+| `(?s:.)` | any character, newline included | an error | `(?m:.)` |
+| `\w`, `\b` | as in Unicode's annex | other characters | the class, spelled out |
 | `\x41` | a character | a byte | `\x{41}` |
 
-What the two might read differently in a way that is not known here is refused: it could give other ids.
-All else (`formats/pattern_parts.py`) is the same, and so are the classes of characters that are known there:
-tests/formats/test_oniguruma.py compares them for every code point.
+A pattern outside the common syntax (`formats/pattern_parts.py`) is refused, because it could produce
+different ids. tests/formats/test_oniguruma.py compares the accepted character classes for every code point.
 """
 
 import re
@@ -20,7 +19,7 @@ from merganser.counts import Counts
 from merganser.errors import ExportError, PatternError
 from merganser.formats import BadFile
 from merganser.formats.coverage import covers
-from merganser.formats.pattern_parts import CLASS_PART, parts, refused
+from merganser.formats.pattern_parts import CLASS_PART, not_portable, parts
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 _IN, _OUT = f"[{_WORD}]", f"[^{_WORD}]"
@@ -28,19 +27,19 @@ _BOUNDARY = f"(?:(?<={_IN})(?!{_IN})|(?<!{_IN})(?={_IN}))"
 _INSIDE = f"(?:(?<={_IN})(?={_IN})|(?<!{_IN})(?!{_IN}))"
 _CLASS_ESCAPES = {r"\w": _WORD, r"\W": _OUT}
 _ESCAPES = {r"\w": _IN, r"\W": _OUT, r"\b": _BOUNDARY, r"\B": _INSIDE}
-#: Two characters or more that some single character equals when case does not count: ß is ss, ﬁ is fi.
+#: Sequences that case-insensitive matching equates with a single character: ss with ß, fi with ﬁ.
 _FOLDED = re.compile("ss|st|ff|fi|fl|[^\0-\x7f]")
 
 
-def written(pattern: str) -> str:
-    r"""A pattern of ours as Oniguruma must be given it, to mean the same.
+def to_oniguruma(pattern: str) -> str:
+    r"""Return the equivalent pattern for Oniguruma.
 
-    >>> print(written(r"\p{N}{1,3}+|\s++$|(?s:.)"))
+    >>> print(to_oniguruma(r"\p{N}{1,3}+|\s++$|(?s:.)"))
     (?>\p{N}{1,3})|\s++\z|(?m:.)
     """
     out: list[str] = []
-    atom = 0  # where in `out` the last atom begins
-    groups: list[int] = []  # and the groups that are open
+    atom = 0  # index in `out` of the last atom's start
+    groups: list[int] = []  # and of the open groups
     for kind, text, at in parts(pattern):
         if kind == "repeat":
             if text.startswith("{") and text.endswith("+"):
@@ -49,19 +48,19 @@ def written(pattern: str) -> str:
                 out.append(text)
             continue
         if kind == "flags":
-            # To Oniguruma they hold for all branches that follow; so they do to us where a branch begins.
+            # Oniguruma applies flags to all following branches; ours does only if they start a branch.
             if out and out[-1] != "|" and not out[-1].startswith("("):
-                raise refused(pattern, at)
+                raise not_portable(pattern, at)
             out.append(text.replace("s", "m"))
             continue
         atom = groups.pop() if kind == "close" and groups else len(out)
         if kind == "open":
             groups.append(atom)
         out.append(_part(kind, text))
-    if re.search(r"\(\?s?i", pattern) and (found := _FOLDED.search(pattern.lower())):
+    if re.search(r"\(\?s?i", pattern) and (folded := _FOLDED.search(pattern.lower())):
         raise ExportError(
-            f"the pattern {pattern!r} ignores case and has {found[0]!r}, which Hugging Face's engine may "
-            "find in a single character such as ß; spell out both cases instead"
+            f"the pattern {pattern!r} ignores case and contains {folded[0]!r}, which Hugging Face's engine "
+            "may match with a single character such as ß; spell out both cases instead"
         )
     return "".join(out)
 
@@ -85,49 +84,49 @@ def _code_point(escape: str) -> str:
 
 # ── reading ───────────────────────────────────────────────────────────────────
 
-#: Far above any real pattern, and low enough that none takes long to read.
+#: Far above any real pattern, and low enough to parse quickly.
 MAX_PATTERN = 1 << 13
-#: What stands behind a pattern of ours: text that it does not match becomes pre-tokens of one character.
-_OPEN, _REST = "(?:", ")|(?m:.)"
+#: Wrapped around a pattern so that each character it does not match becomes a pre-token.
+_OPEN, _FALLBACK = "(?:", ")|(?m:.)"
 
 
-def with_rest(pattern: str) -> str:
-    """`written`, and such that it leaves no text unmatched."""
-    return f"{_OPEN}{written(pattern)}{_REST}"
+def with_fallback(pattern: str) -> str:
+    """Return the equivalent pattern for Oniguruma, with a fallback that matches all other text."""
+    return f"{_OPEN}{to_oniguruma(pattern)}{_FALLBACK}"
 
 
-def read(pattern: str, *, drops_rest: bool = False) -> str:
-    r"""The pattern of ours that means the same, if there is one for certain.
+def from_oniguruma(pattern: str, *, drops_unmatched: bool = False) -> str:
+    r"""Return the merganser pattern that is provably equivalent to one for Oniguruma.
 
-    What a pattern does not match is one pre-token to Hugging Face's `Split`, unless it drops it; to us it is
-    a pre-token for every character. So that is written into the pattern, where text may be left unmatched.
+    Hugging Face's `Split` makes a run of unmatched text one pre-token, or drops it; merganser makes every
+    unmatched character a pre-token. If text may be left unmatched, the result spells out Hugging Face's rule.
 
-    >>> print(read(r"\p{L}+"))
+    >>> print(from_oniguruma(r"\p{L}+"))
     (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+
     """
     if len(pattern) > MAX_PATTERN:
-        raise BadFile(f"is damaged: its pattern has more than {MAX_PATTERN} characters")
+        raise BadFile(f"is corrupt: its pattern has more than {MAX_PATTERN} characters; get a fresh copy")
     for name in preset_names():
-        if pattern == written(Counts({}, pattern=name).pattern):
+        if pattern == to_oniguruma(Counts({}, pattern=name).pattern):
             return name
-    if pattern.startswith(_OPEN) and pattern.endswith(_REST):
-        inner = _ours(pattern[len(_OPEN) : -len(_REST)])
+    if pattern.startswith(_OPEN) and pattern.endswith(_FALLBACK):
+        inner = _inverse(pattern[len(_OPEN) : -len(_FALLBACK)])
         if inner is not None:
             return inner
-    back = _ours(pattern)
-    if back is None:
-        raise BadFile(f"cannot be represented: its pattern {pattern!r} may mean something else here")
-    if covers(back):
-        return back
-    if drops_rest:
+    ours = _inverse(pattern)
+    if ours is None:
+        raise BadFile(f"cannot be represented: merganser may interpret its pattern {pattern!r} differently")
+    if covers(ours):
+        return ours
+    if drops_unmatched:
         raise BadFile(f"cannot be represented: it may drop text that its pattern {pattern!r} does not match")
-    return f"(?:{back})|(?:(?!{back})(?s:.))+"
+    return f"(?:{ours})|(?:(?!{ours})(?s:.))+"
 
 
-def _ours(pattern: str) -> str | None:
-    """`written` undone; it says itself whether this has succeeded."""
-    back = pattern
-    for ours, theirs in (
+def _inverse(pattern: str) -> str | None:
+    """Return the pattern that `to_oniguruma` translates to this one; None if none is found."""
+    ours = pattern
+    for construct, translation in (
         (r"\b", _BOUNDARY),
         (r"\B", _INSIDE),
         (r"\w", _IN),
@@ -136,11 +135,11 @@ def _ours(pattern: str) -> str | None:
         ("$", r"\z"),
         ("^", r"\A"),
     ):
-        back = back.replace(theirs, ours)
-    back = re.sub(r"\(\?(i?)m(i?)(?=[:)])", r"(?\1s\2", back)
-    back = re.sub(r"\(\?>((?:\\p\{\w+\}|\\.|\[(?:\\.|[^\]\[\\])*\]|.)\{\d+(?:,\d*)?\})\)", r"\1+", back)
+        ours = ours.replace(translation, construct)
+    ours = re.sub(r"\(\?(i?)m(i?)(?=[:)])", r"(?\1s\2", ours)
+    ours = re.sub(r"\(\?>((?:\\p\{\w+\}|\\.|\[(?:\\.|[^\]\[\\])*\]|.)\{\d+(?:,\d*)?\})\)", r"\1+", ours)
     try:
-        split("", back)
-        return back if written(back) == pattern else None
+        split("", ours)
+        return ours if to_oniguruma(ours) == pattern else None
     except (PatternError, ExportError):
         return None

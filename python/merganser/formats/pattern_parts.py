@@ -1,7 +1,7 @@
-"""Pattern parts: what a pattern of ours consists of, where every engine reads it in one way.
+"""A parser for the regular-expression syntax that every engine interprets in the same way.
 
-Only what is known is let through: atoms, classes, groups, repeats, and the properties that our engine and
-Oniguruma have in common. All else is refused, for it could mean something else to somebody.
+It accepts atoms, classes, groups, repetitions, and the properties that merganser's engine and Oniguruma
+share. Anything else raises an error, because another engine might interpret it differently.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from merganser.errors import ExportError
 
-#: The names in `\\p{…}` that both read in the same way; the names of a line have no character in common.
+#: Names in `\\p{…}` that both engines define alike; the names in one string have no character in common.
 PROPERTIES = (
     "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co Cn",
     "L M N P S Z C",
@@ -45,18 +45,18 @@ CLASS_PART = re.compile(
 
 
 def parts(pattern: str) -> Iterator[tuple[str, str, int]]:
-    """What a pattern consists of: kind, text and place of each part, a class as one."""
+    """Yield the kind, text and offset of each part of a pattern; a character class is one part."""
     at, previous = 0, ""
     while at < len(pattern):
         part = _PART.match(pattern, at)
         if not part:
-            raise refused(pattern, at)
+            raise not_portable(pattern, at)
         kind, end = str(part.lastgroup), part.end()
         if kind == "class":
             end = _end_of_class(pattern, at)
         _check_properties(pattern, at, end)
         if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
-            raise refused(pattern, at)
+            raise not_portable(pattern, at)
         yield kind, pattern[at:end], at
         at, previous = end, kind
 
@@ -64,7 +64,7 @@ def parts(pattern: str) -> Iterator[tuple[str, str, int]]:
 def _check_properties(pattern: str, start: int, end: int) -> None:
     for part in re.compile(r"\\(?:[pP]\{?\^?(\w+)|.)", re.DOTALL).finditer(pattern, start, end):
         if part[1] and part[1] not in _PROPERTIES:
-            raise refused(pattern, part.start())
+            raise not_portable(pattern, part.start())
 
 
 def _end_of_class(pattern: str, at: int) -> int:
@@ -74,11 +74,11 @@ def _end_of_class(pattern: str, at: int) -> int:
         at = part.end()
         if depth == 0:
             return at
-    raise refused(pattern, at)
+    raise not_portable(pattern, at)
 
 
-def refused(pattern: str, at: int) -> ExportError:
+def not_portable(pattern: str, at: int) -> ExportError:
     return ExportError(
-        f"the pattern {pattern!r} has, at character {at + 1}, something that Hugging Face's engine may read "
-        "in another way; write it more simply"
+        f"the pattern {pattern!r} has syntax at character {at + 1} that Hugging Face's regex engine may "
+        "interpret differently; rewrite it with simpler constructs"
     )

@@ -1,11 +1,11 @@
-"""Roles: the special tokens that begin, end, pad or mask a text, known by the names that people give them."""
+"""Roles of special tokens (bos, eos, pad, …), recognized by their conventional names."""
 
 from collections.abc import Mapping
 
 from merganser.errors import SettingsError
 from merganser.tokenizer import Tokenizer
 
-#: The names by which a special token is known to have a role, the likeliest first.
+#: Conventional names of the special token for each role, in order of preference.
 NAMES = {
     "bos": ("<|bos|>", "<|begin_of_text|>", "<s>", "<bos>", "[BOS]"),
     "eos": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]"),
@@ -18,7 +18,7 @@ NAMES = {
 
 
 def roles(tokenizer: Tokenizer) -> dict[str, str]:
-    """The special tokens that have a role, by the role.
+    """Return the special tokens with a conventional name, by role.
 
     >>> import merganser
     >>> roles(merganser.train(["low"], 259, special_tokens=["<s>", "<|end_of_text|>", "[PAD]"]))
@@ -29,17 +29,14 @@ def roles(tokenizer: Tokenizer) -> dict[str, str]:
     return {role: name for role, name in found.items() if name is not None}
 
 
-def checked(given: Mapping[str, str], tokenizer: Tokenizer) -> dict[str, str]:
-    """The roles that were asked for; refuses unknown roles, and tokens that are not special."""
-    for role, name in given.items():
+def check_roles(roles: Mapping[str, str], tokenizer: Tokenizer) -> None:
+    """Raise a `SettingsError` for an unknown role, or a role whose token is not special."""
+    for role, name in roles.items():
         if role not in NAMES:
-            raise SettingsError(
-                f"{role!r} is not a role of a special token; the roles are {', '.join(NAMES)}"
-            )
+            raise SettingsError(f"{role!r} is not a role of a special token; use one of {', '.join(NAMES)}")
         if name not in tokenizer.special_tokens:
             known = ", ".join(tokenizer.special_tokens) or "none"
             raise SettingsError(
-                f"{name!r} cannot be the {role} token, for it is not a special token of this tokenizer "
-                f"({known}); name one of these, or train with it in special_tokens"
+                f"{name!r} cannot be the {role} token because it is not a special token of this tokenizer; "
+                f"use one of its special tokens ({known}), or train with {name!r} in special_tokens"
             )
-    return dict(given)

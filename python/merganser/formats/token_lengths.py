@@ -1,8 +1,8 @@
-"""Token lengths: how many bytes each token has, by id, as `.npy` for numpy or as `.pt` for torch.
+"""The length of every token in bytes, indexed by id, as `.npy` for numpy or `.pt` for torch.
 
-Special tokens, and ids without a token, count 0 bytes: a loss summed over tokens, divided by their bytes and
-by ln 2, is then bits per byte, which compares models whatever their tokenizers. It is no tokenizer, so `load`
-refuses it.
+Special tokens and unused ids have length 0. A summed loss divided by the total length and by ln 2 is then
+bits per byte, which is comparable between models with different tokenizers. Lengths do not determine a
+tokenizer, so `load` refuses these files.
 """
 
 import io
@@ -21,23 +21,23 @@ FILE = "token_lengths.npy"
 
 
 def lengths(tokenizer: Tokenizer) -> "NDArray[np.int32]":
-    """The bytes of every id.
+    """Return the number of bytes of every id.
 
     >>> import merganser
     >>> trained = merganser.train(["low low"], 258, special_tokens=["<s>"])
     >>> lengths(trained)[-3:]
     array([1, 2, 0], dtype=int32)
     """
-    import numpy as np  # which imports pickle, and to load a tokenizer must not
+    import numpy as np  # imported here because it imports pickle, which loading a tokenizer must not
 
-    found = np.zeros(tokenizer.next_id, np.int32)
+    sizes = np.zeros(tokenizer.next_id, np.int32)
     ranks = tokenizer.mergeable_ranks
-    found[list(ranks.values())] = list(map(len, ranks))
-    return found
+    sizes[list(ranks.values())] = list(map(len, ranks))
+    return sizes
 
 
 def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
-    """The file of that name, or in a folder token_lengths.npy."""
+    """Return the file called `name` if that ends in .npy or .pt, else `token_lengths.npy`."""
     import numpy as np
 
     out = io.BytesIO()
@@ -49,7 +49,8 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     return {name if name.endswith(".npy") else FILE: out.getvalue()}
 
 
-def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+def matches(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+    """Return whether the files hold the lengths of this tokenizer."""
     import numpy as np
 
     [(name, data)] = files.items()
@@ -60,10 +61,10 @@ def same(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
     return read.dtype == np.int32 and np.array_equal(read, lengths(tokenizer))
 
 
-def refused() -> BadFile:
+def not_a_tokenizer() -> BadFile:
     return BadFile(
-        "is an array of numpy, such as the lengths of tokens, and no tokenizer: lengths do not say the "
-        "tokens; load the tokenizer they were made of"
+        "is a numpy array, such as exported token lengths, not a tokenizer; "
+        "load the tokenizer that the lengths were exported from"
     )
 
 
@@ -71,4 +72,4 @@ def _torch() -> Any:
     try:
         return import_module("torch")
     except ImportError as error:
-        raise ImportError("a .pt file needs torch: pip install torch, or export to .npy instead") from error
+        raise ImportError("writing a .pt file needs torch: pip install torch, or export to .npy") from error

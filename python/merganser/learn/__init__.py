@@ -1,4 +1,4 @@
-"""Learn: small programs that are there to be read, each proven equal to what it explains.
+"""Small programs to read, each proven equal to what it explains.
 
-Pure Python and the standard library. Nothing of merganser imports them but the command `merganser learn`.
+Pure Python and the standard library. Only `merganser learn` and the studio import them.
 """

@@ -1,22 +1,22 @@
-"""A character-level BPE tokenizer, as plain as can be. `char_bpe_fast` is the same, made fast.
+"""A character-level BPE tokenizer, as plain as possible. `char_bpe_fast` is the same, optimized.
 
-Training. The text is cut into words: white space separates them, and a mark of punctuation is a word of its
-own. A word is a sequence of symbols, at first its characters and then `</w>`, its end. Again and again, the
-two neighbours that occur together most often become one symbol: that is a merge.
+Training. The text is split into words: whitespace separates them, and each punctuation mark is a separate
+word. A word is a sequence of symbols, at first its characters followed by `</w>`, the end of the word. Then
+the most frequent pair of adjacent symbols becomes one symbol, again and again: each time is a merge.
 
     low low lowest      l o w </w> ×2     l o w e s t </w> ×1
     merge (l, o)        lo w </w>         lo w e s t </w>
     merge (lo, w)       low </w>          low e s t </w>
     merge (low, </w>)   low</w>           low e s t </w>
 
-Encoding. A word starts as its characters again, and the merges are applied in the order they were learnt.
+Encoding. A word again starts as its characters, and the merges are applied in the order they were learned.
 
-Cost. Training looks again only at the words that hold the merged pair, and at all different pairs to find the
+Cost. A training step revisits only the words that contain the merged pair, but looks at all pairs to find the
 most frequent one: seconds for 10,000 merges of a novel. Encoding tries every merge on every word, O(words ×
-merges × length): a novel takes a minute. That is what `char_bpe_fast` is about.
+merges × length): a minute for a novel. `char_bpe_fast` is about that.
 
-When it loses. A character that was not in the training text becomes `<unk>`, and decoding cannot tell which
-white space there was, if any. Tokenizers of bytes, like those of merganser itself, lose nothing.
+When it loses. A character that is not in the training text becomes `<unk>`, and decoding does not restore the
+original whitespace. Byte-level tokenizers, such as merganser's own, lose nothing.
 """
 
 from collections import Counter, defaultdict
@@ -32,14 +32,14 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Merge:
-    """One step of training: two symbols became one, and then the text had so many symbols."""
+    """One training step: the merged pair, and the number of symbols in the text after it."""
 
     pair: Pair
     symbols: int
 
 
 def split(text: str) -> list[str]:
-    """The words of a text: the regular expression `\\w+|[^\\w\\s]`, written out.
+    """Split a text into words: the regular expression `\\w+|[^\\w\\s]`, written out.
 
     >>> split("It was on a dreary night--cold.")
     ['It', 'was', 'on', 'a', 'dreary', 'night', '-', '-', 'cold', '.']
@@ -61,12 +61,12 @@ def split(text: str) -> list[str]:
 
 
 def pairs(symbols: Sequence[str]) -> list[Pair]:
-    """Every symbol with its neighbour to the right."""
+    """Return all pairs of adjacent symbols."""
     return list(pairwise(symbols))
 
 
 def merged(symbols: Sequence[str], pair: Pair) -> list[str]:
-    """The symbols with every occurrence of the pair made one, from left to right.
+    """Merge every occurrence of a pair, from left to right.
 
     >>> merged(["a", "a", "a", "b"], ("a", "a"))
     ['aa', 'a', 'b']
@@ -84,7 +84,7 @@ def merged(symbols: Sequence[str], pair: Pair) -> list[str]:
 
 
 def learn(words: Iterable[str]) -> Iterator[Merge]:
-    """The merges of a text, one by one, until every word is one symbol; of equals, the first by alphabet.
+    """Yield the merges of a text until every word is one symbol; ties go to the first pair in sort order.
 
     >>> [merge.pair for merge in learn("low low lowest".split())][:3]
     [('l', 'o'), ('lo', 'w'), ('low', '</w>')]
@@ -95,7 +95,7 @@ def learn(words: Iterable[str]) -> Iterator[Merge]:
     symbols = sum(len(sequence) * n for sequence, n in zip(sequences, frequencies, strict=True))
 
     counts: Counter[Pair] = Counter()
-    holders: defaultdict[Pair, set[int]] = defaultdict(set)  # which words hold a pair
+    holders: defaultdict[Pair, set[int]] = defaultdict(set)  # the words that contain each pair
     for nth, sequence in enumerate(sequences):
         for pair in pairs(sequence):
             counts[pair] += frequencies[nth]
@@ -119,7 +119,7 @@ def learn(words: Iterable[str]) -> Iterator[Merge]:
 
 
 class CharBPE:
-    """Text to ids and back. Ids are those of `<unk>`, of the characters, and of the merges, in this order.
+    """Encode text to ids and back. Ids number `<unk>`, `</w>`, the characters and the merges, in this order.
 
     >>> tokenizer = CharBPE("elostw", [("l", "o"), ("lo", "w"), ("low", "</w>")])
     >>> tokenizer.tokens("low lowest")
@@ -131,7 +131,7 @@ class CharBPE:
     """
 
     def __init__(self, characters: Iterable[str], merges: Iterable[Pair]) -> None:
-        # A pair is learnt twice where its left or right symbol comes about in two ways; the first one counts.
+        # A pair is learned twice if one of its symbols can be built in two ways; the first one counts.
         self.merges = list(dict.fromkeys(merges))
         self.vocabulary = {UNKNOWN: 0, END: 1}
         for token in [*sorted(set(characters)), *(left + right for left, right in self.merges)]:
@@ -139,7 +139,7 @@ class CharBPE:
         self.names = list(self.vocabulary)
 
     def encode_word(self, word: str) -> list[int]:
-        """The ids of one word: all merges, in order."""
+        """Apply all merges to a word, in order."""
         symbols = [*word, END]
         for pair in self.merges:
             symbols = merged(symbols, pair)
@@ -158,15 +158,15 @@ class CharBPE:
         return ids
 
     def tokens(self, text: str) -> list[str]:
-        """The same as `encode`, to be read by people."""
+        """Return the tokens of a text as strings."""
         return [self.names[id] for id in self.encode(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words, with one space between each and the next."""
+        """Return the words, separated by single spaces."""
         return "".join(self.names[id].replace(END, " ") for id in ids).removesuffix(" ")
 
 
 def train(text: str, merges: int) -> CharBPE:
-    """Learns so many merges, or fewer if every word is one symbol before."""
+    """Train a tokenizer of at most `merges` merges; fewer if every word is one symbol earlier."""
     words = split(text)
     return CharBPE(set().union(*words), [merge.pair for merge in islice(learn(words), merges)])

@@ -1,19 +1,19 @@
-"""The character-level tokenizer, made fast: six techniques, each of which can be switched off.
+"""The character-level tokenizer, optimized: six techniques, each of which can be switched off.
 
-The ids are those of `char_bpe.CharBPE`, whatever is on; what each technique brings is measured by `merganser
-learn speed` and told in docs/learn/char-bpe.md. For a word of n characters and M merges:
+The ids are always the same as those of `char_bpe.CharBPE`. `merganser learn speed` measures the effect of
+each technique, and docs/learn/char-bpe.md explains it. For a word of n characters and M merges:
 
 | technique   | instead of                                   | does                                          |
 |-------------|----------------------------------------------|-----------------------------------------------|
 | `ranks`     | trying each merge on the word, O(M × n)      | looks up the rank of each pair of the word    |
-| `best_pair` | going through all M merges in order          | takes the pair of least rank, up to n times   |
-| `regex`     | splitting character by character             | a regular expression, compiled once           |
-| `unknown`   | looking up `<unk>` at every unknown symbol   | keeps its id                                  |
-| `local`     | looking up attributes in every round         | binds them to local names before the loop     |
-| `cache`     | encoding a word each time it comes           | `lru_cache`: O(1) for a word that was met     |
+| `best_pair` | going through all M merges in order          | merges the pair of lowest rank, up to n times |
+| `regex`     | splitting character by character             | uses a regular expression, compiled once      |
+| `unknown`   | looking up `<unk>` for every unknown symbol  | stores its id                                 |
+| `local`     | looking up attributes in every iteration     | binds them to local names before the loop     |
+| `cache`     | encoding a word each time it occurs          | `lru_cache`: O(1) for a word seen before      |
 
-The cache has room for 100,000 words; those that were not met for longest make room. It loses where hardly any
-word comes twice: then it takes memory and saves nothing. When it is full with hits below 90%, double it.
+The cache holds 100,000 words and evicts the least recently used ones. It loses if hardly any word occurs
+twice: then it uses memory and saves nothing. If it is full and the hit rate is below 90%, double its size.
 
 The trainer is the plain one with a heap, which finds the most frequent pair without looking at all of them.
 """
@@ -28,18 +28,18 @@ from heapq import heapify, heappop, heappush
 from merganser.learn import char_bpe
 from merganser.learn.char_bpe import END, UNKNOWN, CharBPE, Merge, Pair, merged, pairs
 
-#: How many words the cache has room for.
+#: The maximum number of words in the cache.
 CACHE_SIZE = 100_000
-#: Below this share of hits, a full cache is too small.
-ENOUGH_HITS = 0.9
+#: A full cache with a lower hit rate is too small.
+GOOD_HIT_RATE = 0.9
 
-#: Splits as `char_bpe.split` does.
+#: Splits like `char_bpe.split`.
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class Techniques:
-    """What is switched on."""
+    """The techniques to use."""
 
     ranks: bool = True
     best_pair: bool = True
@@ -51,7 +51,7 @@ class Techniques:
 
 @dataclass(frozen=True)
 class Hits:
-    """What the cache did so far."""
+    """Cache statistics: hits, misses, cached words, and the maximum number of words."""
 
     hits: int
     misses: int
@@ -64,20 +64,20 @@ class Hits:
 
     @property
     def advice(self) -> str:
-        """What to do about the size of the cache.
+        """Say whether the cache is large enough.
 
         >>> Hits(hits=50, misses=50, words=40, room=40).advice
-        'too small: double it, to 80 words'
+        'too small: double it to 80 words'
         """
-        if self.rate >= ENOUGH_HITS:
+        if self.rate >= GOOD_HIT_RATE:
             return "large enough"
         if self.words < self.room:
-            return "not full: the misses are words that were never met, so doubling it would not help"
-        return f"too small: double it, to {2 * self.room:,} words"
+            return "not full: all misses are new words, so a larger cache would not help"
+        return f"too small: double it to {2 * self.room:,} words"
 
 
 class FastCharBPE(CharBPE):
-    """The same ids as `CharBPE`, sooner.
+    """Return the same ids as `CharBPE`, faster.
 
     >>> tokenizer = FastCharBPE("elostw", [("l", "o"), ("lo", "w"), ("low", "</w>")])
     >>> tokenizer.encode("low lowest low low")
@@ -103,7 +103,7 @@ class FastCharBPE(CharBPE):
 
     @property
     def hits(self) -> Hits:
-        """Hits and misses since the tokenizer was made; the tokenizer must have a cache."""
+        """Cache statistics since the tokenizer was created. Requires the technique `cache`."""
         info = self._ids_of.cache_info()  # type: ignore[attr-defined]
         return Hits(info.hits, info.misses, info.currsize, info.maxsize)
 
@@ -137,27 +137,28 @@ class FastCharBPE(CharBPE):
         return tuple([known[symbol] if symbol in known else known[UNKNOWN] for symbol in symbols])
 
     def _in_order(self, symbols: list[str]) -> list[str]:
-        """Tries every merge, as the plain tokenizer does."""
+        """Try every merge, like the plain tokenizer."""
         for pair in self.merges:
             symbols = merged(symbols, pair)
         return symbols
 
     def _by_rank(self, symbols: list[str]) -> list[str]:
-        """Goes through all merges, but asks a set whether one applies."""
-        here = {self._ranks.get(pair) for pair in pairs(symbols)}
+        """Go through all merges, but apply only those whose pair is in the word."""
+        present = {self._ranks.get(pair) for pair in pairs(symbols)}
         for rank, pair in enumerate(self.merges):
-            if rank in here:
+            if rank in present:
                 symbols = merged(symbols, pair)
-                here = {self._ranks.get(pair) for pair in pairs(symbols)}
+                present = {self._ranks.get(pair) for pair in pairs(symbols)}
         return symbols
 
     def _by_best_pair(self, symbols: list[str]) -> list[str]:
-        """Merges the pair of least rank until there is none: in order, without the merges that do not apply.
+        """Merge the pair of lowest rank until none is left: the same order, without merges that do not apply.
 
-        Ranks only go up, for a merge whose turn has passed is not tried again. It could apply: where `abc` is
-        made of `ab` and `c`, then `abc` and `d` joined, and `abc` made of `a` and `bc` only later.
+        Ranks only increase, since the plain tokenizer does not retry an earlier merge. One could apply again:
+        with the merges `ab c`, `abc d`, `b c`, `a bc`, the word `abcd` gets `abc` only after the turn of
+        `abc d`.
         """
-        rank_of = self._ranks.get if self.techniques.ranks else self._searched
+        rank_of = self._ranks.get if self.techniques.ranks else self._search_rank
         none = len(self.merges)
         last = -1
         while True:
@@ -167,16 +168,16 @@ class FastCharBPE(CharBPE):
                 return symbols
             symbols = merged(symbols, self.merges[last])
 
-    def _searched(self, pair: Pair, none: int) -> int:
-        """The rank of a pair without a dictionary: from the first merge on, until it is found."""
+    def _search_rank(self, pair: Pair, none: int) -> int:
+        """Return the rank of a pair by linear search."""
         return self.merges.index(pair) if pair in self.merges else none
 
 
 def learn(words: Iterable[str]) -> Iterator[Merge]:
-    """The merges of `char_bpe.learn`, sooner: the most frequent pair is on top of a heap.
+    """Yield the merges of `char_bpe.learn`, faster: the most frequent pair is on top of a heap.
 
-    Whenever the count of a pair changes, an entry with the new count goes on the heap; one that comes up with
-    another count than its pair has by then is out of date and dropped.
+    Whenever the count of a pair changes, an entry with the new count is pushed; an entry whose count no
+    longer matches is outdated and dropped.
     """
     types = Counter(words)
     frequencies = list(types.values())

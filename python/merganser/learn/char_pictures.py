@@ -1,20 +1,20 @@
-"""What the character-level tokenizer learns, as Vega-Lite."""
+"""Charts of the character-level tokenizer, as Vega-Lite."""
 
 from typing import Any
 
 from merganser.charts import drawable
-from merganser.charts.look import BLUE, ORANGE
+from merganser.charts.theme import BLUE, ORANGE
 
 Spec = dict[str, Any]
 Row = dict[str, Any]
 
 
 def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
-    """Average tokens per word against the merge, with the tried numbers of merges marked."""
+    """Average tokens per word by number of merges, with the measured numbers marked."""
     x = {
         "field": "merges",
         "type": "quantitative",
-        "title": "merges learnt",
+        "title": "merges",
         "axis": {"grid": False, "format": ",d"},
     }
     y = {
@@ -25,13 +25,13 @@ def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
     }
     marks = [{**row, "label": f"{row['merges']:,}: {row['tokens_per_word']:.2f}"} for row in tried]
     labels: list[Row] = []
-    for mark in reversed(marks):  # those that would stand on another are left out
+    for mark in reversed(marks):  # skip labels that would overlap
         if not labels or labels[-1]["merges"] - mark["merges"] > 0.09 * marks[-1]["merges"]:
             labels.append(mark)
     return {
         "title": {
-            "text": "Every merge makes the text shorter, the first ones most",
-            "subtitle": f"{drawable(corpus)}: average tokens per word, </w> counted, after so many merges",
+            "text": "The first merges shorten the text most",
+            "subtitle": f"{drawable(corpus)}: average tokens per word, including </w>",
         },
         "width": 620,
         "height": 300,
@@ -59,20 +59,20 @@ def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
 
 
 def token_lengths(corpus: str, merges: int, lengths: list[Row]) -> Spec:
-    """How many characters tokens have, in the vocabulary and in the text."""
+    """Token lengths in characters, in the vocabulary and in the text."""
     rows = [
         {"characters": row["characters"], "of": label, "share": row[key], "label": f"{row[key]:.0%}"}
         for row in lengths
-        for label, key in (("of the vocabulary", "vocabulary_share"), ("of the text's tokens", "text_share"))
+        for label, key in (("vocabulary", "vocabulary_share"), ("text", "text_share"))
     ]
-    order = ["of the vocabulary", "of the text's tokens"]
-    x = {"field": "characters", "type": "nominal", "title": "characters in a token, </w> not counted"}
+    order = ["vocabulary", "text"]
+    x = {"field": "characters", "type": "nominal", "title": "characters per token, without </w>"}
     offset = {"field": "of", "sort": order}
     y = {"field": "share", "type": "quantitative", "title": "share of tokens", "axis": {"format": "%"}}
     return {
         "title": {
-            "text": "The vocabulary is long tokens, the text is short ones",
-            "subtitle": f"{drawable(corpus)}, {merges:,} merges; without </w> on its own",
+            "text": "The vocabulary has long tokens, the text short ones",
+            "subtitle": f"{drawable(corpus)}, {merges:,} merges; tokens that are only </w> are left out",
         },
         "width": 460,
         "height": 280,
@@ -96,11 +96,11 @@ def token_lengths(corpus: str, merges: int, lengths: list[Row]) -> Spec:
 
 
 def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
-    """The learnt subwords that occur most, single characters left out."""
+    """The most frequent learned subwords, without single characters."""
     rows = [{"token": drawable(row["token"]), "count": row["count"]} for row in subwords]
     return {
         "title": {
-            "text": f"The {len(rows)} most frequent subwords that were learnt",
+            "text": f"The {len(rows)} most frequent learned subwords",
             "subtitle": f"{drawable(corpus)}, {merges:,} merges; </w> is the end of a word",
         },
         "width": 460,
@@ -117,7 +117,7 @@ def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
             "x": {
                 "field": "count",
                 "type": "quantitative",
-                "title": "times in the text",
+                "title": "occurrences in the text",
                 "axis": {"format": ",d", "tickCount": 5},
             },
         },

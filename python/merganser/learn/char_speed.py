@@ -1,10 +1,10 @@
-"""How fast the character-level tokenizer is, plain and made fast, and what each technique brings.
+"""Speed of the character-level tokenizer, plain and optimized, and the effect of each technique.
 
-Equality comes first: every different word must have the same ids from both, and the texts must be split into
-the same words, before anything is timed. The first pass over a text fills the cache, the second finds it
-full; they are kept apart, and each is the best of five. Time is that of the processor, so that other work on
-the machine hardly disturbs it. The plain tokenizer is timed once, on as many words as `plain_words` says; its
-time for more of them is reckoned from that and marked `extrapolated`.
+Equality comes first: before anything is timed, both must split the texts into the same words and return the
+same ids for every unique word. The first pass over a text fills the cache, the second finds it full; they are
+reported separately, each as the best of five. Times are CPU times, so that other processes hardly affect
+them. The plain tokenizer is timed once, on `plain_words` words; its time for more words is extrapolated and
+marked as such.
 """
 
 import gc
@@ -24,9 +24,9 @@ from merganser.learn.char_bpe import CharBPE, Pair
 from merganser.learn.char_bpe_fast import WORD, FastCharBPE, Techniques
 
 SIZES = (1_000, 10_000, 75_000, 2_000_000)
-#: The size at which kinds of text and techniques are compared.
-USUAL = 75_000
-#: In the order in which they are switched on.
+#: The number of words for the comparison of texts and techniques.
+COMPARED_WORDS = 75_000
+#: In the order in which they are added.
 TECHNIQUES = {
     "ranks": "merge ranks",
     "best_pair": "best-pair merging",
@@ -37,14 +37,14 @@ TECHNIQUES = {
 }
 _NONE = Techniques(**dict.fromkeys(TECHNIQUES, False))
 _ROUNDS = 5
-#: The plain tokenizer is called on so many words at a time, for progress to be shown.
+#: The number of words per call of the plain tokenizer, between progress reports.
 _CHUNK = 500
 
 Progress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True)
-class Timed:
+class Pass:
     """One pass over a text."""
 
     seconds: float
@@ -59,42 +59,44 @@ class Timed:
 
 @dataclass(frozen=True, eq=False)
 class Speed:
-    """What to measure with: the words of a text, and the merges learnt from it."""
+    """Measurements with the words of a text and the merges learned from it."""
 
     words: list[str]
     merges: list[Pair]
-    plain_words: int = USUAL
+    plain_words: int = COMPARED_WORDS
     progress: Progress | None = None
 
     def tokenizer(self, techniques: Techniques | None = None) -> FastCharBPE:
         return FastCharBPE(set().union(*self.words), self.merges, techniques)
 
     def text(self, size: int) -> str:
-        """So many words; a text that is too short comes again and again."""
+        """Return `size` words; a shorter text is repeated."""
         return " ".join(islice(cycle(self.words), size))
 
     def prove(self, kinds: dict[str, list[str]]) -> int:
-        """Raises an error unless both tokenizers agree; gives the number of words that were compared."""
+        """Raise unless both tokenizers agree; return the number of words compared."""
         plain, fast = CharBPE(set().union(*self.words), self.merges), self.tokenizer()
-        distinct = sorted(set(self.words))
+        unique = sorted(set(self.words))
         for words in kinds.values():
-            text = " ".join(words[:USUAL])
+            text = " ".join(words[:COMPARED_WORDS])
             if WORD.findall(text) != char_bpe.split(text):
-                raise InternalError("the regular expression splits into other words than the plain splitter")
-            distinct += sorted(set(words))[:1000]
-        for nth, word in enumerate(distinct):
+                raise InternalError("the regular expression splits differently from the plain splitter")
+            unique += sorted(set(words))[:1000]
+        for nth, word in enumerate(unique):
             if fast.encode_word(word) != plain.encode_word(word):
-                raise InternalError(f"the fast tokenizer has other ids for {word!r} than the plain one")
-            self._report(nth, len(distinct))
+                raise InternalError(
+                    f"the optimized and the plain tokenizer return different ids for {word!r}"
+                )
+            self._report(nth, len(unique))
         for techniques in {*_cumulative().values(), *_each_left_out().values()}:
             tokenizer = self.tokenizer(techniques)
-            for word in distinct[:: max(len(distinct) // 100, 1)]:
+            for word in unique[:: max(len(unique) // 100, 1)]:
                 if tokenizer.encode_word(word) != plain.encode_word(word):
-                    raise InternalError(f"with {techniques} there are other ids for {word!r}")
-        return len(distinct)
+                    raise InternalError(f"with {techniques}, the ids for {word!r} are different")
+        return len(unique)
 
     def plain(self, size: int) -> dict[str, Any]:
-        """The time of the plain tokenizer on so many words, reckoned from `plain_words` if that is less."""
+        """Return the time of the plain tokenizer on `size` words, extrapolated beyond `plain_words`."""
         measured = min(size, self.plain_words)
         seconds = self.plain_seconds(measured) / measured * size
         return {
@@ -104,22 +106,22 @@ class Speed:
             "measured_words": measured,
         }
 
-    @cache  # noqa: B019  # lives as long as the command
+    @cache  # noqa: B019  # the object lives as long as the command
     def plain_seconds(self, size: int) -> float:
-        """The time of the plain tokenizer, measured: a minute for a novel."""
+        """Measure the plain tokenizer: a minute for a novel."""
         plain = CharBPE(set().union(*self.words), self.merges)
         words = self.text(size).split(" ")
-        taken = 0.0
+        total = 0.0
         for at in range(0, len(words), _CHUNK):
             text = " ".join(words[at : at + _CHUNK])
             start = time.process_time()
             plain.encode(text)
-            taken += time.process_time() - start
+            total += time.process_time() - start
             self._report(at, len(words))
-        return taken
+        return total
 
     def sizes(self, sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
-        """For each size: both passes, the plain tokenizer, and how many times as fast."""
+        """Measure both passes, the plain tokenizer and the speedup for each size."""
         rows = []
         for size in sizes:
             text = self.text(size)
@@ -140,18 +142,18 @@ class Speed:
         return rows
 
     def kinds(self, kinds: dict[str, list[str]]) -> list[dict[str, Any]]:
-        """Hits by kind of text, the tokenizer being the same."""
+        """Measure the hit rate on each kind of text."""
         rows = []
         for kind, words in kinds.items():
             tokenizer = self.tokenizer()
-            text = " ".join(islice(cycle(words), USUAL))
-            first = _timed(tokenizer, text)
+            text = " ".join(islice(cycle(words), COMPARED_WORDS))
+            first = _time_pass(tokenizer, text)
             advice = tokenizer.hits.advice
-            second = _timed(tokenizer, text)
+            second = _time_pass(tokenizer, text)
             rows.append(
                 {
                     "kind": kind,
-                    "words": USUAL,
+                    "words": COMPARED_WORDS,
                     "unique_words": tokenizer.hits.words,
                     "first_hit_rate": first.hit_rate,
                     "second_hit_rate": second.hit_rate,
@@ -161,11 +163,11 @@ class Speed:
         return rows
 
     def breakdown(self, plain: float) -> dict[str, Any]:
-        """The techniques switched on one after the other, and each one left out of all.
+        """Measure the techniques added one by one, and each one left out.
 
-        plain: the seconds of the plain tokenizer on as many words.
+        plain: the time of the plain tokenizer on `COMPARED_WORDS` words, in seconds.
         """
-        text = self.text(USUAL)
+        text = self.text(COMPARED_WORDS)
         steps = [{"name": "plain", "seconds": plain, "speed_up": 1.0}]
         shares = []
         done = 0
@@ -179,33 +181,33 @@ class Speed:
             done += 1
             self._report(done, 2 * len(TECHNIQUES))
         for name, techniques in _each_left_out().items():
-            whole = _passes(self.tokenizer, text)  # again each time, for a machine changes its speed
+            whole = _passes(self.tokenizer, text)  # measured again each time: the speed of a machine drifts
             without = _passes(lambda on=techniques: self.tokenizer(on), text)  # type: ignore[misc]
             slower = [left.seconds / right.seconds for left, right in zip(without, whole, strict=True)]
             shares.append({"name": name, "first_pass_slower": slower[0], "second_pass_slower": slower[1]})
             done += 1
             self._report(done, 2 * len(TECHNIQUES))
-        return {"words": USUAL, "cumulative": steps, "each_left_out": shares}
+        return {"words": COMPARED_WORDS, "cumulative": steps, "each_left_out": shares}
 
     def cache_memory(self) -> dict[str, Any]:
-        """What the cache takes after the usual number of words."""
+        """Measure the memory of the cache after `COMPARED_WORDS` words."""
         tokenizer = self.tokenizer()
-        text = self.text(USUAL)
+        text = self.text(COMPARED_WORDS)
         gc.collect()
         tracemalloc.start()
         try:
-            tokenizer.encode(text)  # the list of ids is gone at once, what the cache keeps is not
+            tokenizer.encode(text)  # the ids are freed at once, the cache is not
             gc.collect()
-            taken = tracemalloc.get_traced_memory()[0]
+            allocated = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
         hits = tokenizer.hits
         return {
             "words": hits.words,
             "room": hits.room,
-            "bytes": taken,
-            "bytes_per_word": taken / hits.words,
-            "bytes_if_full": taken / hits.words * hits.room,
+            "bytes": allocated,
+            "bytes_per_word": allocated / hits.words,
+            "bytes_if_full": allocated / hits.words * hits.room,
             "advice": hits.advice,
         }
 
@@ -215,7 +217,7 @@ class Speed:
 
 
 def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
-    """The words of the text under its name, of code, of random letters, and of one phrase repeated."""
+    """Return the words of the text, of code, of random letters, and of a repeated phrase, by name."""
     from merganser.learn import text
 
     source = random.Random(84)
@@ -223,33 +225,33 @@ def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
     code = char_bpe.split(text.read("python-stdlib", max_mb=1))
     return {
         name: words,
-        "code": code[:USUAL],
-        "random": ["".join(source.choices(letters, k=source.randint(3, 10))) for _ in range(USUAL)],
-        "repetitive": words[:50] * (USUAL // 50),
+        "code": code[:COMPARED_WORDS],
+        "random": ["".join(source.choices(letters, k=source.randint(3, 10))) for _ in range(COMPARED_WORDS)],
+        "repetitive": words[:50] * (COMPARED_WORDS // 50),
     }
 
 
 def _cumulative() -> dict[str, Techniques]:
-    """Every technique with all before it."""
+    """Return each technique together with all before it."""
     on = _NONE
     steps = {}
-    for name, shown in TECHNIQUES.items():
+    for name, title in TECHNIQUES.items():
         on = replace(on, **{name: True})
-        steps[f"+ {shown}"] = on
+        steps[f"+ {title}"] = on
     return steps
 
 
 def _each_left_out() -> dict[str, Techniques]:
-    return {shown: replace(Techniques(), **{name: False}) for name, shown in TECHNIQUES.items()}
+    return {title: replace(Techniques(), **{name: False}) for name, title in TECHNIQUES.items()}
 
 
-def _passes(make: Callable[[], FastCharBPE], text: str) -> tuple[Timed, Timed]:
-    """The first pass and the second, each the best of five; what takes seconds is done once."""
-    rounds: list[tuple[Timed, Timed]] = []
+def _passes(make: Callable[[], FastCharBPE], text: str) -> tuple[Pass, Pass]:
+    """Return the first and the second pass, each the best of five; a slow pass is run once."""
+    rounds: list[tuple[Pass, Pass]] = []
     for _ in range(_ROUNDS):
         tokenizer = make()
-        first = _timed(tokenizer, text)
-        second = _timed(tokenizer, text) if tokenizer.techniques.cache else first
+        first = _time_pass(tokenizer, text)
+        second = _time_pass(tokenizer, text) if tokenizer.techniques.cache else first
         rounds.append((first, second))
         if first.seconds > 1:
             break
@@ -257,22 +259,22 @@ def _passes(make: Callable[[], FastCharBPE], text: str) -> tuple[Timed, Timed]:
     return first, second
 
 
-def _timed(tokenizer: FastCharBPE, text: str) -> Timed:
+def _time_pass(tokenizer: FastCharBPE, text: str) -> Pass:
     cached = tokenizer.techniques.cache
     before = tokenizer.hits if cached else None
-    with _undisturbed():
+    with _without_garbage_collection():
         start = time.process_time()
         ids = tokenizer.encode(text)
-        taken = time.process_time() - start
+        seconds = time.process_time() - start
     if not before:
-        return Timed(taken, len(ids), 0, 0)
+        return Pass(seconds, len(ids), 0, 0)
     after = tokenizer.hits
-    return Timed(taken, len(ids), after.hits - before.hits, after.misses - before.misses)
+    return Pass(seconds, len(ids), after.hits - before.hits, after.misses - before.misses)
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """No garbage is collected meanwhile."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Disable the garbage collector."""
     gc.disable()
     try:
         yield

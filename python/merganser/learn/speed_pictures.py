@@ -1,21 +1,21 @@
-"""How fast the character-level tokenizer is, and why, as Vega-Lite."""
+"""Charts of the speed of the character-level tokenizer, as Vega-Lite."""
 
 from typing import Any
 
 from merganser.charts import drawable
-from merganser.charts.look import BLUE, GREY, ORANGE
+from merganser.charts.theme import BLUE, GRAY, ORANGE
 
 Spec = dict[str, Any]
 Row = dict[str, Any]
 
-#: The same colour for the same thing in all of them.
-_COLOURS = {"plain": GREY, "first pass": ORANGE, "second pass": BLUE}
+#: The colors of the series, the same in all charts.
+_COLORS = {"plain": GRAY, "first pass": ORANGE, "second pass": BLUE}
 
 _SECONDS = "datum.value >= 1 ? format(datum.value, ',d') + ' s' : format(datum.value * 1000, '~g') + ' ms'"
 
 
 def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list[Row]) -> Spec:
-    """Four panels: time, words per second, speed-up, and hits by kind of text."""
+    """Four panels: time, words per second, speedup, and cache hit rate by kind of text."""
     points = []
     for row in sizes:
         for name, key in (("plain", "plain"), ("first pass", "first_pass"), ("second pass", "second_pass")):
@@ -27,10 +27,10 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
                     "seconds": part["seconds"],
                     "rate": part["words_per_second"],
                     "speed_up": part.get("speed_up"),
-                    "reckoned": part.get("extrapolated", False),
+                    "extrapolated": part.get("extrapolated", False),
                 }
             )
-    reckoned = any(point["reckoned"] for point in points)
+    extrapolated = any(point["extrapolated"] for point in points)
     passes = [{**point, "label": f"{point['speed_up']:,.0f}×"} for point in points if point["speed_up"]]
     hits = [
         {
@@ -42,16 +42,18 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
         for row in kinds
         for name, key in (("first pass", "first_hit_rate"), ("second pass", "second_hit_rate"))
     ]
-    note = "; hollow: reckoned from fewer words" if reckoned else ""
+    note = "; hollow points are extrapolated" if extrapolated else ""
     panels = [
-        _lines(points, "seconds", "Time", f"to encode the text once{note}", _SECONDS),
-        _lines(points, "rate", "Words per second", "more is better", "format(datum.value, '~s')"),
+        _lines(points, "seconds", "Time", f"for one pass over the text{note}", _SECONDS),
+        _lines(
+            points, "rate", "Throughput", "words per second; higher is better", "format(datum.value, '~s')"
+        ),
         _bars(
             passes,
             "size",
             "speed_up",
-            "Times as fast as the plain tokenizer",
-            "both passes, logarithmic",
+            "Speedup over the plain tokenizer",
+            "log scale",
             {
                 "stack": None,
                 "scale": {"type": "log", "domain": [1, max(point["speed_up"] for point in passes) * 3]},
@@ -63,7 +65,7 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
             hits,
             "kind",
             "rate",
-            "Words found in the cache",
+            "Cache hit rate",
             f"by kind of text, {kinds[0]['words']:,} words each",
             {"scale": {"domain": [0, 1.08]}, "axis": {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}},
             0,
@@ -73,20 +75,20 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
         point["size"] = _short(point["words"])
     return {
         "title": {
-            "text": "A character-level tokenizer, plain and made fast",
-            "subtitle": f"{drawable(corpus)}, {merges:,} merges; processor time",
+            "text": "A character-level tokenizer, plain and optimized",
+            "subtitle": f"{drawable(corpus)}, {merges:,} merges; CPU time",
             "fontSize": 17,
             "offset": 18,
         },
         "concat": panels,
         "columns": 2,
         "spacing": {"row": 110, "column": 75},
-        "bounds": "flush",  # so that the plots line up, whatever stands beside them
+        "bounds": "flush",  # align the plots, whatever the size of their labels
     }
 
 
 def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
-    """The techniques one on top of the other, and what is lost without each."""
+    """The speedup of the techniques added one by one, and the slowdown without each."""
     steps = [
         {**row, "pass": _pass(row["name"]), "label": f"{_time(row['seconds'])} · {_times(row['speed_up'])}"}
         for row in breakdown["cumulative"]
@@ -97,7 +99,7 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
         for name, key in (("first pass", "first_pass_slower"), ("second pass", "second_pass_slower"))
     ]
     cumulative = {
-        "title": {"text": "Switched on one after the other", "subtitle": "time, and times as fast as plain"},
+        "title": {"text": "Added one by one", "subtitle": "time, and speedup over plain"},
         "width": 380,
         "height": {"step": 30},
         "data": {"values": steps},
@@ -112,7 +114,7 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
             "x": {
                 "field": "speed_up",
                 "type": "quantitative",
-                "title": "times as fast as plain, logarithmic",
+                "title": "speedup over plain, log scale",
                 "scale": {"type": "log", "domain": [0.8, max(row["speed_up"] for row in steps) * 12]},
                 "axis": {"format": ",", "values": [1, 10, 100, 1000, 10000]},
             },
@@ -120,15 +122,15 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
         "layer": [
             {
                 "mark": {"type": "bar", "height": 16},
-                "encoding": {"x2": {"datum": 0.8}, "color": _colour("pass", list(_COLOURS))},
+                "encoding": {"x2": {"datum": 0.8}, "color": _color("pass", list(_COLORS))},
             },
             {"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": {"text": {"field": "label"}}},
         ],
     }
     left_out = {
         "title": {
-            "text": "Each one left out of all",
-            "subtitle": "how many times as long it takes without it",
+            "text": "Left out one at a time",
+            "subtitle": "slowdown without the technique",
         },
         "width": 300,
         "height": {"step": 18},
@@ -139,7 +141,7 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
             "x": {
                 "field": "slower",
                 "type": "quantitative",
-                "title": "times as long, logarithmic",
+                "title": "slowdown, log scale",
                 "scale": {"type": "log", "domain": [0.8, max(row["slower"] for row in shares) * 4]},
                 "axis": {"format": ",", "values": [1, 10, 100, 1000]},
             },
@@ -147,13 +149,13 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
         "layer": [
             {
                 "mark": {"type": "bar"},
-                "encoding": {"x2": {"datum": 1}, "color": _colour("pass", list(_COLOURS))},
+                "encoding": {"x2": {"datum": 1}, "color": _color("pass", list(_COLORS))},
             },
             {
-                "transform": [{"calculate": "max(datum.slower, 1)", "as": "place"}],
+                "transform": [{"calculate": "max(datum.slower, 1)", "as": "label_x"}],
                 "mark": {"type": "text", "align": "left", "dx": 6},
                 "encoding": {
-                    "x": {"field": "place", "type": "quantitative"},
+                    "x": {"field": "label_x", "type": "quantitative"},
                     "text": {"field": "label"},
                 },
             },
@@ -161,8 +163,8 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
     }
     return {
         "title": {
-            "text": "What each technique brings",
-            "subtitle": f"{drawable(corpus)}, {breakdown['words']:,} words; processor time",
+            "text": "The effect of each technique",
+            "subtitle": f"{drawable(corpus)}, {breakdown['words']:,} words; CPU time",
             "fontSize": 17,
             "offset": 18,
         },
@@ -172,22 +174,22 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
 
 
 def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: str) -> Spec:
-    """A line for each tokenizer over the size of the text, both axes logarithmic."""
+    """One line per tokenizer by size of the text, both axes logarithmic."""
     sizes = sorted({point["words"] for point in points})
     figures = [point[figure] for point in points]
-    # A name is below its line to the right; where lines go up, above to the left, but for the lowest one.
+    # A label is below its line to the right; if lines rise, above it to the left, except for the lowest line.
     above = "datum.name != 'second pass'" if figure == "seconds" else "false"
-    places: list[tuple[str, Row]] = [
+    positions: list[tuple[str, Row]] = [
         (above, {"align": "right", "dx": -4, "dy": -11}),
         (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
     ]
     names: list[Row] = [
         {
-            "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {which}"}],
-            "mark": {"type": "text", "fontWeight": "bold", **beside},
+            "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {condition}"}],
+            "mark": {"type": "text", "fontWeight": "bold", **position},
             "encoding": {"text": {"field": "name"}},
         }
-        for which, beside in places
+        for condition, position in positions
     ]
     encoding = {
         "x": {
@@ -208,7 +210,7 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
             "scale": {"type": "log", "domain": [min(figures) / 5, max(figures) * 2]},
             "axis": {"labelExpr": labels, "values": [10.0**power for power in range(-5, 10)]},
         },
-        "color": _colour("name", list(_COLOURS)),
+        "color": _color("name", list(_COLORS)),
     }
     return {
         "title": {"text": title, "subtitle": subtitle, "frame": "group"},
@@ -223,10 +225,10 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
                 "mark": {"type": "point", "opacity": 1},
                 "encoding": {
                     "fill": {
-                        "condition": {"test": "datum.reckoned", "value": "white"},
+                        "condition": {"test": "datum.extrapolated", "value": "white"},
                         "field": "name",
                         "type": "nominal",
-                        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+                        "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())},
                         "legend": None,
                     }
                 },
@@ -236,7 +238,7 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
 
 
 def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, y: Row, base: float) -> Spec:
-    """Two bars side by side, for the first and the second pass."""
+    """Pairs of bars for the first and the second pass."""
     order = ["first pass", "second pass"]
     return {
         "title": {"text": title, "subtitle": subtitle, "frame": "group"},
@@ -255,18 +257,18 @@ def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, 
             "y": {"field": figure, "type": "quantitative", "title": None, **y},
         },
         "layer": [
-            {"mark": "bar", "encoding": {"y2": {"datum": base}, "color": _colour("name", order)}},
+            {"mark": "bar", "encoding": {"y2": {"datum": base}, "color": _color("name", order)}},
             {"mark": {"type": "text", "dy": -7, "fontSize": 10}, "encoding": {"text": {"field": "label"}}},
         ],
     }
 
 
-def _colour(field: str, names: list[str]) -> Row:
+def _color(field: str, names: list[str]) -> Row:
     return {
         "field": field,
         "type": "nominal",
         "title": None,
-        "scale": {"domain": names, "range": [_COLOURS[name] for name in names]},
+        "scale": {"domain": names, "range": [_COLORS[name] for name in names]},
         "legend": None,
     }
 
@@ -276,7 +278,7 @@ def _short(words: int) -> str:
 
 
 def _pass(name: str) -> str:
-    return next((known for known in _COLOURS if name.endswith(known)), "plain")
+    return next((known for known in _COLORS if name.endswith(known)), "plain")
 
 
 def _times(ratio: float) -> str:

@@ -1,37 +1,49 @@
-"""A corpus as plain text, for the programs in Python: its lines one by one, or its beginning as one string.
+"""A corpus as plain text for the teaching programs: its lines, or its start as one string.
 
-Any name, file, folder or glob of text, or standard input; files follow one another. Bytes that are not UTF-8
-become U+FFFD, so that the core and the programs here read the same.
+Accepts data sets, files, folders and globs of plain text, and standard input. Invalid UTF-8 becomes U+FFFD,
+so that the core and the programs here read the same text.
 """
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from merganser.addresses import Address
 from merganser.corpus import resolve
+from merganser.corpus.addresses import Address
 from merganser.errors import CorpusError
 
-_PACKED = {".gz", ".zst", ".xz", ".bz2", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".counts"}
+_NOT_PLAIN = {
+    ".gz",
+    ".zst",
+    ".xz",
+    ".bz2",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".counts",
+}
 
 
 def plain_lines(corpus: str) -> Iterator[bytes]:
-    """The lines of a corpus, as UTF-8; every file or document ends its last line."""
-    found = resolve(Address(corpus), buffer_size=64)
-    if found.streams or found.counts:
-        raise CorpusError(f"{corpus}: learning reads plain text from this machine; fetch or convert it first")
-    for path in found.files:
-        yield from _ended(_lines(path))
-    if found.stdin:
-        yield from _ended(iter(sys.stdin.buffer))
-    for documents in found.documents or ():
+    """Yield the lines of a corpus as UTF-8; the last line of each file or document is terminated."""
+    sources = resolve(Address(corpus), buffer_size=64)
+    if sources.streams or sources.counts:
+        raise CorpusError(f"{corpus} is not plain text on this machine; download or convert it first")
+    for path in sources.files:
+        yield from _terminated(_lines(path))
+    if sources.stdin:
+        yield from _terminated(iter(sys.stdin.buffer))
+    for documents in sources.documents or ():
         for document in documents:
             data = document.encode() if isinstance(document, str) else bytes(document)
-            yield from _ended(iter(data.splitlines(keepends=True)))
+            yield from _terminated(iter(data.splitlines(keepends=True)))
 
 
 def read(corpus: str, max_mb: float = 2.0) -> str:
-    """The first `max_mb` MB of a corpus; a character that is cut in two is dropped."""
+    """Return the first `max_mb` MB of a corpus, cut at a whole character."""
     size = int(max_mb * 1e6)
     data = bytearray()
     for line in plain_lines(corpus):
@@ -40,21 +52,21 @@ def read(corpus: str, max_mb: float = 2.0) -> str:
             break
     text = data[:size].decode(errors="ignore")
     if not text.strip():
-        raise CorpusError(f"{corpus} holds no text")
+        raise CorpusError(f"{corpus} contains no text; check the path")
     return text
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    if path.suffix.lower() in _PACKED:
-        raise CorpusError(f"{path}: learning reads plain text; unpack or convert the file first")
+    if path.suffix.lower() in _NOT_PLAIN:
+        raise CorpusError(f"{path} is not a plain text file; decompress or convert it first")
     try:
         with path.open("rb") as file:
             yield from file
     except OSError as error:
-        raise CorpusError(f"cannot read {path}: {error.strerror}") from error
+        raise CorpusError(f"cannot read {path}: {error.strerror}; check the path") from error
 
 
-def _ended(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _terminated(lines: Iterator[bytes]) -> Iterator[bytes]:
     line = b"\n"
     for line in lines:
         yield line.decode(errors="replace").encode()

@@ -1,4 +1,4 @@
-"""Every merge of a small text, step by step, so that it can be followed by eye."""
+"""Every merge of a small text, step by step."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """A word that the merge changes, and how often it occurs."""
+    """A word that the merge changes, and its count."""
 
     frequency: int
     before: list[str]
@@ -21,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Stage:
-    """One merge: all pairs, the most frequent first, the tie rule applied; the first is the one chosen."""
+    """One merge: all pairs by descending count, with ties resolved; the first is the chosen one."""
 
     number: int
     pairs: list[tuple[Pair, int]]
@@ -37,12 +37,13 @@ class Stage:
 
     @property
     def tied(self) -> int:
-        """How many other pairs are as frequent."""
+        """The number of other pairs with the same count."""
         return sum(count == self.count for _, count in self.pairs) - 1
 
 
 def trace(text: str, merges: int | None = None) -> Iterator[Stage]:
-    """
+    """Yield every merge of a training on `text`, at most `merges`.
+
     >>> for stage in trace("low lower lowest", merges=3):
     ...     print(*stage.chosen, stage.count, "tied with", stage.tied)
     l o 3 tied with 1
@@ -56,7 +57,7 @@ def trace(text: str, merges: int | None = None) -> Iterator[Stage]:
     number = 0
     while (merges is None or number < merges) and (counts := count_pairs(types, frequencies)):
         number += 1
-        # The smallest ids go first among equals, in every step of the ladder and in the core.
+        # Ties go to the smallest ids, as in every step of the ladder and in the core.
         pairs = sorted(counts.items(), key=lambda item: (-item[1], ids[item[0][0]], ids[item[0][1]]))
         best = pairs[0][0]
         merged = [merge(tokens, best) for tokens in types]

@@ -1,14 +1,15 @@
-"""Studio: a page on this machine where tokenizers can be tried, compared and trained: extra `[studio]`.
+"""Studio: a local web app to explore, compare and train tokenizers. Needs the extra `[studio]`.
 
-| file | what it is |
+| file | contents |
 |---|---|
-| `app.py` | the application: mounts the routes of the views |
-| `security.py` | who may ask, what may be sent, which files may be read |
-| `desk.py` | what the views share: the tokenizers, the folders, and the limits of work under way |
-| `messages.py` | JSON in, JSON or packed numbers out |
-| `jobs.py` | work that takes long: a queue, progress as server-sent events, cancelling |
-| `NAME.py`, `static/views/NAME.js` | a view |
-| `static/` | hand-written ES modules, no build step |
+| `app.py` | the application, which mounts the routes of every view |
+| `security.py` | request checks, response headers, and the folders that may be read |
+| `state.py` | state shared by the views: tokenizers, folders, thread pool, jobs |
+| `messages.py` | JSON requests; JSON or binary responses |
+| `jobs.py` | a queue for long work, with progress as server-sent events, and cancellation |
+| `merges.py` | merge trees and merge steps, used by several views |
+| `NAME.py`, `static/views/NAME.js` | a view: its routes and its page |
+| `static/` | hand-written ES modules without a build step |
 """
 
 from merganser.studio.app import create

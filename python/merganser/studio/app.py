@@ -1,7 +1,7 @@
-"""App: the studio as a Starlette application. Views know nothing of each other.
+"""App: the studio as a Starlette application. Views do not depend on each other.
 
 A view NAME is `merganser/studio/NAME.py` with `routes`, mounted at `api/NAME/`, and `static/views/NAME.js`.
-If the module has `attach(desk)`, it is called once at the start.
+If the module defines `attach(state)`, it is called once at startup.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,14 +19,14 @@ from starlette.staticfiles import StaticFiles
 
 from merganser.embed import Embeddings
 from merganser.errors import MerganserError
-from merganser.studio.desk import Desk, desk
 from merganser.studio.security import LARGEST_BODY, Folders, Guard
+from merganser.studio.state import StudioState, state_of
 from merganser.tokenizer import Tokenizer
 
-#: In the order of the menu.
+#: In menu order.
 VIEWS = ("playground", "compare", "vocabulary", "train", "charts", "embeddings", "ladder", "chat")
-#: Routes without an entry in the menu: parts of several views.
-PARTS = ("story",)
+#: Routes that several views use and that have no menu entry.
+SHARED_ROUTES = ("merges",)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -40,29 +40,39 @@ def create(
     sources: Mapping[str, str] | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Starlette:
-    """The application. It must be served on 127.0.0.1, and its addresses begin with `/TOKEN/`.
+    """Create the application. Serve it on 127.0.0.1 only; every URL path starts with `/TOKEN/`.
 
-    folders: from where files may be read.
-    embeddings: what `merganser.embed.load` gives, by name.
-    token: a secret of some length; see `secrets.token_urlsafe`.
-    sources: the Python that loads a tokenizer, by its name, for programs to copy.
+    Parameters
+    ----------
+    tokenizers
+        Tokenizers by name.
+    folders
+        Folders that the page may read files from.
+    token
+        A long random secret, such as `secrets.token_urlsafe(24)`.
+    embeddings
+        Embeddings by name.
+    sources
+        Python expressions that load each tokenizer, by tokenizer name, used by "Copy Python".
+    largest_body
+        The largest request body in bytes.
     """
-    shared = Desk(tokenizers, Folders(folders))
-    shared.embeddings = embeddings or {}
+    state = StudioState(tokenizers, Folders(folders))
+    state.embeddings = embeddings or {}
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/about", _about)]
-    for name in (*VIEWS, *PARTS):
+    for name in (*VIEWS, *SHARED_ROUTES):
         module = import_module(f"merganser.studio.{name}")
         routes.append(Mount(f"/api/{name}", routes=module.routes))
         if hasattr(module, "attach"):
-            module.attach(shared)
+            module.attach(state)
     routes.append(Mount("/static", StaticFiles(directory=STATIC)))
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, token=token, largest_body=largest_body)],
-        exception_handlers={HTTPException: _refused, MerganserError: _failed},
+        exception_handlers={HTTPException: _http_error, MerganserError: _merganser_error},
     )
     app.router.redirect_slashes = False
-    app.state.desk = shared
+    app.state.studio = state
     app.state.sources = dict(sources or {})
     return app
 
@@ -72,20 +82,21 @@ async def _page(request: Request) -> Response:
 
 
 async def _about(request: Request) -> Response:
-    """The views and the tokenizers; asked for again when a training has added one."""
+    """Return the views and tokenizers. The page requests this again after training a tokenizer."""
+    state = state_of(request)
     return JSONResponse(
         {
             "views": VIEWS,
             "tokenizers": [
-                _described(name, known.tokenizer) | {"source": request.app.state.sources.get(name)}
-                for name, known in desk(request).known.items()
+                _summary(name, entry.tokenizer) | {"source": request.app.state.sources.get(name)}
+                for name, entry in state.entries.items()
             ],
-            "folders": [str(root) for root in desk(request).folders.roots],
+            "folders": [str(root) for root in state.folders.roots],
         }
     )
 
 
-def _described(name: str, tokenizer: Tokenizer) -> dict[str, Any]:
+def _summary(name: str, tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "name": name,
         "vocab_size": tokenizer.vocab_size,
@@ -95,10 +106,10 @@ def _described(name: str, tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _merganser_error(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 400)

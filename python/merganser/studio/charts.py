@@ -1,8 +1,8 @@
-"""Charts: the sections of a report about the tokenizers here, their charts drawn by Vega in the page.
+"""Charts: the sections of a tokenizer report, with charts drawn by Vega in the page.
 
-Vega comes out of `vl-convert-python` as it is installed, and is made once, in a second. Its expressions go
-through its interpreter (`ast`), so that the page need not allow code made of strings. A report takes some
-seconds, and is kept until others push it out.
+Vega is bundled by the installed `vl-convert-python`, once, in about a second. Its expression interpreter
+(`ast`) is used, so that the Content-Security-Policy need not allow `eval`. Reports take a few seconds and are
+cached.
 """
 
 import json
@@ -15,38 +15,38 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from merganser.analyse import page
 from merganser.analyse.examples import DOMAINS, PARALLEL
-from merganser.analyse.experiments import sections
-from merganser.analyse.pictures import Spec
 from merganser.analyse.sample import Sample
-from merganser.analyse.study import study
 from merganser.charts.drawing import vega
+from merganser.charts.spec import Spec
 from merganser.corpus import Source
 from merganser.errors import SettingsError
-from merganser.studio.desk import desk
+from merganser.reporting import page
+from merganser.reporting.tokenizers.experiments import sections
+from merganser.reporting.tokenizers.study import study
 from merganser.studio.messages import Body
 from merganser.studio.security import Folders
-from merganser.studio.train import inside
+from merganser.studio.state import state_of
+from merganser.studio.train import files_in
 from merganser.tokenizer import Tokenizer
 
-#: More cannot be told apart.
+#: More lines in one chart are hard to distinguish.
 MOST = 4
 
 
 def interactive(spec: Spec) -> Spec:
-    """The chart, with a legend to click on and axes to move, where it has them."""
+    """Make the legend clickable, and let the axes be panned and zoomed if both are quantitative."""
     spec = deepcopy(spec)
     encoding = spec.get("encoding", {})
     params = []
-    colour = encoding.get("color", {})
-    if "field" in colour and colour.get("legend"):
+    color = encoding.get("color", {})
+    if "field" in color and color.get("legend"):
         params.append(
-            {"name": "chosen", "select": {"type": "point", "fields": [colour["field"]]}, "bind": "legend"}
+            {"name": "chosen", "select": {"type": "point", "fields": [color["field"]]}, "bind": "legend"}
         )
         encoding["opacity"] = {"condition": {"param": "chosen", "value": 1}, "value": 0.15}
     if all(encoding.get(axis, {}).get("type") == "quantitative" for axis in "xy"):
-        # With a key, so that a page can be scrolled over it.
+        # Only with a modifier key, so that the wheel still scrolls the page.
         zoom = "wheel![event.shiftKey || event.ctrlKey]"
         params.append({"name": "moved", "select": {"type": "interval", "zoom": zoom}, "bind": "scales"})
     if params and "layer" in spec:
@@ -56,49 +56,49 @@ def interactive(spec: Spec) -> Spec:
     return spec
 
 
-#: A file, and what changes when it does.
-Stamp = tuple[Path, int, int]
+#: A file with its modification time and size: a cache key that changes with the file.
+FileStamp = tuple[Path, int, int]
 
 
 @lru_cache(maxsize=8)
-def drawn(tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[Stamp, ...]) -> bytes:
-    """All sections as JSON, measured on these files; on a few paragraphs if there are none."""
+def report_json(tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[FileStamp, ...]) -> bytes:
+    """Return all sections as JSON, measured on these files, or on built-in samples if there are none."""
     source: Source = [path for path, _, _ in files] or [
         *DOMAINS.values(),
         *(text for texts in PARALLEL.values() for text in texts),
     ]
     sample = Sample.of(source, name="the text to measure on")
-    found = study(dict(tokenizers), sample)
+    measured = study(dict(tokenizers), sample)
     parts = [
-        replace(section, chart=section.chart and interactive(section.chart)) for section in sections(found)
+        replace(section, chart=section.chart and interactive(section.chart)) for section in sections(measured)
     ]
     about = (
         f"Measured on {sample.bytes:,} bytes, {sample.characters:,} characters, {sample.words:,} words. All "
-        "figures are diagnostics: they say how text is cut, not how well a model will learn from it."
+        "figures are diagnostics: they describe how text is tokenized, not how well a model trains on it."
     )
     return json.dumps({"about": about, "sections": [page.section_data(part) for part in parts]}).encode()
 
 
-def stamped(folders: Folders, name: str) -> tuple[Stamp, ...]:
-    files = [(path, path.stat()) for path in inside(folders, name)] if name else []
-    return tuple((path, known.st_mtime_ns, known.st_size) for path, known in files)
+def stamps_of(folders: Folders, name: str) -> tuple[FileStamp, ...]:
+    files = [(path, path.stat()) for path in files_in(folders, name)] if name else []
+    return tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in files)
 
 
 async def report(request: Request) -> Response:
-    """{tokenizers: names, path: what to measure on, or nothing for a few paragraphs}."""
+    """Return a report. Request: {tokenizers: names, path: file or folder, or empty for built-in samples}."""
     body = await Body.of(request)
-    shared = desk(request)
+    state = state_of(request)
     names = body.get("tokenizers", list)
     if not 1 <= len(names) <= MOST or not all(isinstance(name, str) for name in names):
-        raise SettingsError(f"choose one to {MOST} tokenizers")
-    tokenizers = tuple((name, shared.find(name).tokenizer) for name in dict.fromkeys(names))
-    files = await shared.work.run(stamped, shared.folders, body.text("path", ""))
-    return Response(await shared.work.run(drawn, tokenizers, files), media_type="application/json")
+        raise SettingsError(f"choose 1 to {MOST} tokenizers, got {len(names)}")
+    tokenizers = tuple((name, state.find(name).tokenizer) for name in dict.fromkeys(names))
+    files = await state.pool.run(stamps_of, state.folders, body.text("path", ""))
+    return Response(await state.pool.run(report_json, tokenizers, files), media_type="application/json")
 
 
 async def script(request: Request) -> Response:
-    """Vega. The address has the token in it, so the browser may keep it as long as the studio runs."""
-    code = await desk(request).work.run(vega)
+    """Return Vega. The URL contains the token, so the browser may cache it while the studio runs."""
+    code = await state_of(request).pool.run(vega)
     return Response(code, media_type="text/javascript", headers={"Cache-Control": "private, max-age=86400"})
 
 

@@ -1,6 +1,6 @@
-"""Chat: a conversation as ids, with what of it is learnt.
+"""Chat: a conversation as ids, with the loss mask.
 
-A tokenizer without the nine special tokens of conversations gets them behind its last id, for this view only.
+A tokenizer that lacks some of the nine chat special tokens gets them after its last id, for this view only.
 """
 
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ from starlette.routing import Route
 
 from merganser.chat import NANOCHAT, Chat
 from merganser.errors import ChatError
-from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body
+from merganser.studio.state import TokenizerEntry, state_of
 from merganser.tokenizer import Tokenizer
 
 
 @lru_cache(maxsize=8)
-def chat_of(known: Known) -> tuple[Chat, tuple[str, ...]]:
-    """The chat, and the special tokens that were added for it."""
-    tokenizer = known.tokenizer
+def chat_of(entry: TokenizerEntry) -> tuple[Chat, tuple[str, ...]]:
+    """Return the chat of a tokenizer, and the special tokens that were added for it."""
+    tokenizer = entry.tokenizer
     missing = tuple(token for token in NANOCHAT.special_tokens if token not in tokenizer.special_tokens)
     if missing:
         added = {token: tokenizer.next_id + n for n, token in enumerate(missing)}
         tokenizer = Tokenizer(
-            known.ranks, pattern=tokenizer.pattern, special_tokens=tokenizer.special_tokens | added
+            entry.ranks, pattern=tokenizer.pattern, special_tokens=tokenizer.special_tokens | added
         )
     return Chat(tokenizer), missing
 
 
-def rendered(known: Known, messages: Sequence[Any], prompt: bool) -> dict[str, Any]:
-    chat, added = chat_of(known)
+def rendered(entry: TokenizerEntry, messages: Sequence[Any], prompt: bool) -> dict[str, Any]:
+    chat, added = chat_of(entry)
     if prompt:
         ids = chat.render_prompt(messages)
         mask = [0] * len(ids)
@@ -50,12 +50,12 @@ def rendered(known: Known, messages: Sequence[Any], prompt: bool) -> dict[str, A
 
 async def render(request: Request) -> Response:
     body = await Body.of(request)
-    known = desk(request).find(body.get("tokenizer", str))
+    entry = state_of(request).find(body.get("tokenizer", str))
     try:
-        answer = await desk(request).work.run(
-            rendered, known, body.get("messages", list), body.get("prompt", bool, False)
+        answer = await state_of(request).pool.run(
+            rendered, entry, body.get("messages", list), body.get("prompt", bool, False)
         )
-    except ChatError as error:  # people are still at it: an answer, not an error
+    except ChatError as error:  # the user is still typing, so this is not an error of the request
         answer = {"problem": str(error)}
     return JSONResponse(answer)
 

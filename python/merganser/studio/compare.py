@@ -1,7 +1,7 @@
-"""Compare: one text by two to four tokenizers, with the tokens that not all of them have.
+"""Compare: one text by two to four tokenizers, with the tokens on which they differ.
 
 A token differs if another tokenizer has no token with the same first and last byte. A megabyte by four
-tokenizers takes some 100 ms, most of it to find what they share.
+tokenizers takes about 100 ms, most of it to find the shared tokens.
 """
 
 from functools import reduce
@@ -13,39 +13,44 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from merganser.studio.desk import Known, desk
 from merganser.studio.messages import Body, packed
 from merganser.studio.playground import Numbers, encoded, located
+from merganser.studio.state import TokenizerEntry, state_of
 
 MOST = 4
 
 
-def compared(several: list[Known], text: str, specials: bool) -> tuple[list[dict[str, Any]], list[Numbers]]:
-    """The figures of each; and of each four arrays: those of `located`, and 1 where a token differs."""
+def compared(
+    entries: list[TokenizerEntry], text: str, specials: bool
+) -> tuple[list[dict[str, Any]], list[Numbers]]:
+    """Return figures and four arrays for each tokenizer.
+
+    The arrays are the three that `located` returns, and one that is 1 where a token differs.
+    """
     data = text.encode()
-    made = [encoded(known, text, data, specials) for known in several]
-    places = [located(known, data, ids, 0, 0) for known, (_, ids) in zip(several, made, strict=True)]
+    encodings = [encoded(entry, text, data, specials) for entry in entries]
+    locations = [located(entry, data, ids, 0, 0) for entry, (_, ids) in zip(entries, encodings, strict=True)]
     spans = []
-    for _, ends, _ in places:
+    for _, ends, _ in locations:
         starts = np.concatenate([np.zeros(1, np.uint32), ends[:-1]]) if len(ends) else ends
         spans.append(starts.astype(np.uint64) << np.uint64(32) | ends)
     shared = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), spans)
     arrays: list[Numbers] = []
-    for (figures, _), three, own in zip(made, places, spans, strict=True):
+    for (figures, _), location, own in zip(encodings, locations, spans, strict=True):
         differs = (~np.isin(own, shared, assume_unique=True)).astype(np.uint32)
         figures["differing"] = int(differs.sum())
-        arrays += [*three, differs]
-    return [figures for figures, _ in made], arrays
+        arrays += [*location, differs]
+    return [figures for figures, _ in encodings], arrays
 
 
 async def encode(request: Request) -> Response:
     body = await Body.of(request)
     names = body.get("tokenizers", list)
     if not 1 <= len(names) <= MOST or not all(isinstance(name, str) for name in names):
-        raise HTTPException(400, f"'tokenizers' must be a list of one to {MOST} names")
-    several = [desk(request).find(name) for name in names]
-    figures, arrays = await desk(request).work.run(
-        compared, several, body.text(), body.get("specials", bool, False)
+        raise HTTPException(400, f"'tokenizers' must be a list of 1 to {MOST} names, got {len(names)}")
+    entries = [state_of(request).find(name) for name in names]
+    figures, arrays = await state_of(request).pool.run(
+        compared, entries, body.text(), body.get("specials", bool, False)
     )
     return packed({"figures": figures}, arrays)
 

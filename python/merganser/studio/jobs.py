@@ -1,9 +1,9 @@
-"""Jobs: work that takes long, in a queue. One runs, a few wait, and what is too much is refused.
+"""Jobs: a queue for long work. One job runs, a few wait, and further ones are rejected.
 
-A job tells what happens in it as events, and the page hears them as server-sent events. They are kept while
-the job is, and numbered: a page that lost its connection, or was opened later, hears those that it missed.
+A job emits events, which the page receives as server-sent events. Events are numbered and kept for as long as
+the job, so a page that reconnects or opens later receives those that it missed.
 
-Costs a thread, and an eye on every listener twenty times a second.
+Costs one thread, and a check of every open stream 20 times a second.
 """
 
 import asyncio
@@ -18,53 +18,53 @@ from typing import Any, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
-#: How many may wait, and how many that have ended are remembered.
-WAITING, REMEMBERED = 8, 16
+#: How many jobs may wait, and how many finished jobs are kept.
+MAX_WAITING, MAX_FINISHED = 8, 16
 
-_LOOK = 0.05
-_KEEP_ALIVE = 10.0
+_POLL_SECONDS = 0.05
+_KEEP_ALIVE_SECONDS = 10.0
 
-State = Literal["waiting", "running", "done", "cancelled", "failed"]
+JobState = Literal["waiting", "running", "done", "cancelled", "failed"]
 
 
 class Cancelled(Exception):
-    """Somebody pressed the button."""
+    """Raised inside a job that was cancelled."""
 
 
 class Job:
-    """One unit of work. `work` is called with it, and its result, an object, is what it is done with."""
+    """One unit of work. `work` is called with the job; the dictionary it returns is sent with "done"."""
 
     def __init__(self, work: Callable[["Job"], dict[str, Any]]) -> None:
         self.id = secrets.token_urlsafe(9)
-        self.state: State = "waiting"
+        self.state: JobState = "waiting"
         self.events: list[tuple[str, Any]] = []
-        #: How far it is. Only the newest counts, so that it is no event.
+        #: The current progress. Only the newest value matters, so it is not kept as an event.
         self.progress: dict[str, Any] = {}
         self._work = work
-        self._unwanted = threading.Event()
-        #: Held while it leaves "waiting": it either starts or is cancelled.
-        self._leaving = threading.Lock()
+        self._cancel_requested = threading.Event()
+        #: Held while the state changes from "waiting": a job either starts or is cancelled.
+        self._starting = threading.Lock()
 
     @property
     def is_over(self) -> bool:
         return self.state not in ("waiting", "running")
 
-    def tell(self, kind: str, what: Any) -> None:
-        self.events.append((kind, what))
+    def emit(self, kind: str, data: Any) -> None:
+        self.events.append((kind, data))
 
     def check(self) -> None:
-        """To be called by the work, often: it ends here if it is not wanted any more."""
-        if self._unwanted.is_set():
+        """Raise `Cancelled` if cancellation was requested. `work` calls this often."""
+        if self._cancel_requested.is_set():
             raise Cancelled
 
     def cancel(self) -> None:
-        self._unwanted.set()
-        with self._leaving:
+        self._cancel_requested.set()
+        with self._starting:
             if self.state == "waiting":
                 self._end("cancelled", {})
 
     def run(self) -> None:
-        with self._leaving:
+        with self._starting:
             if self.is_over:
                 return
             self.state = "running"
@@ -73,38 +73,39 @@ class Job:
             self._end("done", self._work(self))
         except Cancelled:
             self._end("cancelled", {})
-        except Exception as error:  # whatever it is, the page must hear of it
+        except Exception as error:  # whatever it is, the page must show it
             self._end("failed", {"error": str(error) or type(error).__name__})
 
-    def _end(self, state: State, what: dict[str, Any]) -> None:
-        self.tell(state, what)
-        self.state = state  # last: who sees that it is over must find all of its events
+    def _end(self, state: JobState, data: dict[str, Any]) -> None:
+        self.emit(state, data)
+        self.state = state  # last: a reader that sees the job is over must find all of its events
 
 
 class Jobs:
-    """Runs one job at a time, in a thread that is started with the first."""
+    """Runs one job at a time, in a thread that starts with the first job."""
 
-    def __init__(self, waiting: int = WAITING) -> None:
-        self._most = waiting
+    def __init__(self, waiting: int = MAX_WAITING) -> None:
+        self._max_waiting = waiting
         self._jobs: dict[str, Job] = {}
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def start(self, work: Callable[[Job], dict[str, Any]]) -> Job:
-        """The job that does it, now or later; refused (429) if too many wait already."""
+        """Queue a job and return it; reject it (429) if the queue is full."""
         with self._changed:
             waiting = sum(job.state == "waiting" for job in self._queue)
-            if waiting > self._most or (waiting == self._most and self._is_busy()):
+            if waiting > self._max_waiting or (waiting == self._max_waiting and self._is_busy()):
                 raise HTTPException(
                     429,
-                    f"one job runs and {self._most} wait already; cancel one, or try again when one is done",
+                    f"the queue is full (1 job running, {self._max_waiting} waiting); "
+                    "cancel a job or try again later",
                     headers={"Retry-After": "5"},
                 )
             job = Job(work)
             self._jobs[job.id] = job
-            over = [known.id for known in self._jobs.values() if known.is_over]
-            for old in over[:-REMEMBERED]:
+            finished = [other.id for other in self._jobs.values() if other.is_over]
+            for old in finished[:-MAX_FINISHED]:
                 del self._jobs[old]
             self._queue.append(job)
             if self._thread is None:
@@ -118,10 +119,10 @@ class Jobs:
         try:
             return self._jobs[id]
         except KeyError:
-            raise HTTPException(404, "there is no such job any more; start it again") from None
+            raise HTTPException(404, "this job no longer exists; start it again") from None
 
     def ahead_of(self, job: Job) -> int:
-        """How many are to be done before it."""
+        """Count the unfinished jobs before this one."""
         before = 0
         for other in tuple(self._jobs.values()):
             if other is job:
@@ -130,7 +131,7 @@ class Jobs:
         return before
 
     def close(self) -> None:
-        """Asks all to end, and waits a moment for the one that runs: native code must not outlive Python."""
+        """Cancel all jobs and wait up to 2 s for the running one: native code must not outlive Python."""
         for job in tuple(self._jobs.values()):
             job.cancel()
         thread = self._thread
@@ -138,11 +139,11 @@ class Jobs:
             for _ in range(40):
                 if all(job.is_over for job in self._jobs.values()):
                     break
-                thread.join(_LOOK)
+                thread.join(_POLL_SECONDS)
 
-    def listen(self, job: Job, heard: int) -> StreamingResponse:
-        """The events of a job after the first `heard`, as they happen, until it is over."""
-        return StreamingResponse(self._events(job, heard), media_type="text/event-stream")
+    def stream(self, job: Job, received: int) -> StreamingResponse:
+        """Stream the events of a job after the first `received`, until the job is over."""
+        return StreamingResponse(self._events(job, received), media_type="text/event-stream")
 
     def _is_busy(self) -> bool:
         return any(job.state == "running" for job in self._jobs.values())
@@ -155,36 +156,35 @@ class Jobs:
                 job = self._queue.popleft()
             job.run()
 
-    async def _events(self, job: Job, heard: int) -> AsyncIterator[str]:
-        shown: dict[str, Any] = {}
+    async def _events(self, job: Job, received: int) -> AsyncIterator[str]:
+        sent_progress: dict[str, Any] = {}
         silent = 0.0
         while True:
             over = job.is_over
             if job.state == "waiting":
                 job.progress = {"waiting": self.ahead_of(job)}
-            if job.progress != shown:
-                shown = job.progress
-                yield _event("progress", shown)
+            if job.progress != sent_progress:
+                sent_progress = job.progress
+                yield _event("progress", sent_progress)
                 silent = 0
-            events = job.events[heard:]
-            for kind, what in events:
-                heard += 1
-                yield _event(kind, what, heard)
+            for kind, data in job.events[received:]:
+                received += 1
+                yield _event(kind, data, received)
                 silent = 0
             if over:
                 return
-            if silent >= _KEEP_ALIVE:
-                yield ": still here\n\n"
+            if silent >= _KEEP_ALIVE_SECONDS:
+                yield ": keep-alive\n\n"
                 silent = 0
-            await asyncio.sleep(_LOOK)
-            silent += _LOOK
+            await asyncio.sleep(_POLL_SECONDS)
+            silent += _POLL_SECONDS
 
 
-def _event(kind: str, what: Any, number: int | None = None) -> str:
-    """One event as the browser's EventSource reads it.
+def _event(kind: str, data: Any, number: int | None = None) -> str:
+    """Format one event for the browser's EventSource.
 
     >>> _event("done", {"name": "mine"}, 3)
     'id: 3\\nevent: done\\ndata: {"name": "mine"}\\n\\n'
     """
     id = "" if number is None else f"id: {number}\n"
-    return f"{id}event: {kind}\ndata: {json.dumps(what)}\n\n"
+    return f"{id}event: {kind}\ndata: {json.dumps(data)}\n\n"

@@ -1,12 +1,11 @@
-"""Ladder: the fourteen trainers of `merganser.learn.ladder`, run small, each in a process of its own; and
-what each changes in the one before.
+"""Ladder: run the fourteen trainers of `merganser.learn.ladder` on a small text, and show how they differ.
 
-A run takes some seconds, most of them in the first steps; it waits in the queue of the trainings.
+Each step runs in its own process. A run takes a few seconds, most of them in the first steps, and shares the
+job queue with training.
 """
 
 import ast
 import re
-from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import cache
 from itertools import pairwise
@@ -20,26 +19,26 @@ from starlette.routing import Route
 from merganser.errors import SettingsError
 from merganser.learn import ladder
 from merganser.learn.ladder import running
-from merganser.learn.ladder.settings import Settings
-from merganser.studio.desk import desk
+from merganser.learn.ladder.settings import LadderSettings
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body
+from merganser.studio.state import state_of
 from merganser.studio.train import cancel, events
 
-#: What one run may take: bytes of text, merges, and seconds for each step.
+#: Limits of one run: bytes of text, merges, and seconds per step.
 LARGEST_TEXT, MOST_MERGES, SECONDS = 200_000, 1000, 20.0
 
-#: Where a docstring goes on with something else: after an empty line, or where a line begins with "Cost:".
+#: Paragraphs of a docstring are separated by an empty line, or start with a label such as "Cost:".
 _PARAGRAPH = re.compile(r"\n\n|\n(?=[A-Z][a-z ]{2,30}: )")
 
-#: A line of a step, and what it is to the step before: "same", "new", or "gone" if it is only there.
+#: "same", "new" or "gone" compared with the previous step, and the line of code.
 Line = tuple[str, str]
 
 
-def marked(before: list[str], after: list[str]) -> list[Line]:
-    """The lines of `after`, with those of `before` that are gone where they were.
+def diff(before: list[str], after: list[str]) -> list[Line]:
+    """Return the lines of `after`, with the removed lines of `before` in their original position.
 
-    >>> marked(["a", "b", "c"], ["a", "B", "c"])
+    >>> diff(["a", "b", "c"], ["a", "B", "c"])
     [('same', 'a'), ('gone', 'b'), ('new', 'B'), ('same', 'c')]
     """
     lines: list[Line] = []
@@ -54,13 +53,13 @@ def marked(before: list[str], after: list[str]) -> list[Line]:
 
 @cache
 def described() -> list[dict[str, Any]]:
-    """Every step: its number, its name, what it says of itself, and its code."""
+    """Describe every step: number, name, docstring and code."""
     sources = {0: ""} | {number: _source(number) for number in ladder.STEPS}
     steps = []
     for before, number in pairwise(sources):
         title, _, about = (ast.get_docstring(ast.parse(sources[number])) or "").partition("\n")
         code, earlier = _code(sources[number]), _code(sources[before])
-        lines = marked(earlier, code) if earlier else [("same", line) for line in code]
+        lines = diff(earlier, code) if earlier else [("same", line) for line in code]
         steps.append(
             {
                 "step": number,
@@ -79,51 +78,48 @@ def _source(number: int) -> str:
 
 
 def _code(source: str) -> list[str]:
-    """Without the docstring of the module, which is shown as text."""
+    """Return the lines after the module docstring, which is shown as text."""
     body = ast.parse(source).body if source else []
     return source.splitlines()[body[1].lineno - 1 :] if len(body) > 1 else []
 
 
 @cache
 def sample() -> str:
-    """A text that is always there: the ladder's own code."""
+    """Return a text that is always available: the code of the ladder."""
     return "".join(map(_source, ladder.STEPS))
 
 
-def climb(job: Job, text: str, settings: Settings) -> dict[str, Any]:
-    """The work of a job: runs the core, then each step."""
-    told: list[running.Run] = []
+def climb(job: Job, text: str, settings: LadderSettings) -> dict[str, Any]:
+    """Run the core, then each step, as a job."""
+    runs: list[running.StepRun] = []
 
-    def report(run: running.Run) -> None:
-        told.append(run)
-        job.tell("run", run.as_dict())
+    def report(run: running.StepRun) -> None:
+        runs.append(run)
+        job.emit("run", run.as_dict())
         job.check()
-        job.progress = {"done": len(told), "total": len(ladder.STEPS) + 1}
+        job.progress = {"done": len(runs), "total": len(ladder.STEPS) + 1}
 
     with running.text_file([text.encode()], None) as path:
         running.run_steps(map(str, ladder.STEPS), path, settings, SECONDS, report)
-    return {"differ": _names(run for run in told if run.differs_at is not None)}
-
-
-def _names(runs: Iterable[running.Run]) -> list[str]:
-    return [run.name for run in runs]
+    return {"differ": [run.name for run in runs if run.differs_at is not None]}
 
 
 async def steps(request: Request) -> Response:
-    found = await desk(request).work.run(described)
-    return JSONResponse({"steps": found, "sample": len(sample()), "largest": LARGEST_TEXT})
+    all_steps = await state_of(request).pool.run(described)
+    return JSONResponse({"steps": all_steps, "sample": len(sample()), "largest": LARGEST_TEXT})
 
 
 async def run(request: Request) -> Response:
-    """{text, or bytes of the sample, and merges}; the answer names the job."""
+    """Start a run. Request: {text, or bytes of the sample; merges}; response: {job}."""
     body = await Body.of(request)
     text = body.text() if body.fields.get("text") else sample()[: body.get("bytes", int, 20_000)]
     merges = body.get("merges", int, 100)
-    if not 0 < len(text.encode()) <= LARGEST_TEXT:
-        raise SettingsError(f"the ladder takes 1 to {LARGEST_TEXT:,} bytes of text here")
+    size = len(text.encode())
+    if not 0 < size <= LARGEST_TEXT:
+        raise SettingsError(f"text must have 1 to {LARGEST_TEXT:,} bytes, got {size:,}")
     if not 1 <= merges <= MOST_MERGES:
-        raise SettingsError(f"the ladder learns 1 to {MOST_MERGES:,} merges here, not {merges:,}")
-    job = desk(request).jobs.start(lambda job: climb(job, text, Settings(vocab_size=256 + merges)))
+        raise SettingsError(f"merges must be 1 to {MOST_MERGES:,}, got {merges:,}")
+    job = state_of(request).jobs.start(lambda job: climb(job, text, LadderSettings(vocab_size=256 + merges)))
     return JSONResponse({"job": job.id}, 202)
 
 

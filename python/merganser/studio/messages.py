@@ -1,6 +1,6 @@
-"""Messages: JSON in; JSON, or numbers as they lie in memory, out.
+"""Messages: JSON requests; JSON or binary responses.
 
-A megabyte of text has a quarter of a million tokens: as JSON they would take longer than their encoding.
+A megabyte of text has about 250,000 tokens: writing them as JSON would take longer than encoding the text.
 """
 
 import json
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Body:
-    """What was posted: an object, whose fields are asked for by name and kind."""
+    """The JSON object in a request body, with type-checked access to its fields."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
@@ -27,9 +27,9 @@ class Body:
         try:
             fields = json.loads(await request.body())
         except (ValueError, RecursionError) as error:
-            raise HTTPException(400, f"this is not JSON: {error}") from None
+            raise HTTPException(400, f"the request body is not valid JSON: {error}") from None
         if not isinstance(fields, dict):
-            raise HTTPException(400, "an object is expected")
+            raise HTTPException(400, "the request body must be a JSON object")
         return cls(fields)
 
     def get(self, name: str, kind: type[T], default: T | None = None) -> T:
@@ -39,20 +39,20 @@ class Body:
         return value
 
     def text(self, name: str = "text", default: str | None = None) -> str:
-        """A text that can be encoded: half a character is an error here, not in the core or in an answer."""
+        """Return a string that can be encoded as UTF-8; reject lone surrogates here, not in the core."""
         text = self.get(name, str, default)
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise HTTPException(
-                400, f"{name!r} has half a character (a lone surrogate) at {error.start}"
+                400, f"{name!r} has a lone surrogate at index {error.start}; remove it"
             ) from None
         return text
 
 
 def packed(header: dict[str, Any], arrays: Sequence[NDArray[np.uint32]]) -> Response:
-    """A header as JSON, its length before it, then the arrays one after the other; `unpack` in api.js."""
+    """Pack a JSON header, preceded by its length, and arrays of uint32; `unpack` in api.js reads it."""
     start = json.dumps(header | {"lengths": [len(array) for array in arrays]}).encode()
-    start += b" " * (-len(start) % 4)  # arrays begin where a number may lie
+    start += b" " * (-len(start) % 4)  # a Uint32Array must start at a multiple of four bytes
     parts = [len(start).to_bytes(4, "little"), start, *(array.astype("<u4").tobytes() for array in arrays)]
     return Response(b"".join(parts), media_type="application/octet-stream")

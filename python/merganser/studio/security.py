@@ -1,17 +1,16 @@
-"""Security: who may ask, what may be sent, and which files may be read.
+"""Security: which requests are answered, how large they may be, and which files may be read.
 
-A page on this machine can be reached by every site that the browser has open. So:
+Every site that is open in the browser can send requests to a server on this machine. Therefore:
 
-- the server listens on 127.0.0.1 alone, and answers only if it is called by that name (421): a foreign name
-  that points here (DNS rebinding) is of no use;
-- a request that another site sends has an Origin, or Sec-Fetch-Site, of its own, and is refused (403);
-- every address begins with a random token (403 without). It is in the path and in no cookie, because cookies
-  are sent to all ports of a machine;
-- only GET, HEAD and POST (405); what is posted is JSON (415) of a limited size (413);
-- scripts and styles come from here only, nothing inline, nothing from elsewhere; no page may frame this one;
-- files are read below the folders that were named at the start, whatever `..` or links say.
+- the server listens on 127.0.0.1 only and rejects other Host headers (421), which defeats DNS rebinding;
+- requests from other sites, recognized by Origin or Sec-Fetch-Site, are rejected (403);
+- every URL path starts with a random token (403 without it). The token is not a cookie, because browsers send
+  cookies to every port of a host;
+- only GET, HEAD and POST are allowed (405); POST bodies must be JSON (415) of limited size (413);
+- the Content-Security-Policy allows only scripts and styles from this server, no inline code and no framing;
+- files are read only from the folders given at startup, after resolving `..` and symbolic links.
 
-Costs some microseconds a request.
+Costs a few microseconds per request.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,11 +23,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: What may be posted, in bytes: a megabyte of text, even if JSON needs six bytes for every one of them.
+#: In bytes: a megabyte of text, even if JSON escapes every byte as six.
 LARGEST_BODY = 8 << 20
 
-#: By what the browser calls this machine.
-NAMES = ("127.0.0.1", "localhost")
+#: Accepted host names.
+HOSTS = ("127.0.0.1", "localhost")
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
@@ -44,14 +43,14 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-class _Refusal(Exception):
-    def __init__(self, status: HTTPStatus, why: str) -> None:
+class _Rejected(Exception):
+    def __init__(self, status: HTTPStatus, reason: str) -> None:
         self.status = status
-        self.why = why
+        self.reason = reason
 
 
 class Guard:
-    """Stands before the application: nothing that is refused reaches it."""
+    """Middleware that rejects requests before they reach the application."""
 
     def __init__(self, app: ASGIApp, token: str, largest_body: int = LARGEST_BODY) -> None:
         self.app = app
@@ -62,13 +61,13 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":  # a web socket: there are none here
+        if scope["type"] != "http":  # the studio has no web sockets
             await send({"type": "websocket.close", "code": 1008})
             return
         started = False
         received = 0
 
-        async def counted() -> Message:
+        async def receive_limited() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
@@ -76,7 +75,7 @@ class Guard:
                 raise self._too_large()
             return message
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -87,42 +86,51 @@ class Guard:
 
         try:
             self._check(scope["method"], scope["path"], scope["server"][1], Headers(scope=scope))
-            await self.app({**scope, "root_path": f"/{self.token}"}, counted, guarded)
-        except _Refusal as refusal:
+            await self.app({**scope, "root_path": f"/{self.token}"}, receive_limited, send_with_headers)
+        except _Rejected as rejected:
             if started:
                 raise
-            await JSONResponse({"error": refusal.why}, refusal.status)(scope, receive, guarded)
+            response = JSONResponse({"error": rejected.reason}, rejected.status)
+            await response(scope, receive, send_with_headers)
 
     def _check(self, method: str, path: str, port: int, headers: Headers) -> None:
-        """Raises the reason why it is refused, if there is one."""
-        here = {name if port == 80 else f"{name}:{port}" for name in NAMES}
+        """Raise `_Rejected` unless the request may pass."""
+        allowed = {name if port == 80 else f"{name}:{port}" for name in HOSTS}
         host = headers.get("host", "")
-        if host not in here or len(headers.getlist("host")) > 1:
-            raise _Refusal(HTTPStatus.MISDIRECTED_REQUEST, f"the studio is at 127.0.0.1:{port} only")
-        # A link that somebody clicks may lead to the page, as it does no more than a bookmark would.
+        if host not in allowed or len(headers.getlist("host")) > 1:
+            raise _Rejected(HTTPStatus.MISDIRECTED_REQUEST, f"wrong Host header; use 127.0.0.1:{port}")
+        # A link on another site may open the page: that does no more than a bookmark.
         is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
-        is_ours = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        is_same_site = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         if any(origin != f"http://{host}" for origin in headers.getlist("origin")) or not (
-            is_ours or is_link
+            is_same_site or is_link
         ):
-            raise _Refusal(HTTPStatus.FORBIDDEN, "another site may not ask the studio")
+            raise _Rejected(
+                HTTPStatus.FORBIDDEN, "requests from other sites are rejected; open the studio in its own tab"
+            )
         first, slash, _ = path.removeprefix("/").partition("/")
         if not slash or not compare_digest(first.encode(), self.token.encode()):
-            raise _Refusal(
-                HTTPStatus.FORBIDDEN, "open the address that `merganser studio` printed: it has a token"
+            raise _Rejected(
+                HTTPStatus.FORBIDDEN,
+                "missing or wrong token; open the address that `merganser studio` printed",
             )
         if method not in ("GET", "HEAD", "POST"):
-            raise _Refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"{method} is of no use here")
+            raise _Rejected(
+                HTTPStatus.METHOD_NOT_ALLOWED, f"method {method} is not allowed; use GET, HEAD or POST"
+            )
         if method == "POST":
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                raise _Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "only JSON can be posted")
+                raise _Rejected(
+                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                    "a POST body must be JSON; set Content-Type to application/json",
+                )
             if int(headers.get("content-length", 0)) > self.largest_body:
                 raise self._too_large()
 
-    def _too_large(self) -> "_Refusal":
-        return _Refusal(
+    def _too_large(self) -> "_Rejected":
+        return _Rejected(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"at most {self.largest_body >> 20} MiB at once; take a part of it",
+            f"the request is larger than {self.largest_body >> 20} MiB; send less text",
         )
 
 
@@ -131,32 +139,39 @@ class Folders:
 
     >>> Folders([Path("/usr")]).find("/usr/../etc/passwd")
     Traceback (most recent call last):
-    starlette.exceptions.HTTPException: 403: /usr/../etc/passwd is not in a folder that was named at the \
-start; add --folder
+    starlette.exceptions.HTTPException: 403: /usr/../etc/passwd is not in a folder that the studio may read; \
+restart it with --folder
     """
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self.roots = tuple(folder.resolve() for folder in folders)
 
     def find(self, name: str) -> Path:
-        """The path, with all links followed, if it is in one of the folders; else a refusal.
+        """Return the resolved path if it is inside one of the folders.
 
-        A relative one is looked for in each folder. Nothing is said of what lies outside.
+        A relative path is tried in each folder. Errors do not reveal whether a path outside exists.
+
+        Raises
+        ------
+        HTTPException
+            403 if the path is outside the folders, 404 if it is inside and does not exist.
         """
-        refused = HTTPException(403, f"{name} is not in a folder that was named at the start; add --folder")
+        outside = HTTPException(
+            403, f"{name} is not in a folder that the studio may read; restart it with --folder"
+        )
         if "\0" in name or "://" in name:
-            raise refused
-        may_be = False
+            raise outside
+        is_inside = False
         for root in self.roots:
             try:
                 path = (root / name).resolve()
                 if not path.is_relative_to(root):
                     continue
-                may_be = True
+                is_inside = True
                 if path.exists():
                     return path
-            except (OSError, RuntimeError):  # a name that is too long, or links in a circle
+            except (OSError, RuntimeError):  # a name that is too long, or circular links
                 continue
-        if may_be:
-            raise HTTPException(404, f"there is no {name} in the folders that were named at the start")
-        raise refused
+        if is_inside:
+            raise HTTPException(404, f"{name} does not exist in the folders that the studio may read")
+        raise outside

@@ -1,8 +1,7 @@
-"""Train: a text or files become a tokenizer, while the page watches; every view knows it at once.
+"""Train: train a tokenizer on text or files while the page shows its progress; all views can use the result.
 
-Counting comes first. Then the core writes the merges to a log as it learns them, several times a second, and
-they are told from there: what the page shows was learned by then, and never more. The last ones, and all of a
-training that is over sooner, come from the tokenizer.
+After counting, the core appends merges to a log several times a second, and the page shows those that are in
+the log. The last merges, or all merges of a short training, come from the finished tokenizer.
 """
 
 import tempfile
@@ -19,171 +18,174 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from merganser import _core, work
+from merganser import _core
 from merganser.corpus import Source
-from merganser.counts import count
+from merganser.engines import work_folder
 from merganser.engines.local import Local
 from merganser.errors import CorpusError, SettingsError
 from merganser.files import files_below
 from merganser.formats import native
-from merganser.studio.desk import Desk, desk
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body
 from merganser.studio.security import Folders
+from merganser.studio.state import StudioState, state_of
 from merganser.tokenizer import Tokenizer
-from merganser.training import train
+from merganser.training import count, train
 
 LARGEST_VOCABULARY = 1 << 17
-#: Files that are offered to choose from.
-OFFERED = 400
-#: Merges in one event.
+#: How many files are suggested.
+MAX_SUGGESTED = 400
+#: Merges per event.
 _BATCH = 500
 
 Merge = tuple[int, int, int]
 
 
-class Learned:
-    """The merges of a job, told in order as the log and the tokenizer give them."""
+class MergeReporter:
+    """Emits the merges of a job in order, from the log and then from the tokenizer."""
 
     def __init__(self, job: Job, log: Path) -> None:
         self.job = job
         self.log = log
         self.tokens = [bytes([byte]) for byte in range(256)]
-        self._read = 0
+        self._offset = 0
 
-    def look(self) -> None:
-        """Tells what has been added to the log since."""
+    def read_log(self) -> None:
+        """Emit the merges that were appended to the log since the last call."""
         try:
             with self.log.open("rb") as file:
-                file.seek(self._read)
+                file.seek(self._offset)
                 text = file.read()
         except FileNotFoundError:
             return
-        whole, newline, _ = text.rpartition(b"\n")  # the last line may be written half
-        lines = whole.split(b"\n")[0 if self._read else 1 :]  # the first of all says whose log it is
-        self._read += len(whole) + len(newline)
+        complete, newline, _ = text.rpartition(b"\n")  # the last line may be incomplete
+        lines = complete.split(b"\n")[0 if self._offset else 1 :]  # the first line of the log is a header
+        self._offset += len(complete) + len(newline)
         if newline:
-            self.tell((int(left), int(right), int(seen)) for left, right, seen, _ in map(bytes.split, lines))
+            self.emit((int(left), int(right), int(seen)) for left, right, seen, _ in map(bytes.split, lines))
 
     def finish(self, tokenizer: Tokenizer) -> None:
-        """Tells those that are not told yet."""
-        made = {id: pair for pair, id in tokenizer.merges_as_ids.items()}
+        """Emit the remaining merges."""
+        pairs = {id: pair for pair, id in tokenizer.merges_as_ids.items()}
         counts = tokenizer.merge_counts
-        self.tell((*made[id], counts[id]) for id in range(len(self.tokens), 256 + len(made)))
+        self.emit((*pairs[id], counts[id]) for id in range(len(self.tokens), 256 + len(pairs)))
 
-    def tell(self, merges: Iterable[Merge]) -> None:
-        following = iter(merges)
-        while batch := list(islice(following, _BATCH)):
-            told = []
+    def emit(self, merges: Iterable[Merge]) -> None:
+        remaining = iter(merges)
+        while batch := list(islice(remaining, _BATCH)):
+            rows = []
             for left, right, seen in batch:
                 one, two = self.tokens[left], self.tokens[right]
                 self.tokens.append(one + two)
-                told.append([one.hex(), two.hex(), seen])
-            self.job.tell("merges", told)
+                rows.append([one.hex(), two.hex(), seen])
+            self.job.emit("merges", rows)
 
 
-def learn(job: Job, shared: Desk, source: Source, asked: dict[str, Any]) -> dict[str, Any]:
-    """The work of a job: counts, trains, and makes the result known."""
+def train_job(job: Job, state: StudioState, source: Source, settings: dict[str, Any]) -> dict[str, Any]:
+    """Count, train, and add the tokenizer to the studio, as a job."""
     started = time.perf_counter()
     with (
         tempfile.TemporaryDirectory(prefix="merganser-studio-") as folder,
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        learned = Learned(job, Path(folder, "work", work.MERGES))
-        stage_began, now = started, ""
+        reporter = MergeReporter(job, Path(folder, "work", work_folder.MERGES))
 
         def progress(stage: str, done: int, total: int) -> None:
-            nonlocal stage_began, now
             job.check()
-            if stage != now:
-                stage_began, now = time.perf_counter(), stage
             if stage == "merge":
-                learned.look()
+                reporter.read_log()
             seconds = round(time.perf_counter() - started, 2)
             job.progress = {"stage": stage, "done": done, "total": total, "seconds": seconds}
 
-        settings = {"pattern": asked["pattern"], "special_tokens": asked["special_tokens"]}
-        counts = count(source, **settings, progress=progress)
+        counts = count(
+            source,
+            pattern=settings["pattern"],
+            special_tokens=settings["special_tokens"],
+            progress=progress,
+        )
         job.check()
-        job.tell(
+        job.emit(
             "counted",
             {"documents": counts.documents, "pretokens": counts.total, "different": len(counts)},
         )
-        # A log needs a folder that is its own, and is kept here until it was read.
+        # The log needs a work folder, which is kept until the log has been read.
         Path(folder, "work").mkdir()
         engine = Local(work_dir=Path(folder, "work"), checkpoint_every=0.05, keep_work=True)
-        tokenizer = train(counts, asked["vocab_size"], engine=engine, progress=progress)
-        learned.look()
-        learned.finish(tokenizer)
+        tokenizer = train(counts, settings["vocab_size"], engine=engine, progress=progress)
+        reporter.read_log()
+        reporter.finish(tokenizer)
         job.check()
-    name = shared.add(asked["name"], tokenizer)
+    name = state.add(settings["name"], tokenizer)
     return {
         "name": name,
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(learned.tokens) - 256,
+        "merges": len(reporter.tokens) - 256,
         "seconds": round(time.perf_counter() - started, 3),
         "warnings": [str(warning.message) for warning in warned],
     }
 
 
-def inside(folders: Folders, name: str) -> list[Path]:
-    """The file, or the files of the folder, of that name; links that lead out of the folders are refused."""
+def files_in(folders: Folders, name: str) -> list[Path]:
+    """Return a file, or all files in a folder. Links that lead out of the folders are rejected."""
     path = folders.find(name)
     if not path.is_dir():
         return [path]
     files = [folders.find(str(file)) for file in sorted(files_below(path))]
     if not files:
-        raise SettingsError(f"there are no files in {name}")
+        raise SettingsError(f"{name} contains no files; choose another folder")
     return files
 
 
 async def start(request: Request) -> Response:
-    """{vocab_size, pattern, name, special_tokens} and either {text} or {path}; the answer names the job."""
+    """Start training.
+
+    Request: {vocab_size, pattern, name, special_tokens, and text or path}; response: {job}.
+    """
     body = await Body.of(request)
-    shared = desk(request)
+    state = state_of(request)
     vocab_size = body.get("vocab_size", int)
     if not 256 <= vocab_size <= LARGEST_VOCABULARY:
-        raise SettingsError(f"a vocabulary has 256 to {LARGEST_VOCABULARY:,} tokens here, not {vocab_size:,}")
+        raise SettingsError(f"vocab_size must be 256 to {LARGEST_VOCABULARY:,} here, got {vocab_size:,}")
     specials = body.get("special_tokens", list, [])
     if not all(isinstance(token, str) for token in specials):
-        raise SettingsError("special tokens are texts")
-    asked = {
+        raise SettingsError("special_tokens must be strings")
+    settings = {
         "vocab_size": vocab_size,
         "pattern": body.text("pattern", "gpt4"),
         "special_tokens": specials,
-        "name": body.text("name", "").strip()[:60] or "trained here",
+        "name": body.text("name", "").strip()[:60] or "my tokenizer",
     }
     source: Source
     if body.fields.get("path"):
-        source = await shared.work.run(inside, shared.folders, body.text("path"))
+        source = await state.pool.run(files_in, state.folders, body.text("path"))
     else:
         text = body.text()
         if not text:
-            raise SettingsError("there is no text to learn from; paste some, or name a file")
+            raise SettingsError("the text is empty; paste some text or choose a file")
         source = [text]
-    job = shared.jobs.start(lambda job: learn(job, shared, source, asked))
+    job = state.jobs.start(lambda job: train_job(job, state, source, settings))
     return JSONResponse({"job": job.id}, 202)
 
 
 async def events(request: Request) -> Response:
-    jobs = desk(request).jobs
-    heard = request.headers.get("last-event-id", "")
-    number = int(heard) if heard.isdecimal() and len(heard) < 10 else 0
-    return jobs.listen(jobs.find(request.query_params.get("job", "")), number)
+    jobs = state_of(request).jobs
+    last = request.headers.get("last-event-id", "")
+    received = int(last) if last.isdecimal() and len(last) < 10 else 0
+    return jobs.stream(jobs.find(request.query_params.get("job", "")), received)
 
 
 async def cancel(request: Request) -> Response:
     body = await Body.of(request)
-    job = desk(request).jobs.find(body.get("job", str))
+    job = state_of(request).jobs.find(body.get("job", str))
     job.cancel()
     return JSONResponse({"state": job.state})
 
 
 async def file(request: Request) -> Response:
-    """A tokenizer as a file of our own format, to keep it."""
+    """Return a tokenizer as a file in merganser's format."""
     name = request.query_params.get("tokenizer", "")
-    tokenizer = desk(request).find(name).tokenizer
+    tokenizer = state_of(request).find(name).tokenizer
 
     def saved() -> bytes:
         with tempfile.TemporaryDirectory(prefix="merganser-studio-") as folder:
@@ -191,26 +193,26 @@ async def file(request: Request) -> Response:
             return Path(folder, native.FILE_NAME).read_bytes()
 
     headers = {"Content-Disposition": f'attachment; filename="{native.FILE_NAME}"'}
-    data = await desk(request).work.run(saved)
+    data = await state_of(request).pool.run(saved)
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 
-def offered(folders: Folders) -> list[dict[str, Any]]:
-    """Files to choose from: path, and size in bytes."""
+def suggested_files(folders: Folders) -> list[dict[str, Any]]:
+    """Return files to choose from, with their sizes in bytes."""
     found: list[dict[str, Any]] = []
     for root in folders.roots:
-        with suppress(CorpusError):  # a folder that cannot be read ends the list, not the view
+        with suppress(CorpusError):  # an unreadable folder must not break the view
             for file in files_below(root):
-                with suppress(HTTPException, OSError):  # a link that leads out, or a file that is gone by now
+                with suppress(HTTPException, OSError):  # a link out of the folder, or a deleted file
                     found.append({"path": str(file), "bytes": folders.find(str(file)).stat().st_size})
-                if len(found) == OFFERED:
+                if len(found) == MAX_SUGGESTED:
                     return found
     return found
 
 
 async def about(request: Request) -> Response:
-    shared = desk(request)
-    files = await shared.work.run(offered, shared.folders)
+    state = state_of(request)
+    files = await state.pool.run(suggested_files, state.folders)
     return JSONResponse({"patterns": _core.preset_names(), "files": files, "largest": LARGEST_VOCABULARY})
 
 

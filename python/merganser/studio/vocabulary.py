@@ -1,7 +1,7 @@
-"""Vocabulary: tokens found by their text, bytes or id or by a regular expression, sorted, page by page.
+"""Vocabulary: tokens searched by text, bytes, id or regular expression, sorted, and returned in pages.
 
-100,000 tokens are searched in some 10 ms. A regular expression may take forever, and Python cannot stop it:
-so it runs in a process of its own, which is ended after two seconds.
+Searching 100,000 tokens takes about 10 ms. A regular expression may take forever and Python cannot interrupt
+it, so it runs in a separate process that is killed after two seconds.
 """
 
 import json
@@ -15,32 +15,32 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from merganser.studio.desk import Known, desk
+from merganser.studio.merges import requested_token
 from merganser.studio.messages import Body
-from merganser.studio.story import asked
+from merganser.studio.state import TokenizerEntry, state_of
 
-#: How long a regular expression may take, in seconds; and how many tokens are on a page at most.
-PATIENCE, LONGEST_PAGE = 2.0, 500
+#: Time limit of a regular expression in seconds, and the largest page in tokens.
+REGEX_TIMEOUT, LARGEST_PAGE = 2.0, 500
 
 _SEARCH = """
 import json, re, sys
 pattern, tokens = json.load(sys.stdin)
 try:
-    found = re.compile(pattern).search
+    search = re.compile(pattern).search
 except (re.error, RecursionError, OverflowError) as error:
-    sys.exit(f"this is not a regular expression: {error}")
-json.dump([n for n, token in enumerate(tokens) if found(token)], sys.stdout)
+    sys.exit(f"invalid regular expression: {error}")
+json.dump([n for n, token in enumerate(tokens) if search(token)], sys.stdout)
 """
 
 
-class Unclear(Exception):
-    """A query that says nothing yet: people are still typing, so that it is an answer and not an error."""
+class InvalidQuery(Exception):
+    """A query that cannot be run. It is sent as an answer, because the user may still be typing."""
 
 
 @lru_cache(maxsize=16)
-def found(known: Known, by: str, query: str) -> list[int]:
-    """The ids of all tokens that match, lowest first."""
-    tokens = known.tokens
+def matching_ids(entry: TokenizerEntry, by: str, query: str) -> list[int]:
+    """Return the ids of all matching tokens, in ascending order."""
+    tokens = entry.tokens
     if not query:
         return list(tokens)
     if by == "text":
@@ -50,80 +50,82 @@ def found(known: Known, by: str, query: str) -> list[int]:
         try:
             wanted = bytes.fromhex(query)
         except ValueError:
-            raise Unclear("bytes are pairs of hexadecimal digits, such as 20 74 68") from None
+            raise InvalidQuery("bytes must be pairs of hexadecimal digits, such as 20 74 68") from None
         return [id for id, token in tokens.items() if wanted in token]
     if by == "id":
-        ends = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?", query)
-        if ends is None:
-            raise Unclear("an id is a number, or two with a dash between them")
-        low, high = int(ends[1]), int(ends[2] or ends[1])
+        bounds = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?", query)
+        if bounds is None:
+            raise InvalidQuery("an id must be a number or a range, such as 1000 or 256-300")
+        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
         return [id for id in tokens if low <= id <= high]
     if by == "regex":
-        return _matching(known, query)
+        return _matching_regex(entry, query)
     raise HTTPException(400, "'by' must be text, bytes, regex or id")
 
 
-def _matching(known: Known, pattern: str) -> list[int]:
-    """Tokens are matched as text; a byte that is no part of a character is U+FFFD."""
-    texts = [token.decode("utf-8", "replace") for token in known.tokens.values()]
+def _matching_regex(entry: TokenizerEntry, pattern: str) -> list[int]:
+    """Match tokens as text; bytes that are not valid UTF-8 become U+FFFD."""
+    texts = [token.decode("utf-8", "replace") for token in entry.tokens.values()]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _SEARCH],
             input=json.dumps([pattern, texts]),
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=REGEX_TIMEOUT,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise Unclear(f"this regular expression takes more than {PATIENCE:.0f} s; make it simpler") from None
+        raise InvalidQuery(
+            f"the regular expression took more than {REGEX_TIMEOUT:.0f} s; simplify it"
+        ) from None
     if done.returncode:
-        raise Unclear(done.stderr.strip().splitlines()[-1][:300])
-    ids = list(known.tokens)
+        raise InvalidQuery(done.stderr.strip().splitlines()[-1][:300])
+    ids = list(entry.tokens)
     return [ids[n] for n in json.loads(done.stdout)]
 
 
-def arranged(known: Known, by: str, query: str, sort: str, falling: bool) -> list[int]:
-    ids = found(known, by, query)
-    counts = known.tokenizer.merge_counts
+def sorted_ids(entry: TokenizerEntry, by: str, query: str, sort: str, descending: bool) -> list[int]:
+    ids = matching_ids(entry, by, query)
+    counts = entry.tokenizer.merge_counts
     if sort == "rank":
-        return ids[::-1] if falling else ids
+        return ids[::-1] if descending else ids
     if sort == "length":
-        return sorted(ids, key=lambda id: len(known.tokens[id]), reverse=falling)
+        return sorted(ids, key=lambda id: len(entry.tokens[id]), reverse=descending)
     if sort == "count":
-        return sorted(ids, key=lambda id: counts.get(id, -1), reverse=falling)
+        return sorted(ids, key=lambda id: counts.get(id, -1), reverse=descending)
     raise HTTPException(400, "'sort' must be rank, length or count")
 
 
 async def search(request: Request) -> Response:
     body = await Body.of(request)
-    known = desk(request).find(body.get("tokenizer", str))
+    entry = state_of(request).find(body.get("tokenizer", str))
     try:
-        ids = await desk(request).work.run(
-            arranged,
-            known,
+        ids = await state_of(request).pool.run(
+            sorted_ids,
+            entry,
             body.get("by", str, "text"),
             body.get("query", str, ""),
             body.get("sort", str, "rank"),
-            body.get("falling", bool, False),
+            body.get("descending", bool, False),
         )
-    except Unclear as unclear:
-        return JSONResponse({"problem": str(unclear)})
+    except InvalidQuery as error:
+        return JSONResponse({"problem": str(error)})
     start = max(body.get("start", int, 0), 0)
-    page = ids[start : start + min(max(body.get("size", int, 100), 1), LONGEST_PAGE)]
-    return JSONResponse({"total": len(ids), "rows": [known.facts(id) for id in page]})
+    page = ids[start : start + min(max(body.get("size", int, 100), 1), LARGEST_PAGE)]
+    return JSONResponse({"total": len(ids), "rows": [entry.facts(id) for id in page]})
 
 
-async def neighbours(request: Request) -> Response:
-    """The nearest tokens by their embeddings, nearest first; null where no embeddings are loaded."""
-    known, id = asked(request)
-    ask = desk(request).neighbours
-    if ask is None:
-        return JSONResponse({"neighbours": None})
-    near = await desk(request).work.run(ask, request.query_params["tokenizer"], id)
+async def neighbors(request: Request) -> Response:
+    """Return the tokens with the most similar embeddings; null if no embeddings are loaded."""
+    entry, id = requested_token(request)
+    find = state_of(request).neighbors
+    if find is None:
+        return JSONResponse({"neighbors": None})
+    found = await state_of(request).pool.run(find, request.query_params["tokenizer"], id)
     return JSONResponse(
-        {"neighbours": [known.facts(other) | {"similarity": similarity} for other, similarity in near]}
+        {"neighbors": [entry.facts(other) | {"similarity": similarity} for other, similarity in found]}
     )
 
 
-routes = [Route("/search", search, methods=["POST"]), Route("/neighbours", neighbours)]
+routes = [Route("/search", search, methods=["POST"]), Route("/neighbors", neighbors)]

@@ -1,15 +1,15 @@
-"""Verification: that two tokenizers give the same ids, document by document, and that an export does.
+"""Verify that two tokenizers, or a tokenizer and its export, produce the same ids for every document.
 
-Each is asked through its own encoder (`peers`), so that the other library itself is what is put to the test.
-It costs what encoding costs with the slower of the two, which is the other library. At the first difference
-it stops and says why (`parting`).
+Each side encodes with its own library (`peers`), so that the other library itself is tested. The cost is that
+of encoding with the slower of the two, which is the other library. Verification stops at the first difference
+and explains it (`differences`).
 
-Documents are compared as ordinary text: a special token in them is text to both. A Hugging Face tokenizer
-takes it as special, and is asked as it is. With one of them, its special tokens are special for both sides.
+Special tokens in a document are ordinary text to both sides. Hugging Face tokenizers always encode them as
+special; if one side is a Hugging Face tokenizer, its special tokens are special for both sides.
 """
 
+from merganser.verification.differences import Difference, Segmentation
 from merganser.verification.exports import Pretokens, verify_export
-from merganser.verification.parting import Difference, Segmentation
-from merganser.verification.run import Verification, verify
+from merganser.verification.verifying import Verification, verify
 
 __all__ = ["Difference", "Pretokens", "Segmentation", "Verification", "verify", "verify_export"]

@@ -1,11 +1,11 @@
-"""Peers: tokenizers of any library, each asked through its own encoder.
+"""One interface to the tokenizers of every library, each of which encodes with its own code.
 
-What `verify` compares must be what the other library does, not what we read out of it. So a live object is
-never translated: only its own `encode` says which ids it gives. What we read out of it serves to explain a
-difference, where it can be read.
+`verify` must compare what the other library does, not what merganser makes of it. A live object is therefore
+never converted to encode with it: its own `encode` determines the ids. A conversion serves only to explain a
+difference, if one is possible.
 
-Special tokens are ordinary text, but for Hugging Face: there a special token in the text is always special.
-As soon as one of two peers is such a one, both take its special tokens as special.
+Special tokens are ordinary text, except to Hugging Face, which always encodes them as special. If one of two
+peers is a Hugging Face tokenizer, its special tokens are special to both.
 """
 
 from collections.abc import Collection
@@ -14,37 +14,37 @@ from typing import Any, Protocol
 
 from merganser._core import split
 from merganser.errors import EncodeError, MerganserError, TokenizerError
-from merganser.formats.gpt2 import unprintable
-from merganser.loading import load
+from merganser.formats.gpt2 import from_printable
+from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
 
 
 class Peer(Protocol):
-    """What a tokenizer is asked for."""
+    """The interface of a tokenizer under verification."""
 
     @property
     def specials(self) -> dict[str, int]:
-        """Its special tokens."""
+        """Special tokens with their ids."""
 
     @property
     def always_special(self) -> bool:
-        """Whether special tokens in text cannot be taken for text."""
+        """Whether special tokens in text are always encoded as special."""
 
     def encode(self, texts: list[str], allowed: Collection[str]) -> list[list[int]]:
-        """The ids of each text; the special tokens that are allowed become theirs, all others are text."""
+        """Return the ids of each text, with `allowed` special tokens as special and all others as text."""
 
     def token_bytes(self, id: int) -> bytes: ...
 
     def pretokens(self, text: str) -> list[str] | None:
-        """How it splits a text without special tokens; None where that cannot be told."""
+        """Split a text without special tokens; None if the split is unknown."""
 
     @property
     def model(self) -> Tokenizer | None:
-        """The same as a tokenizer of ours, where there is one."""
+        """The equivalent merganser tokenizer; None if it cannot be represented."""
 
 
-def peer(source: Any) -> Peer:
-    """Whatever `merganser.load` opens, and what it refuses because it cannot be represented, as a peer."""
+def as_peer(source: Any) -> Peer:
+    """Wrap anything that `merganser.load` accepts, and live objects that it cannot represent."""
     if isinstance(source, Tokenizer):
         return _Ours(source)
     kind = type(source)
@@ -55,12 +55,14 @@ def peer(source: Any) -> Peer:
     if hasattr(source, "backend_tokenizer"):
         return _Transformers(source)
     if kind.__module__.startswith("transformers"):
-        raise TokenizerError(f"{kind.__name__} is not a fast tokenizer; verify takes those only")
+        raise TokenizerError(
+            f"{kind.__name__} is a slow tokenizer; pass the fast one, e.g. from AutoTokenizer"
+        )
     return _Ours(load(source))
 
 
-def asked(peer: Peer, texts: list[str], allowed: Collection[str], first: int) -> list[list[int]]:
-    """The ids of the texts; `first` is the number of the first document, to name the one that fails."""
+def encode_with(peer: Peer, texts: list[str], allowed: Collection[str], first: int) -> list[list[int]]:
+    """Return the ids of the texts; `first` is the index of the first document, to name the one that fails."""
     try:
         return peer.encode(texts, allowed)
     except BaseException as error:
@@ -74,15 +76,16 @@ def asked(peer: Peer, texts: list[str], allowed: Collection[str], first: int) ->
                 raise
             raise EncodeError(
                 f"{_name(peer)} fails on document {number:,} ({len(text.encode()):,} bytes): {error}; "
-                "leave it out, or cut it into smaller ones"
+                "remove the document, or split it into smaller ones"
             ) from error
     raise EncodeError(
-        f"{_name(peer)} fails on a batch of documents, {first:,} the first, but on none of them"
+        f"{_name(peer)} fails on a batch of {len(texts):,} documents from document {first:,}, but on none of "
+        "them alone; try again, or remove them"
     )
 
 
 def _is_failure(error: BaseException) -> bool:
-    # A panic in the Rust of another library is no Exception, lest somebody handle it.
+    # A panic in another library's Rust code is raised as a BaseException.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
@@ -108,8 +111,8 @@ class _Ours:
         return split(text, self.model.pattern)
 
 
-class _Read:
-    """A live object that we can perhaps read."""
+class _Live:
+    """A live object of another library, converted for explanations if possible."""
 
     def __init__(self, live: Any) -> None:
         self._live = live
@@ -125,7 +128,7 @@ class _Read:
         return None if self.model is None else split(text, self.model.pattern)
 
 
-class _Tiktoken(_Read):
+class _Tiktoken(_Live):
     always_special = False
 
     @cached_property
@@ -143,12 +146,12 @@ class _Tiktoken(_Read):
         return data
 
 
-class _HuggingFace(_Read):
+class _HuggingFace(_Live):
     always_special = True
 
     @cached_property
     def specials(self) -> dict[str, int]:
-        # Those that are not called special are taken out of the text in the same way.
+        # Added tokens that are not marked special are extracted from text in the same way.
         return {token.content: id for id, token in self._live.get_added_tokens_decoder().items()}
 
     def encode(self, texts: list[str], allowed: Collection[str]) -> list[list[int]]:
@@ -159,20 +162,20 @@ class _HuggingFace(_Read):
         if token in self.specials:
             return token.encode()
         try:
-            return unprintable(token)
-        except KeyError:  # not of the byte-level kind
+            return from_printable(token)
+        except KeyError:  # not byte-level
             return token.encode()
 
     def pretokens(self, text: str) -> list[str] | None:
         if self._live.pre_tokenizer is None:
             return None
-        cuts = self._live.pre_tokenizer.pre_tokenize_str(text)
-        pretokens = [text[start:end] for _, (start, end) in cuts]
+        spans = self._live.pre_tokenizer.pre_tokenize_str(text)
+        pretokens = [text[start:end] for _, (start, end) in spans]
         return pretokens if "".join(pretokens) == text else None
 
 
 class _Transformers(_HuggingFace):
-    """A fast tokenizer of `transformers`, which adds its own ways to the one it holds."""
+    """A fast `transformers` tokenizer, which adds processing to the `tokenizers.Tokenizer` it wraps."""
 
     def __init__(self, live: Any) -> None:
         super().__init__(live.backend_tokenizer)

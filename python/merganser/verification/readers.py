@@ -1,7 +1,7 @@
-"""Readers: who will read an export, made of the very bytes that are to be written.
+"""Open an export as its readers will, from the bytes that are about to be written.
 
-That is the live object of the other library where it is installed, and our own reader otherwise. They differ
-only in what they prove: the one that the library gives our ids, the other that the files hold our tokens.
+The reader is a live object of the other library if that is installed, which proves that the library produces
+our ids; otherwise merganser's own reader, which proves only that the files hold the tokenizer.
 """
 
 import json
@@ -14,7 +14,7 @@ from merganser.tokenizer import Tokenizer
 
 
 def readers(tokenizer: Tokenizer, format: str, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Who reads the files of an export, by name, for `verify_export`."""
+    """Return the readers of an export by name, for `verify_export`."""
     match format:
         case "tiktoken":
             return _tiktoken(tokenizer, tiktoken.parse(_ending(files, ".tiktoken")))
@@ -26,7 +26,7 @@ def readers(tokenizer: Tokenizer, format: str, files: Mapping[str, bytes]) -> di
             return {"our reader of minbpe": minbpe.parse(_ending(files, ".model"))}
         case "gguf":
             return {"our reader of GGUF": gguf.parse(_ending(files, ".gguf"))}
-    return {}  # the lengths of tokens encode nothing
+    return {}  # token lengths cannot encode
 
 
 def _ending(files: Mapping[str, bytes], suffix: str) -> bytes:
@@ -48,7 +48,7 @@ def _huggingface(data: bytes) -> dict[str, Any]:
 
 def _gpt2(tokenizer: Tokenizer, vocab: bytes, merges: bytes) -> dict[str, Any]:
     ranks, specials, _ = gpt2.parse(vocab, merges)
-    # The files do not say the pattern: whoever reads them without being told takes GPT-2's.
+    # The files do not contain the pattern, and readers assume GPT-2's.
     if tokenizer.pattern_name == "gpt2" and find_spec("tokenizers"):
         from tokenizers import AddedToken, models, pre_tokenizers
         from tokenizers import Tokenizer as Live

@@ -1,8 +1,8 @@
 //! Binary: whether a file holds text at all, judged by its first 64 KB after decompression.
 //!
-//! A NUL byte never occurs in text, and hardly any binary format does without one for that long. What has
-//! none is judged by its share of invalid UTF-8: a Latin-1 text of a European language has at most some
-//! percent, random bytes have about 45, and text in a legacy encoding of another script has more than that.
+//! Text never contains a NUL byte, and few binary formats go 64 KB without one. A file without NUL bytes is
+//! judged by its share of invalid UTF-8: Latin-1 text in a European language has a few percent, random bytes
+//! have about 45, and text in a legacy encoding of another script has more than that.
 
 use std::fmt;
 use std::io::{ErrorKind, Read};
@@ -10,16 +10,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::input::Input;
-use super::{OnError, Place, Reading, Skips, Terms};
+use super::{OnError, Position, ReadContext, Reading};
 use crate::Progress;
 
-/// How much of a file is judged.
+/// How many bytes of a file are judged.
 pub const JUDGED: usize = 1 << 16;
 
-/// Text with more invalid bytes than this is not UTF-8 with a few errors in it.
+/// The maximum percentage of invalid bytes in UTF-8 text that contains errors.
 const MOST_INVALID_PERCENT: usize = 30;
 
-/// Why a file is taken for binary.
+/// Why a file is considered binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
     Utf16,
@@ -41,28 +41,25 @@ impl fmt::Display for Binary {
     }
 }
 
-/// Judges a regular file. What cannot be opened, and what can be read only once, passes: reading reports its
-/// faults.
+/// Judges a regular file. Files that cannot be opened, or can be read only once, pass: reading them reports
+/// the error.
 pub fn judge_file(path: &Path, reading: &Reading) -> Option<Binary> {
     if !path.metadata().is_ok_and(|facts| facts.is_file()) {
         return None;
     }
-    let (reading, skips, progress) = quietly(reading);
-    let terms = Terms { reading: &reading, skips: &skips, progress: &progress };
-    judge_input(Input::of_file(path, Place::default(), terms).ok()?)
+    judge_input(Input::of_file(path, Position::default(), &strict(reading)).ok()?)
 }
 
-/// Judges the beginning of a file or stream, which may be compressed. Only a longer one than [`JUDGED`] may
-/// be cut off.
+/// Judges the beginning of a file or stream, which may be compressed. It may be truncated only if it is
+/// longer than [`JUDGED`].
 pub fn judge_beginning(beginning: &[u8], name: &Path, reading: &Reading) -> Option<Binary> {
-    let (reading, skips, progress) = quietly(reading);
-    let terms = Terms { reading: &reading, skips: &skips, progress: &progress };
-    judge_input(Input::of_stream(beginning, name, Place::default(), terms).ok()?)
+    judge_input(Input::of_stream(beginning, name, Position::default(), &strict(reading)).ok()?)
 }
 
-/// What reading takes where nobody watches and nothing is skipped.
-fn quietly(reading: &Reading) -> (Reading, Arc<Skips>, Progress) {
-    (Reading { on_error: OnError::Stop, ..reading.clone() }, Arc::default(), Progress::new())
+/// A context for reading that nobody watches and that skips nothing.
+fn strict(reading: &Reading) -> ReadContext {
+    let reading = Reading { on_error: OnError::Stop, ..reading.clone() };
+    ReadContext::new(&reading, &Arc::default(), &Progress::new())
 }
 
 fn judge_input(mut input: Input<'_>) -> Option<Binary> {
@@ -73,7 +70,7 @@ fn judge_input(mut input: Input<'_>) -> Option<Binary> {
             Ok(0) => break,
             Ok(read) => size += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Damaged, or a beginning that was cut off: what came before it is judged.
+            // Corrupt or truncated: judge what came before.
             Err(_) => break,
         }
     }

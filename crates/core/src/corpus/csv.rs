@@ -1,11 +1,11 @@
-//! CSV as RFC 4180 has it, with any delimiter: fields in quotes may hold delimiters, line breaks and doubled
-//! quotes.
+//! CSV as specified by RFC 4180, with any delimiter: quoted fields may contain delimiters, line breaks and
+//! doubled quotes.
 //!
-//! Elsewhere in a field a quote is a quote. Records end with `\n` or `\r\n`.
+//! Elsewhere in a field a quote is an ordinary character. Records end with `\n` or `\r\n`.
 
 use memchr::{memchr, memchr2};
 
-/// Where the record that begins at `at` ends, behind its line break; none where the text ends before it.
+/// Returns the end of the record that begins at `at`, after its line break, or None if the text ends first.
 pub fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize> {
     let mut now = at;
     loop {
@@ -18,7 +18,8 @@ pub fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize> {
     }
 }
 
-/// Behind the quote that closes the one at `at`; none where the text ends before it is known.
+/// Returns the offset after the quote that closes the one at `at`, or None if the text ends before that is
+/// certain.
 fn quoted_end(text: &[u8], at: usize) -> Option<usize> {
     let mut now = at + 1;
     loop {
@@ -31,12 +32,12 @@ fn quoted_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the last record of a file, which no line break follows, has all its quotes closed.
+/// Returns whether all quotes are closed in the last record of a file, which has no line break.
 pub fn is_closed(record: &[u8], delimiter: u8) -> bool {
     record_end(&[record, b"\n"].concat(), 0, delimiter) == Some(record.len() + 1)
 }
 
-/// The fields of a record without its line break.
+/// Returns the fields of a record, given without its line break.
 pub fn fields(record: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
     let mut rest = Some(record);
@@ -48,12 +49,12 @@ pub fn fields(record: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     fields
 }
 
-/// Adds one field of a record to `out`; false where the record has not so many.
+/// Appends one field of a record to `out`, and returns false if the record has too few.
 pub fn field_of(record: &[u8], number: usize, delimiter: u8, out: &mut Vec<u8>) -> bool {
     let mut rest = record;
     for _ in 0..number {
         match field_into(rest, delimiter, |_| ()) {
-            Some(behind) => rest = behind,
+            Some(rest_of_record) => rest = rest_of_record,
             None => return false,
         }
     }
@@ -61,14 +62,15 @@ pub fn field_of(record: &[u8], number: usize, delimiter: u8, out: &mut Vec<u8>) 
     true
 }
 
-/// Calls `add` with the parts of the first field; what follows its delimiter, none where it is the last.
+/// Calls `add` with the parts of the first field. Returns the text after its delimiter, or None for the last
+/// field.
 fn field_into(mut text: &[u8], delimiter: u8, mut add: impl FnMut(&[u8])) -> Option<&[u8]> {
     if let Some(mut quoted) = text.strip_prefix(b"\"") {
         loop {
             let close = memchr(b'"', quoted).unwrap_or(quoted.len());
             text = quoted.get(close + 1..).unwrap_or_default();
             match text.strip_prefix(b"\"") {
-                // The first of two quotes is meant.
+                // A doubled quote stands for one.
                 Some(rest) => {
                     add(&quoted[..=close]);
                     quoted = rest;

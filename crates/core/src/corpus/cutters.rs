@@ -1,35 +1,36 @@
-//! What cuts text before it is split: special tokens and the separator of documents.
+//! Cutters: the strings that cut text before it is split, which are special tokens and the document
+//! separator.
 //!
-//! Of several that match, the one that begins first wins; of those, the longest.
+//! If several match, the leftmost wins; of these, the longest.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem;
 
 use crate::Result;
 
-/// What stands behind a stretch of text.
+/// What follows a stretch of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     Special,
     Separator,
-    /// The text is over; the document may go on in the next block.
+    /// The end of the text; the document may continue in the next block.
     End,
 }
 
-/// A place where text may be cut.
+/// An offset at which text may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     pub at: usize,
-    /// Whether a document ends here, and not only a stretch of its text.
+    /// Whether a document ends here, not only a stretch of its text.
     pub ends_document: bool,
 }
 
-/// A cutter in a text.
-pub struct Found {
+/// An occurrence of a cutter in a text.
+pub struct CutterMatch {
     pub start: usize,
     pub end: usize,
     pub kind: Boundary,
-    /// Which of the special tokens it is, where it is one.
+    /// The index of the cutter: that of the special token, if it is one.
     pub which: usize,
 }
 
@@ -74,8 +75,8 @@ impl Cutters {
         self.longest
     }
 
-    /// The next cutter in `text[from..]`.
-    pub fn find(&self, text: &[u8], from: usize) -> Option<Found> {
+    /// Returns the first cutter in `text[from..]`.
+    pub fn find(&self, text: &[u8], from: usize) -> Option<CutterMatch> {
         let (start, which) = match &self.search {
             Search::Nothing => return None,
             Search::One(finder) => (from + finder.find(&text[from..])?, 0),
@@ -85,24 +86,25 @@ impl Cutters {
             }
         };
         let kind = if self.separator == Some(which) { Boundary::Separator } else { Boundary::Special };
-        Some(Found { start, end: start + self.all[which].len(), kind, which })
+        Some(CutterMatch { start, end: start + self.all[which].len(), kind, which })
     }
 
-    /// Calls `visit(text, what stands behind it)` for every stretch of text between cutters, also empty ones.
+    /// Calls `visit(text, what follows it)` for each stretch of text between cutters, including empty ones.
     pub fn for_each_stretch(
         &self,
         text: &[u8],
         mut visit: impl FnMut(&[u8], Boundary) -> Result<()>,
     ) -> Result<()> {
         let mut from = 0;
-        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
+        while let Some(CutterMatch { start, end, kind, .. }) = self.find(text, from) {
             visit(&text[from..start], kind)?;
             from = end;
         }
         visit(&text[from..], Boundary::End)
     }
 
-    /// Whether `at` lies inside or right behind an occurrence of a cutter, be it one that another overlaps.
+    /// Returns whether `at` is inside or directly after an occurrence of a cutter, even one that another
+    /// overlaps.
     pub fn cover(&self, text: &[u8], at: usize) -> bool {
         self.all.iter().any(|cutter| {
             let first = at.saturating_sub(cutter.len());
@@ -110,18 +112,19 @@ impl Cutters {
         })
     }
 
-    /// Where the first cutter begins, or the end of the text.
+    /// Returns the start of the first cutter, or the end of the text.
     pub fn first_start(&self, text: &[u8]) -> usize {
         self.find(text, 0).map_or(text.len(), |found| found.start)
     }
 
-    /// The end of the last cutter that ends in `text[..settled]`, behind which a cut is right.
+    /// Returns the end of the last cutter in `text[..settled]`, where the text may be cut.
     pub fn last_end(&self, text: &[u8], settled: usize) -> Option<Cut> {
-        // From the left, because overlapping ones are told apart only that way; a block begins behind a cut.
+        // From the left, because only that resolves overlaps; a block always begins after a cut.
         let mut last = None;
         let mut from = 0;
-        // In all of the text: what ends behind `settled` may hold a shorter one that ends before it.
-        while let Some(Found { end, kind, .. }) = self.find(text, from)
+        // In all of the text: a cutter that ends after `settled` may contain a shorter one that ends before
+        // it.
+        while let Some(CutterMatch { end, kind, .. }) = self.find(text, from)
             && end <= settled
         {
             last = Some(Cut { at: end, ends_document: kind == Boundary::Separator });
@@ -130,12 +133,12 @@ impl Cutters {
         last
     }
 
-    /// The end, not before `earliest`, of the first cutter that is one whatever stands before the text: no
-    /// other one reaches into it from the left. Behind it a cut is right.
+    /// Returns the end of the first cutter, at or after `earliest`, that counts as one whatever precedes the
+    /// text: no other cutter overlaps it from the left. The text may be cut there.
     pub fn first_lone_end(&self, text: &[u8], earliest: usize) -> Option<Cut> {
         let mut from = 0;
-        while let Some(Found { start, end, kind, .. }) = self.find(text, from) {
-            // What could reach into it must be in sight.
+        while let Some(CutterMatch { start, end, kind, .. }) = self.find(text, from) {
+            // Anything that could overlap it must be visible.
             if end >= earliest && start >= self.longest && !self.straddle(text, start) {
                 return Some(Cut { at: end, ends_document: kind == Boundary::Separator });
             }
@@ -144,7 +147,7 @@ impl Cutters {
         None
     }
 
-    /// Whether an occurrence of a cutter begins before `at` and ends behind it.
+    /// Returns whether an occurrence of a cutter begins before `at` and ends after it.
     fn straddle(&self, text: &[u8], at: usize) -> bool {
         self.all.iter().any(|cutter| {
             let first = (at + 1).saturating_sub(cutter.len());

@@ -1,21 +1,21 @@
-//! First error: of the errors that several threads meet, the one that comes first in the corpus.
+//! First error: of the errors on several threads, the one that comes first in the corpus.
 //!
-//! Whoever takes a block finishes it, also where a later one was found to be wrong meanwhile. So all blocks
-//! before the earliest error have been looked at, and a corpus has the same error on every run.
+//! A thread finishes the block it has taken even if a later block has failed meanwhile. All blocks before the
+//! earliest error have then been processed, so a corpus raises the same error on every run.
 
 use std::sync::Mutex;
 
-use super::Place;
+use super::Position;
 use crate::{Error, Result};
 
 #[derive(Default)]
-pub struct FirstError(Mutex<Option<(Place, Error)>>);
+pub struct FirstError(Mutex<Option<(Position, Error)>>);
 
 impl FirstError {
-    pub fn note(&self, place: Place, error: Error) {
+    pub fn note(&self, position: Position, error: Error) {
         let first = &mut *self.0.lock().unwrap();
-        if first.as_ref().is_none_or(|&(earlier, _)| place < earlier) {
-            *first = Some((place, error));
+        if first.as_ref().is_none_or(|&(earlier, _)| position < earlier) {
+            *first = Some((position, error));
         }
     }
 

@@ -1,8 +1,8 @@
-//! Input: the bytes of a file or stream, decompressed where they are compressed.
+//! Input: the bytes of a file or stream, decompressed if necessary.
 //!
-//! Compression is recognised by the first bytes, whatever the name; a name that promises it is held to that.
-//! All members of a file are read, in bounded memory. A file that grows beyond reason is refused: caps on
-//! the ratio and on the size, and on the window that a file may ask to be kept in memory.
+//! Compression is detected by the first bytes, whatever the name; a name that promises compression must keep
+//! the promise. All members of a file are read, in bounded memory. Decompression bombs are refused: the
+//! ratio, the size, and the window that a file may ask to keep in memory are capped.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -10,55 +10,55 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Format, Place, Terms};
+use super::{FileFormat, Position, ReadContext};
 use crate::{Error, Result};
 
-/// The ratio is judged once so much has come out: a short file of one letter is no attack.
+/// The ratio is checked from this size on: a short file of one letter is no attack.
 const JUDGED: u64 = if cfg!(test) { 1 << 20 } else { 64_000_000 };
 
-/// Enough of a file to recognise its compression.
+/// How many bytes it takes to detect compression.
 const HEAD: usize = 10;
 
-/// Needed beside the window to decompress xz.
+/// The memory that xz needs beside its window.
 const XZ_OVERHEAD: u64 = 1 << 20;
 
-/// The text of one file or stream, on the caller's terms: counted, capped, and ended early where it is
-/// damaged and the rest is to be skipped.
+/// The text of one file or stream: counted, capped, and ended early if it is corrupt and the rest is to be
+/// skipped.
 pub struct Input<'a> {
     reader: Box<dyn Read + Send + 'a>,
     path: Arc<Path>,
-    place: Place,
-    terms: Terms<'a>,
+    position: Position,
+    context: ReadContext,
     cut_short: bool,
 }
 
 impl<'a> Input<'a> {
-    /// A file, from `place.offset` on where it is text, else from its beginning.
-    pub fn of_file(path: &Path, place: Place, terms: Terms<'a>) -> Result<Input<'a>> {
+    /// Opens a file: text from `position.offset` on, anything else from its beginning.
+    pub fn of_file(path: &Path, position: Position, context: &ReadContext) -> Result<Input<'a>> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
-        if Format::of_name(path) == Format::Text
-            && place.offset > 0
+        if FileFormat::of_name(path) == FileFormat::Text
+            && position.offset > 0
             && is_plain(&mut file).map_err(cannot_read)?
         {
-            file.seek(SeekFrom::Start(place.offset)).map_err(cannot_read)?;
-            terms.progress.advance(place.offset);
+            file.seek(SeekFrom::Start(position.offset)).map_err(cannot_read)?;
+            context.progress.advance(position.offset);
             let path: Arc<Path> = path.into();
-            let reader = Box::new(Tap::new(file, &path, terms));
-            return Ok(Input { reader, path, place, terms, cut_short: false });
+            let reader = Box::new(Tap::new(file, &path, context));
+            return Ok(Input { reader, path, position, context: context.clone(), cut_short: false });
         }
-        Input::of_stream(file, path, place, terms)
+        Input::of_stream(file, path, position, context)
     }
 
-    /// The same for a stream that is at its beginning.
+    /// Opens a stream that is at its beginning.
     pub fn of_stream(
         reader: impl Read + Send + 'a,
         path: &Path,
-        place: Place,
-        terms: Terms<'a>,
+        position: Position,
+        context: &ReadContext,
     ) -> Result<Input<'a>> {
         let path: Arc<Path> = path.into();
-        let mut tap = Tap::new(reader, &path, terms);
+        let mut tap = Tap::new(reader, &path, context);
         let taken = Arc::clone(&tap.taken);
         let mut head = Vec::with_capacity(HEAD);
         let read = (&mut tap).take(HEAD as u64).read_to_end(&mut head);
@@ -67,32 +67,38 @@ impl<'a> Input<'a> {
         if found.is_none()
             && let Some(promised) = Compression::of_name(&path)
         {
-            let reason = format!("it does not begin as {} does", promised.name());
+            let reason = format!("it does not begin like a {} file", promised.name());
             return Err(Error::Damaged { path: path.to_path_buf(), offset: 0, reason });
         }
         let whole = Cursor::new(head).chain(tap);
         let reader: Box<dyn Read + Send + 'a> = match found {
             None => Box::new(whole),
             Some(compression) => {
-                let reader = compression.decompress(whole, terms.reading.max_window);
+                let reader = compression.decompress(whole, context.reading.max_window);
                 let reader = reader.map_err(|error| read_error(&path, error))?;
-                Box::new(Capped { reader, path: Arc::clone(&path), taken, given: 0, terms })
+                Box::new(Capped {
+                    reader,
+                    path: Arc::clone(&path),
+                    taken,
+                    given: 0,
+                    context: context.clone(),
+                })
             }
         };
-        let start = Place { offset: 0, within: 0, ..place };
-        let mut input = Input { reader, path, place: start, terms, cut_short: false };
-        if Format::of_name(&input.path) == Format::Text {
-            input.pass_over(place.offset, |_| ())?;
+        let start = Position { offset: 0, within: 0, ..position };
+        let mut input = Input { reader, path, position: start, context: context.clone(), cut_short: false };
+        if FileFormat::of_name(&input.path) == FileFormat::Text {
+            input.pass_over(position.offset, |_| ())?;
         }
         Ok(input)
     }
 
-    /// Whether the rest was skipped.
+    /// Returns whether the rest was skipped.
     pub fn cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// Reads no more of it.
+    /// Ends the input here.
     pub fn end(&mut self) {
         self.cut_short = true;
     }
@@ -101,12 +107,12 @@ impl<'a> Input<'a> {
         &self.path
     }
 
-    /// Reads so many bytes and throws them away, after `visit` has seen them.
+    /// Reads and discards `bytes` bytes, passing them to `visit` first.
     pub fn pass_over(&mut self, bytes: u64, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        let end = self.place.offset + bytes;
+        let end = self.position.offset + bytes;
         let mut buffer = vec![0; (1 << 16).min(bytes as usize)];
-        while self.place.offset < end {
-            let most = buffer.len().min((end - self.place.offset) as usize);
+        while self.position.offset < end {
+            let most = buffer.len().min((end - self.position.offset) as usize);
             match self.read(&mut buffer[..most]) {
                 Ok(0) => return Err(Error::CorpusEndsEarly),
                 Ok(read) => visit(&buffer[..read]),
@@ -125,13 +131,13 @@ impl Read for Input<'_> {
         }
         match self.reader.read(buffer) {
             Ok(read) => {
-                self.place.offset += read as u64;
+                self.position.offset += read as u64;
                 Ok(read)
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 let error = read_error(&self.path, error);
-                self.terms.skip_or_fail(error, self.place).map_err(io::Error::other)?;
+                self.context.skip_or_fail(error, self.position).map_err(io::Error::other)?;
                 self.cut_short = true;
                 Ok(0)
             }
@@ -139,13 +145,12 @@ impl Read for Input<'_> {
     }
 }
 
-/// Errors of ours travel through readers inside of theirs.
+/// Unwraps one of our errors, which travel through readers inside an [`io::Error`].
 pub fn read_error(path: &Path, error: io::Error) -> Error {
     error.downcast().unwrap_or_else(|source| Error::Read { path: path.into(), source })
 }
 
-/// Whether this is a file that can be read from anywhere, and not compressed. It is at its beginning
-/// afterwards.
+/// Returns whether a file is seekable and uncompressed. Leaves it at its beginning.
 fn is_plain(file: &mut File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
@@ -178,12 +183,12 @@ impl Compression {
     fn of_bytes(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1F, 0x8B, 8, ..] => Some(Compression::Gzip),
-            // A frame, or one of the sixteen kinds that are to be skipped.
+            // A frame, or one of the sixteen kinds of skippable frame.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 Some(Compression::Zstandard)
             }
             [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
-            // Digits of pi where a block follows, of its square root where none does.
+            // The digits of pi if a block follows, of its square root if none does.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
                 Some(Compression::Bzip2)
@@ -225,31 +230,31 @@ impl Compression {
     }
 }
 
-/// What a file or stream gives, before anything else sees it: counted, and stopped on request.
-struct Tap<'a, R> {
+/// The raw bytes of a file or stream: counted for progress, and stopped on request.
+struct Tap<R> {
     reader: R,
     path: Arc<Path>,
     taken: Arc<AtomicU64>,
-    terms: Terms<'a>,
+    context: ReadContext,
 }
 
-impl<'a, R> Tap<'a, R> {
-    fn new(reader: R, path: &Arc<Path>, terms: Terms<'a>) -> Tap<'a, R> {
-        Tap { reader, path: Arc::clone(path), taken: Arc::default(), terms }
+impl<R> Tap<R> {
+    fn new(reader: R, path: &Arc<Path>, context: &ReadContext) -> Tap<R> {
+        Tap { reader, path: Arc::clone(path), taken: Arc::default(), context: context.clone() }
     }
 }
 
-impl<R: Read> Read for Tap<'_, R> {
+impl<R: Read> Read for Tap<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.terms.progress.check().map_err(io::Error::other)?;
+        self.context.progress.check().map_err(io::Error::other)?;
         match self.reader.read(buffer) {
             Ok(read) => {
                 self.taken.fetch_add(read as u64, Relaxed);
-                self.terms.progress.advance(read as u64);
+                self.context.progress.advance(read as u64);
                 Ok(read)
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
-            // Made ours here, so that it is not taken for damage to what is compressed.
+            // Wrapped here, so that it is not reported as corrupt compressed data.
             Err(source) => Err(io::Error::other(Error::Read { path: self.path.to_path_buf(), source })),
         }
     }
@@ -263,7 +268,7 @@ struct Capped<'a> {
     taken: Arc<AtomicU64>,
     /// Decompressed bytes.
     given: u64,
-    terms: Terms<'a>,
+    context: ReadContext,
 }
 
 impl Read for Capped<'_> {
@@ -271,7 +276,7 @@ impl Read for Capped<'_> {
         let read = self.reader.read(buffer).map_err(|error| self.damage(error))?;
         self.given += read as u64;
         let path = || self.path.to_path_buf();
-        let (max_size, max_ratio) = (self.terms.reading.max_size, self.terms.reading.max_ratio);
+        let (max_size, max_ratio) = (self.context.reading.max_size, self.context.reading.max_ratio);
         if self.given > max_size {
             return Err(io::Error::other(Error::TooLarge { path: path(), max_size }));
         }
@@ -289,9 +294,9 @@ impl Capped<'_> {
             return error;
         }
         let (path, reason) = (self.path.to_path_buf(), error.to_string());
-        // Both libraries that have windows say it in words like these.
+        // The two libraries with windows report it only in the text of the message.
         io::Error::other(if reason.contains("memory") {
-            Error::WideWindow { path, max_window: self.terms.reading.max_window }
+            Error::WideWindow { path, max_window: self.context.reading.max_window }
         } else {
             Error::Damaged { path, offset: self.given, reason }
         })

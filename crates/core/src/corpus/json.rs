@@ -1,5 +1,4 @@
-//! JSON: where a value ends, which is all that the reader needs to know, and the text in it, which workers
-//! find.
+//! JSON: where a value ends, which the reader needs, and the text in it, which the workers extract.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,11 +7,11 @@ use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-/// How many keys of a record an error names.
+/// The maximum number of keys that an error message lists.
 const MOST_KEYS: usize = 20;
 
-/// The end of the value that begins at `at`; none where the text ends before it. What is in brackets is not
-/// checked.
+/// Returns the end of the value that begins at `at`, or None if the text ends first. Does not validate what
+/// is inside brackets.
 pub fn value_end(text: &[u8], at: usize, is_all: bool) -> Option<usize> {
     let mut depth = 0;
     let mut now = at;
@@ -31,7 +30,7 @@ pub fn value_end(text: &[u8], at: usize, is_all: bool) -> Option<usize> {
                 now += 1;
                 continue;
             }
-            // A number or a word, up to whatever cannot be part of one.
+            // A number or a literal, up to the first byte that cannot be part of one.
             _ => {
                 let rest = &text[now..];
                 let len = rest.iter().position(|byte| b" \t\r\n,[]{}\"".contains(byte));
@@ -55,14 +54,14 @@ fn string_end(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// What is wrong with a value, and on which of its lines, from 1.
-pub struct Wrong {
+/// Why a value is invalid, and on which of its lines, counted from 1.
+pub struct InvalidValue {
     pub line: u64,
     pub reason: String,
 }
 
-/// Adds the text of a value to `out`: of a string, or of what an object has at `key`.
-pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> {
+/// Appends the text of a value to `out`: a string, or the value of `key` in an object.
+pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let mut json = serde_json::Deserializer::from_slice(value);
     let missing = Cell::new(None);
     let text = Text { key, top: true, missing: &missing, out };
@@ -70,11 +69,11 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
     read.map_err(|error| {
         if let Some(missing) = missing.get() {
             let before = key.strip_suffix(missing).unwrap_or_default();
-            return Wrong { line: 1, reason: no_key(value, before, missing) };
+            return InvalidValue { line: 1, reason: no_key(value, before, missing) };
         }
         let text = error.to_string();
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        let reason = match text.strip_suffix(&place).unwrap_or(&text) {
+        let position = format!(" at line {} column {}", error.line(), error.column());
+        let reason = match text.strip_suffix(&position).unwrap_or(&text) {
             "unexpected end of hex escape" | "lone leading surrogate in hex escape" => "a lone surrogate",
             reason => reason,
         };
@@ -83,12 +82,11 @@ pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), Wrong> 
         } else {
             format!("not valid JSON, {reason} (column {})", error.column())
         };
-        Wrong { line: error.line().max(1) as u64, reason }
+        InvalidValue { line: error.line().max(1) as u64, reason }
     })
 }
 
-/// Says which keys there are where `missing` is not among them. Parses the value again, as only errors need
-/// it.
+/// Lists the keys of an object that lacks `missing`. Parses the value again, because only errors need it.
 fn no_key(value: &[u8], before: &str, missing: &str) -> String {
     let parsed = serde_json::from_slice(value).unwrap_or_default();
     let keys = keys_at(&parsed, before.trim_end_matches('.'));
@@ -106,25 +104,25 @@ fn no_key(value: &[u8], before: &str, missing: &str) -> String {
     )
 }
 
-/// The keys of the object that `way` leads to, which has dots between keys that may have dots themselves.
-fn keys_at<'a>(value: &'a Value, way: &str) -> Vec<&'a str> {
+/// Returns the keys of the object at `path`, a path with dots between keys, which may contain dots themselves.
+fn keys_at<'a>(value: &'a Value, path: &str) -> Vec<&'a str> {
     let Value::Object(object) = value else { return Vec::new() };
-    if way.is_empty() {
+    if path.is_empty() {
         return object.keys().map(String::as_str).collect();
     }
     let mut inside = object.iter().filter_map(|(key, value)| {
-        let rest = way.strip_prefix(key.as_str())?;
+        let rest = path.strip_prefix(key.as_str())?;
         Some(keys_at(value, if rest.is_empty() { rest } else { rest.strip_prefix('.')? }))
     });
     inside.next_back().unwrap_or_default()
 }
 
-/// A string, or an object that has one at `key`.
+/// Deserializes a string, or an object with a string at `key`.
 struct Text<'a, 'out> {
-    /// What is left of the way to the text; empty where it must be a string.
+    /// The rest of the path to the text; empty if the value must be a string.
     key: &'a str,
     top: bool,
-    /// The key that an object lacks, where that is what is wrong.
+    /// Set to the key that an object lacks, if that is the error.
     missing: &'a Cell<Option<&'a str>>,
     out: &'out mut Vec<u8>,
 }
@@ -162,12 +160,12 @@ impl<'de> Visitor<'de> for Text<'_, '_> {
         }
         let start = self.out.len();
         let mut found = false;
-        while let Some(way) = map.next_key_seed(Way(self.key))? {
-            let Some(key) = way else {
+        while let Some(path) = map.next_key_seed(KeyPath(self.key))? {
+            let Some(key) = path else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            // Of keys that come twice the last one counts, as in Python.
+            // Of duplicate keys the last one wins, as in Python.
             self.out.truncate(start);
             map.next_value_seed(Text { key, top: false, missing: self.missing, out: &mut *self.out })?;
             found = true;
@@ -180,11 +178,10 @@ impl<'de> Visitor<'de> for Text<'_, '_> {
     }
 }
 
-/// What is left of a way behind the next key: nothing where that is the whole way, none where it leads
-/// elsewhere.
-struct Way<'a>(&'a str);
+/// The rest of a path after the next key: empty if the key is the whole path, None if it is not on the path.
+struct KeyPath<'a>(&'a str);
 
-impl<'de, 'a> DeserializeSeed<'de> for Way<'a> {
+impl<'de, 'a> DeserializeSeed<'de> for KeyPath<'a> {
     type Value = Option<&'a str>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -192,7 +189,7 @@ impl<'de, 'a> DeserializeSeed<'de> for Way<'a> {
     }
 }
 
-impl<'a> Visitor<'_> for Way<'a> {
+impl<'a> Visitor<'_> for KeyPath<'a> {
     type Value = Option<&'a str>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

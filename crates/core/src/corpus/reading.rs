@@ -1,25 +1,25 @@
-//! Reading: what the caller decides about it, and what was left out.
+//! Reading: the caller's settings, and what was skipped.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use super::Place;
+use super::Position;
 use crate::{Error, Progress, Result};
 
-/// How many of the skipped are described; of the others there is only the number.
+/// How many skipped inputs are described; the others are only counted.
 const DESCRIBED: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), a column of
+    /// Where the text of a record is: a key of JSON objects (`a.b` for `b` in the object `a`), or a column of
     /// CSV.
     pub text_key: String,
     pub on_error: OnError,
-    /// A compressed file may not become larger than this many times its size.
+    /// The maximum ratio of decompressed to compressed size.
     pub max_ratio: u64,
-    /// Nor than so many bytes.
+    /// The maximum decompressed size in bytes.
     pub max_size: u64,
-    /// How far back compressed data may refer, which is the memory that decompression takes.
+    /// The maximum window of compressed data, which is the memory that decompression takes.
     pub max_window: u64,
 }
 
@@ -38,72 +38,81 @@ impl Default for Reading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     Stop,
-    /// Leave out the record, or the file from the damage on, and go on.
+    /// Skip the record, or the rest of a corrupt file, and continue.
     Skip,
 }
 
-/// What was left out because it could not be read.
+/// What was skipped because it could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     pub records: u64,
     /// Files, or the rest of them.
     pub files: u64,
-    /// What was wrong with the first of them, in the order of the corpus.
+    /// The error messages of the first ones, in the order of the corpus.
     pub first: Vec<String>,
 }
 
-/// Takes note of what is skipped, on all threads.
+/// Records what all threads skip.
 #[derive(Debug, Default)]
-pub struct Skips(Mutex<(Skipped, Vec<Place>)>);
+pub struct Skips(Mutex<(Skipped, Vec<Position>)>);
 
 impl Skips {
     pub fn skipped(&self) -> Skipped {
         self.0.lock().unwrap().0.clone()
     }
 
-    fn note(&self, error: &Error, place: Place) {
-        let (skipped, places) = &mut *self.0.lock().unwrap();
+    fn note(&self, error: &Error, position: Position) {
+        let (skipped, positions) = &mut *self.0.lock().unwrap();
         match error {
             Error::BadRecord { .. } => skipped.records += 1,
             _ => skipped.files += 1,
         }
-        let at = places.partition_point(|&other| other <= place);
+        let at = positions.partition_point(|&other| other <= position);
         if at < DESCRIBED {
-            places.insert(at, place);
-            places.truncate(DESCRIBED);
+            positions.insert(at, position);
+            positions.truncate(DESCRIBED);
             skipped.first.insert(at, error.to_string());
             skipped.first.truncate(DESCRIBED);
         }
     }
 }
 
-/// What goes along with everything that is read.
-#[derive(Clone, Copy)]
-pub struct Terms<'a> {
-    pub reading: &'a Reading,
-    pub skips: &'a Arc<Skips>,
-    pub progress: &'a Progress,
+/// What everything that reads shares: the settings, what was skipped, and the progress.
+#[derive(Clone)]
+pub struct ReadContext {
+    pub reading: Arc<Reading>,
+    pub skips: Arc<Skips>,
+    pub progress: Progress,
 }
 
-impl Terms<'_> {
-    pub fn skip_or_fail(&self, error: Error, place: Place) -> Result<()> {
-        skip_or_fail(self.reading.on_error, self.skips, error, place)
+impl ReadContext {
+    pub fn new(reading: &Reading, skips: &Arc<Skips>, progress: &Progress) -> ReadContext {
+        ReadContext {
+            reading: Arc::new(reading.clone()),
+            skips: Arc::clone(skips),
+            progress: progress.clone(),
+        }
+    }
+
+    /// Records `error` as skipped if the caller asked to skip unreadable input, and returns it otherwise.
+    pub fn skip_or_fail(&self, error: Error, position: Position) -> Result<()> {
+        skip_or_fail(self.reading.on_error, &self.skips, error, position)
     }
 }
 
-/// An error, or a note of it where the caller wants to go on without what is at `place`.
-pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, place: Place) -> Result<()> {
+/// Records `error` as skipped if `on_error` says so, and returns it otherwise. Cancellation is never skipped.
+pub fn skip_or_fail(on_error: OnError, skips: &Skips, error: Error, position: Position) -> Result<()> {
     let by_request = matches!(error, Error::Cancelled | Error::CorpusEndsEarly);
     if on_error == OnError::Stop || by_request {
         return Err(error);
     }
-    skips.note(&error, place);
+    skips.note(&error, position);
     Ok(())
 }
 
-/// What is in a file, as its name says.
+/// The format of a file, which follows from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     Text,
     /// A JSON value on each line.
     Lines,
@@ -113,17 +122,17 @@ pub enum Format {
     Csv(u8),
 }
 
-impl Format {
-    pub fn of_name(path: &Path) -> Format {
+impl FileFormat {
+    pub fn of_name(path: &Path) -> FileFormat {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let plain =
             [".gz", ".zst", ".zstd", ".xz", ".bz2"].iter().find_map(|suffix| name.strip_suffix(suffix));
         match plain.unwrap_or(&name).rsplit_once('.') {
-            Some((_, "jsonl" | "ndjson")) => Format::Lines,
-            Some((_, "json")) => Format::Json,
-            Some((_, "csv")) => Format::Csv(b','),
-            Some((_, "tsv")) => Format::Csv(b'\t'),
-            _ => Format::Text,
+            Some((_, "jsonl" | "ndjson")) => FileFormat::Lines,
+            Some((_, "json")) => FileFormat::Json,
+            Some((_, "csv")) => FileFormat::Csv(b','),
+            Some((_, "tsv")) => FileFormat::Csv(b'\t'),
+            _ => FileFormat::Text,
         }
     }
 }

@@ -1,20 +1,21 @@
-//! Records: files that hold many documents, each with other things around it: JSON lines, JSON, CSV.
+//! Records: JSON lines, JSON and CSV files, in which each record holds a document.
 //!
-//! The reader, who holds the lock, only finds where records end; workers take the text out of them. A block
-//! holds whole records, so memory is bounded by the longest of them.
+//! The reader, which holds the lock, only finds where records end; the workers extract the text. A block
+//! holds whole records, so memory is bounded by the longest one.
 
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 
 use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
-use super::{BLOCK, Block, Format, Place, Terms, csv, json};
+use super::record_ends::{Record, RecordLayout, find_records};
+use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
 use crate::{Error, Result};
 
-/// A longer record is taken for one whose end was lost.
+/// The maximum length of a record; a longer one is assumed to lack its end.
 const LONGEST: usize = if cfg!(test) { 1 << 16 } else { u32::MAX as usize };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -22,50 +23,34 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The blocks of one file or stream.
 pub struct RecordBlocks<'a> {
     input: Input<'a>,
-    terms: Terms<'a>,
+    context: ReadContext,
     file: Arc<RecordFile>,
-    layout: Layout,
-    /// What was read but lies behind the last whole record.
+    layout: RecordLayout,
+    /// What was read after the last whole record.
     carry: Vec<u8>,
-    /// Where `carry` begins, and on which line.
-    place: Place,
+    /// The position and the line at which `carry` begins.
+    position: Position,
     line: u64,
-    /// Where the last record ended that was handed out.
-    last: Place,
+    /// The end of the last record that was handed out.
+    last: Position,
     at_end: bool,
 }
 
 /// What all records of a file have in common.
 pub struct RecordFile {
     path: PathBuf,
-    kind: Kind,
+    kind: RecordKind,
     text_key: String,
     on_error: OnError,
     skips: Arc<Skips>,
 }
 
-enum Kind {
+enum RecordKind {
     Json,
     Csv { delimiter: u8, column: usize },
 }
 
-/// Where records may stand.
-#[derive(Clone, Copy, PartialEq)]
-enum Layout {
-    Lines,
-    /// Those of CSV, with this delimiter.
-    Quoted(u8),
-    /// One JSON value after the other.
-    Values,
-    /// The same in an array; whether one has been there, so that a comma must follow.
-    Array {
-        some: bool,
-    },
-    /// Behind the array.
-    Closed,
-}
-
-/// Records that are still to be decoded.
+/// Records that are not decoded yet.
 pub struct Records {
     file: Arc<RecordFile>,
     /// The line on which the block begins.
@@ -73,42 +58,39 @@ pub struct Records {
     list: Vec<Record>,
 }
 
-/// From `start` to `end`; what belongs to none lies before and behind it.
-struct Record {
-    begins: usize,
-    start: usize,
-    end: usize,
-    behind: usize,
-}
-
-/// A document that was found in a record: where it is in the decoded text, where it begins in the corpus, and
-/// where the record ends.
-pub struct Document {
+/// A document found in a record: its range in the decoded text, its position in the corpus, and the position
+/// after the record.
+pub struct DocumentSpan {
     pub start: usize,
     pub end: usize,
-    pub place: Place,
-    pub next: Place,
+    pub position: Position,
+    pub next: Position,
 }
 
 impl<'a> RecordBlocks<'a> {
-    /// Reads what stands before the records, and passes over those before `place`.
-    pub fn new(input: Input<'a>, format: Format, place: Place, terms: Terms<'a>) -> Result<RecordBlocks<'a>> {
+    /// Reads what precedes the records, and skips those before `position`.
+    pub fn new(
+        input: Input<'a>,
+        format: FileFormat,
+        position: Position,
+        context: &ReadContext,
+    ) -> Result<RecordBlocks<'a>> {
         let file = RecordFile {
             path: input.path().into(),
-            kind: Kind::Json,
-            text_key: terms.reading.text_key.clone(),
-            on_error: terms.reading.on_error,
-            skips: Arc::clone(terms.skips),
+            kind: RecordKind::Json,
+            text_key: context.reading.text_key.clone(),
+            on_error: context.reading.on_error,
+            skips: Arc::clone(&context.skips),
         };
         let mut blocks = RecordBlocks {
             input,
-            terms,
+            context: context.clone(),
             file: Arc::new(file),
-            layout: Layout::Lines,
+            layout: RecordLayout::Lines,
             carry: Vec::new(),
-            place: Place { offset: 0, within: 0, ..place },
+            position: Position { offset: 0, within: 0, ..position },
             line: 1,
-            last: place,
+            last: position,
             at_end: false,
         };
         blocks.read_up_to(BLOCK.max(BYTE_ORDER_MARK.len()))?;
@@ -116,27 +98,27 @@ impl<'a> RecordBlocks<'a> {
             blocks.consume(BYTE_ORDER_MARK.len());
         }
         match format {
-            Format::Json => blocks.read_bracket()?,
-            Format::Csv(delimiter) => blocks.read_header(delimiter)?,
-            Format::Lines | Format::Text => {}
+            FileFormat::Json => blocks.read_bracket()?,
+            FileFormat::Csv(delimiter) => blocks.read_header(delimiter)?,
+            FileFormat::Lines | FileFormat::Text => {}
         }
-        if place.offset > blocks.place.offset {
-            blocks.pass_over(place.offset - blocks.place.offset)?;
-            if blocks.layout == (Layout::Array { some: false }) {
-                blocks.layout = Layout::Array { some: true };
+        if position.offset > blocks.position.offset {
+            blocks.pass_over(position.offset - blocks.position.offset)?;
+            if blocks.layout == (RecordLayout::Array { some: false }) {
+                blocks.layout = RecordLayout::Array { some: true };
             }
         }
-        blocks.place.within = place.within;
-        blocks.last = blocks.place;
+        blocks.position.within = position.within;
+        blocks.last = blocks.position;
         Ok(blocks)
     }
 
     fn read_bracket(&mut self) -> Result<()> {
-        self.layout = Layout::Values;
+        self.layout = RecordLayout::Values;
         loop {
             match self.carry.iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(at) if self.carry[at] == b'[' => {
-                    self.layout = Layout::Array { some: false };
+                    self.layout = RecordLayout::Array { some: false };
                     self.consume(at + 1);
                     return Ok(());
                 }
@@ -148,7 +130,7 @@ impl<'a> RecordBlocks<'a> {
     }
 
     fn read_header(&mut self, delimiter: u8) -> Result<()> {
-        self.layout = Layout::Quoted(delimiter);
+        self.layout = RecordLayout::Quoted(delimiter);
         let end = loop {
             match csv::record_end(&self.carry, 0, delimiter) {
                 Some(end) => break end,
@@ -164,13 +146,13 @@ impl<'a> RecordBlocks<'a> {
             .iter()
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect();
-        let text_key = &self.terms.reading.text_key;
+        let text_key = &self.context.reading.text_key;
         let Some(column) = columns.iter().position(|name| name == text_key) else {
             let (path, column) = (self.input.path().into(), text_key.clone());
             return Err(Error::NoColumn { path, column, columns });
         };
         let file = Arc::get_mut(&mut self.file).expect("no block was handed out");
-        file.kind = Kind::Csv { delimiter, column };
+        file.kind = RecordKind::Csv { delimiter, column };
         self.consume(end);
         Ok(())
     }
@@ -183,7 +165,7 @@ impl<'a> RecordBlocks<'a> {
 
     fn consume(&mut self, bytes: usize) {
         self.line += line_breaks(&self.carry[..bytes]);
-        self.place.offset += bytes as u64;
+        self.position.offset += bytes as u64;
         self.carry.drain(..bytes);
     }
 
@@ -192,57 +174,60 @@ impl<'a> RecordBlocks<'a> {
         self.consume(at_hand);
         let rest = bytes - at_hand as u64;
         self.input.pass_over(rest, |text| self.line += line_breaks(text))?;
-        self.place.offset += rest;
+        self.position.offset += rest;
         Ok(())
     }
 
-    /// Fills `block` with the next records; false at the end.
+    /// Fills `block` with the next records, and returns false at the end.
     pub fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.text.clear();
         block.text.append(&mut self.carry);
         block.ends = None;
-        block.place = self.place;
+        block.position = self.position;
         block.starts_document = true;
         let before = self.line;
         let mut list = Vec::new();
         let mut size = BLOCK;
-        let behind = loop {
+        let after = loop {
             if !self.at_end {
                 self.at_end = fill(&mut self.input, &mut block.text, size)?;
             }
             let mut layout = self.layout;
             list.clear();
-            // What was cut short ends with a part of a record, which goes with the rest.
+            // A truncated file ends with part of a record, which is skipped with the rest.
             let is_all = self.at_end && !self.input.cut_short();
-            let found = find(&block.text, is_all, &mut layout, &mut list);
-            let behind = match found {
+            let found = find_records(&block.text, is_all, &mut layout, &mut list);
+            let after = match found {
                 _ if self.input.cut_short() => block.text.len(),
                 Ok(0) if !self.at_end && block.text.len() < LONGEST => {
                     size = 2 * block.text.len();
                     continue;
                 }
                 Ok(0) if !self.at_end => self.skip_rest(&block.text, 0, TOO_LONG)?,
-                Ok(behind) => behind,
+                Ok(after) => after,
                 Err((at, reason)) => self.skip_rest(&block.text, at, reason)?,
             };
             self.layout = layout;
-            break behind;
+            break after;
         };
-        self.carry.extend_from_slice(&block.text[behind..]);
-        block.text.truncate(behind);
+        self.carry.extend_from_slice(&block.text[after..]);
+        block.text.truncate(after);
         let any = !block.text.is_empty();
-        let at =
-            |offset: usize| Place { offset: block.place.offset + offset as u64, within: 0, ..block.place };
-        self.place = at(behind);
-        self.last = list.last().map_or(self.last, |record| at(record.behind));
-        // Not behind the bracket of an array: whoever goes on there would wait for it.
-        block.next = if self.layout == Layout::Closed { self.last } else { self.place };
+        let at = |offset: usize| Position {
+            offset: block.position.offset + offset as u64,
+            within: 0,
+            ..block.position
+        };
+        self.position = at(after);
+        self.last = list.last().map_or(self.last, |record| at(record.after));
+        // Not after the bracket of an array: a run that resumes there would expect the bracket.
+        block.next = if self.layout == RecordLayout::Closed { self.last } else { self.position };
         self.line += line_breaks(&block.text);
         block.records = Some(Records { file: Arc::clone(&self.file), line: before, list });
         Ok(any)
     }
 
-    /// What to do where the end of a record cannot be told: fail, or leave out all that follows.
+    /// Handles a record whose end cannot be found: fails, or skips the rest of the file.
     fn skip_rest(&mut self, text: &[u8], at: usize, reason: &str) -> Result<usize> {
         let line = line_breaks(&text[..at]);
         let error = Error::BrokenFile {
@@ -250,7 +235,8 @@ impl<'a> RecordBlocks<'a> {
             line: self.line + line,
             reason: reason.into(),
         };
-        self.terms.skip_or_fail(error, Place { offset: self.place.offset + at as u64, ..self.place })?;
+        self.context
+            .skip_or_fail(error, Position { offset: self.position.offset + at as u64, ..self.position })?;
         self.input.end();
         self.at_end = true;
         Ok(text.len())
@@ -263,7 +249,7 @@ impl<'a> RecordBlocks<'a> {
 
 const TOO_LONG: &str = "a record of more than 4 GiB begins here; is a quote or a bracket missing?";
 
-/// Reads until `text` has `size` bytes; true where the input ends before.
+/// Reads until `text` has `size` bytes, and returns true if the input ends before.
 fn fill(input: &mut Input, text: &mut Vec<u8>, size: usize) -> Result<bool> {
     let missing = size.saturating_sub(text.len()) as u64;
     let read = (&mut *input).take(missing).read_to_end(text);
@@ -280,91 +266,25 @@ fn without_line_break(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
-/// Lists the whole records of `text` and says where the last one ends, or where it cannot be read and why.
-fn find(
-    text: &[u8],
-    is_all: bool,
-    layout: &mut Layout,
-    list: &mut Vec<Record>,
-) -> std::result::Result<usize, (usize, &'static str)> {
-    let mut at = 0;
-    while at < text.len() {
-        let (start, end, behind) = match *layout {
-            Layout::Lines => match memchr(b'\n', &text[at..]) {
-                Some(len) => (at, at + len, at + len + 1),
-                None if is_all => (at, text.len(), text.len()),
-                None => break,
-            },
-            Layout::Quoted(delimiter) => match csv::record_end(text, at, delimiter) {
-                Some(behind) => (at, behind, behind),
-                None if !is_all => break,
-                None if csv::is_closed(&text[at..], delimiter) => (at, text.len(), text.len()),
-                None => return Err((at, "a quote in this record is never closed")),
-            },
-            Layout::Values | Layout::Array { .. } | Layout::Closed => {
-                let mut start = at + blanks(&text[at..]);
-                if let Layout::Array { some } = *layout {
-                    match text.get(start) {
-                        Some(b']') => {
-                            *layout = Layout::Closed;
-                            at = start + 1;
-                            continue;
-                        }
-                        Some(b',') if some => start += 1 + blanks(&text[start + 1..]),
-                        Some(_) if some => return Err((start, "a comma is missing between two elements")),
-                        _ => {}
-                    }
-                }
-                if start == text.len() {
-                    break; // the blanks before a record are the beginning of it, wherever blocks are cut
-                }
-                if *layout == Layout::Closed {
-                    return Err((start, "something follows the end of the array"));
-                }
-                match json::value_end(text, start, is_all) {
-                    Some(end) if end > start => {
-                        if let Layout::Array { some } = layout {
-                            *some = true;
-                        }
-                        (start, end, end)
-                    }
-                    Some(_) => return Err((start, "there is no JSON value where one is expected")),
-                    None if is_all => return Err((start, "a string or a bracket is never closed")),
-                    None => break,
-                }
-            }
-        };
-        list.push(Record { begins: at, start, end, behind });
-        at = behind;
-    }
-    match layout {
-        Layout::Array { .. } if is_all => Err((text.len(), "the array is never closed")),
-        _ if is_all => Ok(text.len()),
-        _ => Ok(at),
-    }
-}
-
-fn blanks(text: &[u8]) -> usize {
-    text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(text.len())
-}
-
 impl Records {
-    /// Adds the texts of all records to `out` and lists them. `text` is the block, which begins at `place`.
+    /// Appends the texts of all records to `out`, and lists the documents. `text` is the block, which begins
+    /// at `position`.
     pub fn decode(
         &self,
         text: &[u8],
-        place: Place,
+        position: Position,
         out: &mut Vec<u8>,
-        documents: &mut Vec<Document>,
+        documents: &mut Vec<DocumentSpan>,
     ) -> Result<()> {
         for record in &self.list {
             let raw = &text[record.start..record.end];
             if self.file.is_blank(raw) {
                 continue;
             }
-            let at = |offset: usize| Place { offset: place.offset + offset as u64, within: 0, ..place };
-            // Work may begin inside of the first one.
-            let place = if record.begins == 0 { place } else { at(record.begins) };
+            let at =
+                |offset: usize| Position { offset: position.offset + offset as u64, within: 0, ..position };
+            // A resumed run may begin inside the first record.
+            let position = if record.begin == 0 { position } else { at(record.begin) };
             let start = out.len();
             if let Err(wrong) = self.file.text_of(raw, out) {
                 out.truncate(start);
@@ -374,11 +294,11 @@ impl Records {
                 skip_or_fail(self.file.on_error, &self.file.skips, error, at(record.start))?;
                 continue;
             }
-            let start = start + place.within as usize;
+            let start = start + position.within as usize;
             if start > out.len() {
                 return Err(Error::CorpusEndsEarly);
             }
-            documents.push(Document { start, end: out.len(), place, next: at(record.behind) });
+            documents.push(DocumentSpan { start, end: out.len(), position, next: at(record.after) });
         }
         Ok(())
     }
@@ -387,19 +307,19 @@ impl Records {
 impl RecordFile {
     fn is_blank(&self, raw: &[u8]) -> bool {
         match self.kind {
-            Kind::Json => raw.trim_ascii().is_empty(),
-            Kind::Csv { .. } => without_line_break(raw).is_empty(),
+            RecordKind::Json => raw.trim_ascii().is_empty(),
+            RecordKind::Csv { .. } => without_line_break(raw).is_empty(),
         }
     }
 
-    fn text_of(&self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), json::Wrong> {
-        let Kind::Csv { delimiter, column } = self.kind else {
+    fn text_of(&self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), json::InvalidValue> {
+        let RecordKind::Csv { delimiter, column } = self.kind else {
             return json::text_of(raw, &self.text_key, out);
         };
         if csv::field_of(without_line_break(raw), column, delimiter, out) {
             return Ok(());
         }
         let reason = format!("the record ends before its column {:?}, the {}th", self.text_key, column + 1);
-        Err(json::Wrong { line: 1, reason })
+        Err(json::InvalidValue { line: 1, reason })
     }
 }

@@ -1,11 +1,10 @@
-//! Shards: a large file of plain text as ranges of bytes that can be counted apart from each other, on any
-//! machines.
+//! Shards: ranges of a large plain text file that can be counted independently, on different machines.
 //!
-//! A range begins at the first place behind a multiple of the shard size where a cut changes nothing,
-//! whatever the rest of the file holds: at a safe cut of the pattern (see `split`), or behind a special token
-//! or separator that no other one overlaps. Both can be told from the bytes around them, so a window of 64 KB
-//! is read for each range and not the file. Where a window has no such place, two ranges stay one. That
-//! happens to patterns without safe cuts (all but the presets) when separators are further apart than that.
+//! A range begins at the first offset after a multiple of the shard size where a cut changes nothing,
+//! whatever the rest of the file holds: at a safe cut of the pattern (see `split`), or after a special token
+//! or separator that no other one overlaps. Both can be determined from the surrounding bytes, so only a
+//! window of 64 KB is read for each range. If a window has no such offset, two ranges stay one. This happens
+//! with patterns without safe cuts (all but the presets) if separators are farther apart than that.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,16 +14,17 @@ use super::cutters::{Cut, Cutters};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
-/// How far behind its place a cut is looked for.
+/// How far after the desired offset a cut is searched for.
 const WINDOW: u64 = if cfg!(test) { 48 } else { 1 << 16 };
 
-/// How the files of gzip, Zstandard, xz and bzip2 begin, which have no places to cut.
+/// How gzip, Zstandard, xz and bzip2 files begin, which cannot be cut.
 const COMPRESSED: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"];
 
-/// Where a range begins that is not the first of its file, and whether it begins inside a document.
+/// The offset at which a range begins, other than the first of its file, and whether that is inside a
+/// document.
 pub type ShardCut = (u64, bool);
 
-/// Cuts a file of plain text into ranges of about `size` bytes: where all but the first begin.
+/// Cuts a plain text file into ranges of about `size` bytes. Returns where all but the first begin.
 pub fn shard_cuts(
     path: &Path,
     size: u64,
@@ -47,10 +47,10 @@ pub fn shard_cuts(
     }
     let mut cuts: Vec<ShardCut> = Vec::new();
     let mut wanted = size.max(1);
-    // Half a shard at the end is not worth one of its own.
+    // Half a shard at the end is not worth a shard.
     while len.saturating_sub(wanted) > size / 2 {
         progress.check()?;
-        // A cutter that begins before the cut, or ends behind it, is in the window too.
+        // The window includes cutters that begin before the cut or end after it.
         let beside = cutters.longest() as u64;
         let from = wanted.saturating_sub(beside);
         let window = read(from, len.min(wanted + WINDOW + beside)).map_err(cannot_read)?;
@@ -67,7 +67,7 @@ pub fn shard_cuts(
     Ok(cuts)
 }
 
-/// The first cut in `earliest..=latest` that is right whatever lies outside of the window.
+/// Returns the first cut in `earliest..=latest` that is valid whatever is outside the window.
 fn first_cut(
     window: &[u8],
     earliest: usize,
@@ -82,7 +82,7 @@ fn first_cut(
     cut.filter(|cut| cut.at <= latest)
 }
 
-/// All safe cuts of the pattern. Characters are told from the bytes alone: the window may begin inside one.
+/// Iterates over all safe cuts of the pattern. The window may begin inside a character.
 fn safe_cuts(window: &[u8], splitter: &Splitter) -> impl Iterator<Item = usize> {
     let mut start = 0;
     window.utf8_chunks().flat_map(move |chunk| {
@@ -90,34 +90,34 @@ fn safe_cuts(window: &[u8], splitter: &Splitter) -> impl Iterator<Item = usize> 
         start += valid.len() + chunk.invalid().len();
         let mut from = 0;
         std::iter::from_fn(move || {
-            // A cut lies between two characters; the one behind it may be the first of the next pair.
+            // A cut is between two characters; the second may be the first of the next pair.
             from += splitter.first_cut(&valid[from..])?;
             Some(base + from)
         })
     })
 }
 
-/// The bytes of a file from `start` to `end`, all of which must be there.
-pub struct Range {
+/// The bytes of a file from `start` to `end`, all of which must exist.
+pub struct FileRange {
     file: File,
     left: u64,
 }
 
-impl Range {
-    pub fn open(path: &Path, start: u64, end: u64) -> Result<Range> {
+impl FileRange {
+    pub fn open(path: &Path, start: u64, end: u64) -> Result<FileRange> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
         file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
-        Ok(Range { file, left: end.saturating_sub(start) })
+        Ok(FileRange { file, left: end.saturating_sub(start) })
     }
 }
 
-impl Read for Range {
+impl Read for FileRange {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let read = self.file.read(&mut buffer[..wanted])?;
         if read == 0 && wanted > 0 {
-            let message = "it is shorter than when the work was shared out";
+            let message = "the file is shorter than when the work was distributed";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
         }
         self.left -= read as u64;

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use super::sources::StreamBlocks;
 use super::*;
-use crate::Progress;
-use crate::count::{Counter, Settings};
+use crate::count::{CountSettings, Counter};
+use crate::split::Splitter;
+use crate::{Error, Progress, Result};
 
 const FORMATS: [&str; 5] = ["jsonl", "json", "json values", "csv", "tsv"];
 const COMPRESSIONS: [&str; 5] = ["", "gz", "zst", "xz", "bz2"];
@@ -91,8 +94,8 @@ fn name(format: &str, compression: &str) -> String {
     if compression.is_empty() { format!("x.{extension}") } else { format!("x.{extension}.{compression}") }
 }
 
-fn settings() -> Settings {
-    Settings::new(Splitter::new("gpt4").unwrap(), Vec::new(), Some("<|endoftext|>".into())).unwrap()
+fn settings() -> CountSettings {
+    CountSettings::new(Splitter::new("gpt4").unwrap(), Vec::new(), Some("<|endoftext|>".into())).unwrap()
 }
 
 type Counted = (BTreeMap<Vec<u8>, u64>, u64, Skipped);
@@ -137,7 +140,7 @@ fn document() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Blocks are 16 bytes long in tests, so that nearly every record is longer.
+    /// TextBlocks are 16 bytes long in tests, so that nearly every record is longer.
     #[test]
     fn every_format_and_compression_gives_the_same_counts(
         documents in proptest::collection::vec(document(), 0..6),
@@ -175,30 +178,30 @@ proptest! {
         let folder = temporary_folder();
         let path = folder.join(name(format, how));
         fs::write(&path, compressed(how, &data, data.len() / 2)).unwrap();
-        let read_from = |place: Place| {
+        let read_from = |position: Position| {
             let (reading, skips, progress) = (Reading::default(), Arc::default(), Progress::new());
-            let terms = Terms { reading: &reading, skips: &skips, progress: &progress };
+            let context = &ReadContext::new(&reading, &skips, &progress);
             let mut stream = if on_disk {
-                Stream::open(&path, place, terms).unwrap()
+                StreamBlocks::open(&path, position, context).unwrap()
             } else {
-                Stream::new(fs::File::open(&path).unwrap(), &path, place, terms).unwrap()
+                StreamBlocks::new(fs::File::open(&path).unwrap(), &path, position, context).unwrap()
             };
             let (mut parts, mut ends, mut block) = (Vec::new(), Vec::new(), Block::default());
             let cutters = Cutters::new(&[], None);
             while stream.next(&mut block, &settings().splitter, &cutters).unwrap() {
                 block.decode().unwrap();
-                parts.extend(block.parts().map(|part| (part.place, part.ends_document, part.text.to_vec())));
+                parts.extend(block.parts().map(|part| (part.position, part.ends_document, part.text.to_vec())));
                 ends.push((block.next, parts.len()));
             }
             assert!(progress.snapshot().1 <= path.metadata().unwrap().len());
             (parts, ends)
         };
         // Records are the same wherever blocks are cut; of text it is the whole that counts.
-        let same = |some: &[(Place, Option<Place>, Vec<u8>)], others: &[(Place, Option<Place>, Vec<u8>)]| {
+        let same = |some: &[(Position, Option<Position>, Vec<u8>)], others: &[(Position, Option<Position>, Vec<u8>)]| {
             let whole = |parts: &[(_, _, Vec<u8>)]| parts.iter().flat_map(|part| part.2.clone()).collect::<Vec<u8>>();
             whole(some) == whole(others) && (format == "txt" || some == others)
         };
-        let (all, ends) = read_from(Place { part: 3, ..Place::default() });
+        let (all, ends) = read_from(Position { part: 3, ..Position::default() });
         if !all.is_empty() {
             let at = stop.index(all.len());
             prop_assert!(same(&read_from(all[at].0).0, &all[at..]));
@@ -382,16 +385,16 @@ fn damage_to_compressed_files_is_noticed_wherever_it_is() {
         let Error::Damaged { offset, .. } = error else { panic!("{how}: {error}") };
         assert!(offset >= text.len() as u64 / 2, "{how}: {offset}");
         assert!(
-            error
-                .to_string()
-                .starts_with(&format!("x.txt.{how} is damaged behind byte {offset} of its text: "))
+            error.to_string().starts_with(&format!(
+                "x.txt.{how} is corrupt after byte {offset} of the decompressed text: "
+            ))
         );
         // What came before is kept.
         let bytes: u64 = counted.0.iter().map(|(pretoken, count)| pretoken.len() as u64 * count).sum();
         assert_eq!((bytes, counted.2.files), (offset, 1));
     }
     let (error, _) = wrong("x.gz", b"text");
-    assert!(error.to_string().contains("does not begin as gzip does"), "{error}");
+    assert!(error.to_string().contains("does not begin like a gzip file"), "{error}");
     assert!(matches!(wrong("x.zst", b"").0, Error::Damaged { offset: 0, .. }));
 }
 
@@ -475,6 +478,66 @@ fn the_first_of_the_skipped_are_those_that_come_first() {
     for (line, text) in lines.iter().zip(&skipped.first) {
         assert!(text.starts_with(&format!("x.jsonl, line {line}: ")), "{text}");
     }
+}
+
+/// All documents, and how many batches they came in.
+fn all_documents(mut batches: DocumentBatches) -> (Vec<Vec<u8>>, usize) {
+    let (mut documents, mut count, mut more) = (Vec::new(), 0, true);
+    while more {
+        while more && !batches.is_full() {
+            more = batches.read().unwrap();
+        }
+        documents.extend(batches.batch().map(<[u8]>::to_vec));
+        count += 1;
+        batches.clear();
+    }
+    (documents, count)
+}
+
+proptest! {
+    /// Whatever the format and the compression, the documents are those between separators, in order.
+    #[test]
+    fn documents_are_those_between_separators(
+        texts in proptest::collection::vec("[ab\u{E9} \n]{0,40}|<\\|endoftext\\|>|x<\\|endoftext\\|>y", 0..8),
+        format in 0..FORMATS.len() + 1,
+        compression in 0..COMPRESSIONS.len(),
+    ) {
+        let (format, how) = (FORMATS.get(format).copied().unwrap_or("txt"), COMPRESSIONS[compression]);
+        let whole = format == "txt";
+        let data = if whole { texts.concat().into_bytes() } else { written(format, &texts, true) };
+        let packed = compressed(how, &data, data.len() / 2);
+        let inputs = if whole { vec![texts.concat()] } else { texts.clone() };
+        let expected: Vec<Vec<u8>> = inputs.iter().flat_map(|text| text.split("<|endoftext|>"))
+            .filter(|text| !text.is_empty()).map(|text| text.as_bytes().to_vec()).collect();
+        let folder = temporary_folder();
+        let path = folder.join(name(format, how));
+        fs::write(&path, &packed).unwrap();
+
+        let mut documents = Documents::new(Some("<|endoftext|>")).unwrap();
+        let (found, batches) = all_documents(documents.files(vec![path.clone()], &Reading::default()));
+        prop_assert_eq!(&found, &expected);
+        prop_assert!(batches <= 1 + expected.iter().map(Vec::len).sum::<usize>() / 32);
+        prop_assert_eq!(documents.bytes_read(), packed.len() as u64);
+        let stream = documents.stream(&packed[..], &path, &Reading::default()).unwrap();
+        prop_assert_eq!(&all_documents(stream).0, &expected);
+        let borrowed: Vec<&[u8]> = inputs.iter().map(|text| text.as_bytes()).collect();
+        prop_assert_eq!(all_documents(documents.in_memory(&borrowed)).0, expected);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn documents_keep_invalid_bytes_and_report_what_was_skipped() {
+    let mut documents = Documents::new(None).unwrap();
+    let texts: [&[u8]; 3] = [b"a\xFFb", b"", b"c"];
+    assert_eq!(all_documents(documents.in_memory(&texts)).0, [&b"a\xFFb"[..], b"c"]);
+    let lines = &b"\"one\"\nbad\n\"two\"\n"[..];
+    let stream = documents.stream(lines, Path::new("x.jsonl"), &skipping()).unwrap();
+    assert_eq!(all_documents(stream).0, [b"one", b"two"]);
+    assert_eq!((documents.skipped().records, documents.skipped().files), (1, 0));
+    let mut strict = documents.stream(lines, Path::new("x.jsonl"), &Reading::default()).unwrap();
+    assert!(matches!((0..9).find_map(|_| strict.read().err()), Some(Error::BadRecord { line: 2, .. })));
+    assert!(matches!(Documents::new(Some("")), Err(Error::BadSetting { .. })));
 }
 
 #[test]

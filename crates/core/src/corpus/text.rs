@@ -1,16 +1,16 @@
-//! Text: blocks of a file that is one document, or several where a separator stands in it.
+//! Text: the blocks of a plain text file, which is one document, or several if it contains the separator.
 //!
 //! A block ends where a cut cannot change the pre-tokens: at a special token or separator, or at a *safe cut*
-//! of the split pattern (see `split`). Where neither is in sight, the reader splits that stretch itself
-//! (patterns that only look ahead), or reads on until the document ends (patterns that look behind, and
-//! single pre-tokens that long).
+//! of the split pattern (see `split`). If there is neither, the reader splits that stretch itself (patterns
+//! that only look ahead), or reads on until the document ends (patterns that look behind, and single
+//! pre-tokens of that length).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::cutters::{Cut, Cutters};
 use super::input::read_error;
-use super::{BLOCK, Block, Place};
+use super::{BLOCK, Block, BlockSource, Position};
 use crate::Result;
 use crate::split::{Scratch, Splitter};
 
@@ -18,30 +18,38 @@ use crate::split::{Scratch, Splitter};
 const REACH: usize = if cfg!(test) { 16 } else { 1 << 16 };
 
 /// The blocks of one stream.
-pub struct Blocks<R> {
+pub struct TextBlocks<R> {
     reader: R,
-    /// For messages.
+    /// Used in error messages.
     path: PathBuf,
-    /// Text that was read but lies behind the last cut.
+    /// Text that was read after the last cut.
     carry: Vec<u8>,
-    place: Place,
+    position: Position,
     starts_document: bool,
     at_end: bool,
 }
 
-impl<R: Read> Blocks<R> {
-    /// What `reader` gives begins at `place`, where a document begins.
-    pub fn new(reader: R, path: &Path, place: Place) -> Blocks<R> {
-        Blocks { reader, path: path.into(), carry: Vec::new(), place, starts_document: true, at_end: false }
+impl<R: Read> TextBlocks<R> {
+    /// Reads text that begins at `position`, where a document begins.
+    pub fn new(reader: R, path: &Path, position: Position) -> TextBlocks<R> {
+        TextBlocks {
+            reader,
+            path: path.into(),
+            carry: Vec::new(),
+            position,
+            starts_document: true,
+            at_end: false,
+        }
     }
+}
 
-    /// Fills `block` with the next text; false at the end.
-    pub fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
+impl<R: Read + Send> BlockSource for TextBlocks<R> {
+    fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
         block.text.clear();
         block.text.append(&mut self.carry);
         block.ends = None;
         block.records = None;
-        block.place = self.place;
+        block.position = self.position;
         block.starts_document = self.starts_document;
         let mut size = BLOCK;
         while !self.at_end {
@@ -61,32 +69,32 @@ impl<R: Read> Blocks<R> {
                 block.text.truncate(cut.at);
                 block.ends = ends;
                 self.starts_document = cut.ends_document;
-                self.place.offset += cut.at as u64;
-                block.next = self.place;
+                self.position.offset += cut.at as u64;
+                block.next = self.position;
                 return Ok(true);
             }
             size = 2 * block.text.len();
         }
-        self.place.offset += block.text.len() as u64;
-        block.next = self.place;
+        self.position.offset += block.text.len() as u64;
+        block.next = self.position;
         Ok(!block.text.is_empty())
     }
 }
 
-/// The last place where the text so far can be cut without changing a pre-token, whatever follows: at a safe
-/// cut of the pattern, behind a byte that is not valid UTF-8, or behind a special token or separator.
+/// Returns the last offset at which the text can be cut without changing a pre-token, whatever follows: a
+/// safe cut of the pattern, or the end of an invalid byte, of a special token or of a separator.
 fn last_cut(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Option<Cut> {
-    // A cutter or a character may have begun in the last bytes; only what lies before them is settled.
+    // A cutter or a character may begin in the last bytes; only what precedes them is certain.
     let settled = text.len().saturating_sub(cutters.longest().max(4));
     let start = settled.saturating_sub(REACH);
     // The window may begin inside a character, whose bytes then look invalid.
     let trusted = if start == 0 { 0 } else { start + 3 };
-    let (mut valid, mut valid_start, mut behind_invalid, mut at) = ("", start, None, start);
+    let (mut valid, mut valid_start, mut after_invalid, mut at) = ("", start, None, start);
     for chunk in text[start..settled].utf8_chunks() {
         (valid, valid_start) = (chunk.valid(), at);
         at += chunk.valid().len() + chunk.invalid().len();
         if at < settled && at - chunk.invalid().len() >= trusted {
-            behind_invalid = Some(Cut { at, ends_document: false });
+            after_invalid = Some(Cut { at, ends_document: false });
         }
     }
     while let Some(cut) = splitter.last_cut(valid) {
@@ -95,10 +103,11 @@ fn last_cut(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Option<Cut> 
         }
         valid = &valid[..cut];
     }
-    behind_invalid.or_else(|| cutters.last_end(text, settled))
+    after_invalid.or_else(|| cutters.last_end(text, settled))
 }
 
-/// Splits a document that is longer than a block and has no safe cut, as far as it can be known.
+/// Splits the beginning of a document that is longer than a block and has no safe cut, as far as it is
+/// certain.
 fn split_beginning(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Result<(Cut, Option<Vec<u32>>)> {
     let settled = text.len().saturating_sub(cutters.longest().max(4)).min(cutters.first_start(text));
     let nothing = Cut { at: 0, ends_document: false };
@@ -110,7 +119,7 @@ fn split_beginning(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Resul
     }
 }
 
-/// The text up to the first byte that is not part of valid UTF-8; none where it begins with one.
+/// Returns the text before the first byte that is not valid UTF-8, or None if it begins with one.
 fn first_valid(bytes: &[u8]) -> Option<&str> {
     bytes.utf8_chunks().next().map(|chunk| chunk.valid()).filter(|valid| !valid.is_empty())
 }

@@ -1,13 +1,13 @@
-//! The value that counting yields: every pre-token once, with its count.
+//! Counts: the result of counting, in memory.
 
-use super::Settings;
-use super::table::Table;
+use super::CountSettings;
+use super::table::PretokenTable;
 use crate::{Error, Result};
 
-/// Pre-tokens and how often each occurred, each pre-token once, in no particular order.
+/// Unique pre-tokens and how often each occurs, in no particular order.
 pub struct Counts {
-    pub settings: Settings,
-    /// Bytes of the corpus that were not part of valid UTF-8; each is a pre-token of its own.
+    pub settings: CountSettings,
+    /// How many bytes of the corpus were not valid UTF-8; each is a pre-token.
     pub invalid_bytes: u64,
     pub documents: u64,
     /// The pre-tokens end to end, and where each ends.
@@ -17,7 +17,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(super) fn empty(settings: Settings) -> Counts {
+    pub(super) fn empty(settings: CountSettings) -> Counts {
         Counts {
             settings,
             invalid_bytes: 0,
@@ -28,12 +28,12 @@ impl Counts {
         }
     }
 
-    /// From pre-tokens and counts, in any order; a pre-token that comes twice is added up.
+    /// Creates counts from pre-tokens in any order. The counts of duplicates are added up.
     pub fn from_pretokens<P: AsRef<[u8]>>(
-        settings: Settings,
+        settings: CountSettings,
         pretokens: impl IntoIterator<Item = (P, u64)>,
     ) -> Result<Counts> {
-        let mut table = Table::default();
+        let mut table = PretokenTable::default();
         for (pretoken, count) in pretokens {
             let pretoken = pretoken.as_ref();
             if pretoken.is_empty() {
@@ -46,14 +46,14 @@ impl Counts {
         table.into_counts(settings)
     }
 
-    /// Adds a pre-token that is not there yet.
+    /// Appends a pre-token, which must be new.
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64) {
         self.bytes.extend_from_slice(pretoken);
         self.ends.push(self.bytes.len() as u64);
         self.counts.push(count);
     }
 
-    /// The sum of two counts made with the same settings.
+    /// Returns the sum of two counts with the same settings.
     pub fn plus(&self, other: &Counts) -> Result<Counts> {
         self.settings.must_equal(&other.settings)?;
         let both = self.iter().chain(other.iter());
@@ -63,7 +63,7 @@ impl Counts {
         Ok(sum)
     }
 
-    /// Number of unique pre-tokens.
+    /// Returns the number of unique pre-tokens.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -88,7 +88,7 @@ impl Counts {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
         (0..self.len()).map(|index| self.get(index))
     }
-    /// Sum of all counts; it fits, because no way to make counts lets it overflow.
+    /// Returns the sum of all counts, which every constructor has checked to fit.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

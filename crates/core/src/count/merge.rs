@@ -1,115 +1,115 @@
-//! Merge: several sorted sources become one sorted file, the counts of equal pre-tokens added up.
+//! Merge: adds up the counts of several sorted sources into one sorted file.
 //!
-//! A tournament over all sources: the least pre-token wins, its source moves on, and only the games on its
-//! way to the root are played again. Pre-tokens are compared by a number (`key::order`), and byte by byte
-//! only where both are long. So a pre-token costs about log₂(sources) comparisons, and memory is one buffer
-//! per source, whatever their size. More than [`FAN_IN`] files are merged in several rounds.
+//! A tournament tree over all sources: the smallest pre-token wins, its source advances, and only the games
+//! on its path to the root are replayed. Pre-tokens are compared by a number (`key::order`), and byte by byte
+//! only if both are long. A pre-token costs about log₂(sources) comparisons, and memory is one buffer per
+//! source, whatever their size. More than [`FAN_IN`] files are merged in several rounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Settings;
-use super::file::{LOOK, Numbers, Reader, Writer};
+use super::CountSettings;
+use super::file::{CountsReader, CountsTotals, CountsWriter, LOOK};
 use super::sorted::Sorted;
 use crate::key::{LONG, order};
 use crate::{Error, Progress, Result, Stage};
 
-/// How many files are read at the same time.
+/// The maximum number of files that are read at the same time.
 pub const FAN_IN: usize = if cfg!(test) { 3 } else { 64 };
 
 /// Pre-tokens in ascending order, from a file or from memory.
-pub enum Source<'a> {
-    File(Box<Reader>),
+pub enum SortedSource<'a> {
+    File(Box<CountsReader>),
     Table(Box<Sorted<'a>>),
 }
 
-impl Source<'_> {
+impl SortedSource<'_> {
     fn advance(&mut self) -> Result<bool> {
         match self {
-            Source::File(reader) => reader.advance(),
-            Source::Table(sorted) => Ok(sorted.advance()),
+            SortedSource::File(reader) => reader.advance(),
+            SortedSource::Table(sorted) => Ok(sorted.advance()),
         }
     }
 
     fn pretoken(&self) -> &[u8] {
         match self {
-            Source::File(reader) => reader.pretoken(),
-            Source::Table(sorted) => sorted.pretoken(),
+            SortedSource::File(reader) => reader.pretoken(),
+            SortedSource::Table(sorted) => sorted.pretoken(),
         }
     }
 
-    /// How many pre-tokens it holds, before the first was taken.
+    /// Returns the number of pre-tokens, before the first was taken.
     fn len(&self) -> u64 {
         match self {
-            Source::File(reader) => reader.numbers().pretokens,
-            Source::Table(sorted) => sorted.len() as u64,
+            SortedSource::File(reader) => reader.totals().pretokens,
+            SortedSource::Table(sorted) => sorted.len() as u64,
         }
     }
 
     fn order(&self) -> u128 {
         match self {
-            Source::File(reader) => order(reader.pretoken()),
-            Source::Table(sorted) => sorted.order(),
+            SortedSource::File(reader) => order(reader.pretoken()),
+            SortedSource::Table(sorted) => sorted.order(),
         }
     }
 
     fn count(&self) -> u64 {
         match self {
-            Source::File(reader) => reader.count(),
-            Source::Table(sorted) => sorted.count(),
+            SortedSource::File(reader) => reader.count(),
+            SortedSource::Table(sorted) => sorted.count(),
         }
     }
 }
 
-/// Which of `parts` a pre-token belongs to: the same on every machine.
+/// Returns which of `parts` a pre-token belongs to; the same on every machine.
 pub fn part_of(pretoken: &[u8], parts: usize) -> usize {
     crc32fast::hash(pretoken) as usize % parts
 }
 
-/// Merges files into one, or shares the sum out over several by [`part_of`]. Documents and invalid bytes go
-/// to the first. `scratch` is a folder for what lies between two rounds.
+/// Merges files into one, or distributes the sum among several by [`part_of`]. The first file gets the
+/// documents and invalid bytes. `scratch` is a folder for files between two rounds.
 pub fn merge_files(
     paths: &[PathBuf],
     outs: &[PathBuf],
     scratch: &Path,
     progress: &Progress,
-) -> Result<Numbers> {
+) -> Result<CountsTotals> {
     let first = paths.first().ok_or(Error::EmptyCorpus)?;
-    let settings = Reader::open(first)?.settings()?;
-    merge_with(&settings, paths, Vec::new(), Numbers::default(), outs, scratch, progress)
+    let settings = CountsReader::open(first)?.settings()?;
+    merge_with(&settings, paths, Vec::new(), CountsTotals::default(), outs, scratch, progress)
 }
 
-/// The same, with sorted tables, whose documents and invalid bytes are `numbers`.
+/// Merges files and sorted tables, whose documents and invalid bytes are in `totals`.
 pub fn merge_with(
-    settings: &Settings,
+    settings: &CountSettings,
     paths: &[PathBuf],
     tables: Vec<Sorted<'_>>,
-    numbers: Numbers,
+    totals: CountsTotals,
     outs: &[PathBuf],
     scratch: &Path,
     progress: &Progress,
-) -> Result<Numbers> {
+) -> Result<CountsTotals> {
     let mut paths = paths.to_vec();
     let mut between = Between(Vec::new());
     let mut round = 0;
     while paths.len() > FAN_IN {
-        // No more than needed, so that most pre-tokens pass once: what is merged here is read again.
+        // No more than necessary, because what is merged here is read again.
         let group: Vec<PathBuf> = paths.drain(..FAN_IN.min(paths.len() - FAN_IN + 1)).collect();
         let target = scratch.join(format!(".merged-{}-{round}.tmp", std::process::id()));
         round += 1;
-        let writers = vec![Writer::create(&target, settings)?.passing()];
-        merge(open(&group, settings)?, Numbers::default(), writers, progress)?;
+        let writers = vec![CountsWriter::create(&target, settings)?.passing()];
+        merge(open(&group, settings)?, CountsTotals::default(), writers, progress)?;
         between.drop_those_in(&group);
         between.0.push(target.clone());
         paths.push(target);
     }
     let mut sources = open(&paths, settings)?;
-    sources.extend(tables.into_iter().map(|sorted| Source::Table(Box::new(sorted))));
-    let writers = outs.iter().map(|out| Writer::create(out, settings)).collect::<Result<_>>()?;
-    merge(sources, numbers, writers, progress)
+    sources.extend(tables.into_iter().map(|sorted| SortedSource::Table(Box::new(sorted))));
+    let writers = outs.iter().map(|out| CountsWriter::create(out, settings)).collect::<Result<_>>()?;
+    merge(sources, totals, writers, progress)
 }
 
-/// Files between two rounds, taken away when they have served.
+/// Files between two rounds, removed when they are no longer needed.
 struct Between(Vec<PathBuf>);
 
 impl Between {
@@ -128,29 +128,29 @@ impl Drop for Between {
     }
 }
 
-fn open<'a>(paths: &[PathBuf], settings: &Settings) -> Result<Vec<Source<'a>>> {
-    let words = settings.words();
+fn open<'a>(paths: &[PathBuf], settings: &CountSettings) -> Result<Vec<SortedSource<'a>>> {
+    let settings_text = settings.settings_text();
     let open = |path: &PathBuf| {
-        let reader = Reader::open(path)?;
-        words.must_equal(reader.words())?;
-        Ok(Source::File(Box::new(reader)))
+        let reader = CountsReader::open(path)?;
+        settings_text.must_equal(reader.settings_text())?;
+        Ok(SortedSource::File(Box::new(reader)))
     };
     paths.iter().map(open).collect()
 }
 
 fn merge(
-    sources: Vec<Source<'_>>,
-    mut numbers: Numbers,
-    mut writers: Vec<Writer>,
+    sources: Vec<SortedSource<'_>>,
+    mut totals: CountsTotals,
+    mut writers: Vec<CountsWriter>,
     progress: &Progress,
-) -> Result<Numbers> {
+) -> Result<CountsTotals> {
     for source in &sources {
-        if let Source::File(reader) = source {
-            numbers.documents += reader.numbers().documents;
-            numbers.invalid_bytes += reader.numbers().invalid_bytes;
+        if let SortedSource::File(reader) = source {
+            totals.documents += reader.totals().documents;
+            totals.invalid_bytes += reader.totals().invalid_bytes;
         }
     }
-    progress.begin(Stage::Combine, sources.iter().map(Source::len).sum());
+    progress.begin(Stage::Combine, sources.iter().map(SortedSource::len).sum());
     let mut race = Race::new(sources)?;
     let mut pretoken: Vec<u8> = Vec::new();
     let mut rounds = 0u64;
@@ -180,9 +180,9 @@ fn merge(
         }
     }
     progress.advance(read);
-    // The readers have compared what they gave with what their files say; this is the other end.
-    let mut written = Numbers { pretokens: 0, total: 0, ..numbers };
-    let shares = std::iter::once((numbers.documents, numbers.invalid_bytes)).chain(std::iter::repeat((0, 0)));
+    // The readers have verified what they read; this verifies what was written.
+    let mut written = CountsTotals { pretokens: 0, total: 0, ..totals };
+    let shares = std::iter::once((totals.documents, totals.invalid_bytes)).chain(std::iter::repeat((0, 0)));
     for (writer, (documents, invalid_bytes)) in writers.into_iter().zip(shares) {
         let part = writer.finish(documents, invalid_bytes)?;
         written.pretokens += part.pretokens;
@@ -192,19 +192,19 @@ fn merge(
     Ok(written)
 }
 
-/// The tournament. Sources that are at their end lose against all others.
+/// The tournament. Exhausted sources lose against all others.
 struct Race<'a> {
-    sources: Vec<Source<'a>>,
+    sources: Vec<SortedSource<'a>>,
     orders: Vec<u128>,
-    /// The losers of all games, the root's at 1; the winner of all at 0.
+    /// The losers of all games, that of the root at 1; the winner at 0.
     tree: Vec<usize>,
 }
 
-/// No pre-token has this order: the last byte of an order is at most 16.
+/// Greater than the order of any pre-token, whose last byte is at most 16.
 const OVER: u128 = u128::MAX;
 
 impl<'a> Race<'a> {
-    fn new(mut sources: Vec<Source<'a>>) -> Result<Race<'a>> {
+    fn new(mut sources: Vec<SortedSource<'a>>) -> Result<Race<'a>> {
         let mut orders = Vec::with_capacity(sources.len());
         for source in &mut sources {
             orders.push(if source.advance()? { source.order() } else { OVER });
@@ -225,7 +225,7 @@ impl<'a> Race<'a> {
         Ok(race)
     }
 
-    /// The order of the least pre-token; none where all sources are at their end.
+    /// Returns the order of the smallest pre-token, or None if all sources are exhausted.
     #[inline]
     fn winner_order(&self) -> Option<u128> {
         let order = *self.orders.get(*self.tree.first()?)?;
@@ -233,11 +233,11 @@ impl<'a> Race<'a> {
     }
 
     #[inline]
-    fn winner(&self) -> &Source<'a> {
+    fn winner(&self) -> &SortedSource<'a> {
         &self.sources[self.tree[0]]
     }
 
-    /// Moves the source on that has the least pre-token.
+    /// Advances the source with the smallest pre-token.
     #[inline]
     fn advance(&mut self) -> Result<()> {
         let mut winner = self.tree[0];

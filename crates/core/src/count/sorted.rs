@@ -1,36 +1,36 @@
-//! Sorted: the pre-tokens of a table in the order of their bytes, without a copy of them.
+//! Sorted: the pre-tokens of a table in the order of their bytes, sorted in place.
 //!
-//! A packed pre-token is one number that orders as its bytes do (`key::order`), so sorting follows no
-//! pointer; only long pre-tokens are compared as bytes, and they are few.
+//! A packed pre-token is a number with the same order as its bytes (`key::order`), so sorting follows no
+//! pointers; only long pre-tokens, which are few, are compared as bytes.
 
 use super::table::{Long, Slot};
 use crate::key::{LONG, order, pretoken_of_order};
 use crate::{Progress, Result};
 
-/// How much is sorted between two looks at whether to stop: some hundredths of a second.
+/// How many slots are sorted between two checks for cancellation: a few hundredths of a second.
 const STEP: usize = if cfg!(test) { 16 } else { 1 << 20 };
 
-/// Sorts in halves that are parted first, unless asked to stop.
+/// Sorts, partitioning into halves first, unless cancelled.
 fn sort(slots: &mut [Slot], progress: &Progress) {
     if progress.is_cancelled() {
     } else if slots.len() <= STEP {
         slots.sort_unstable_by_key(|slot| slot.key);
     } else {
-        let (before, _, behind) = slots.select_nth_unstable_by_key(slots.len() / 2, |slot| slot.key);
+        let (before, _, after) = slots.select_nth_unstable_by_key(slots.len() / 2, |slot| slot.key);
         sort(before, progress);
-        sort(behind, progress);
+        sort(after, progress);
     }
 }
 
 pub struct Sorted<'a> {
-    /// The rest of the packed pre-tokens, their keys the two halves of their order.
+    /// The remaining packed pre-tokens, whose keys are the two halves of their order.
     short: std::slice::Iter<'a, Slot>,
     next_short: Option<(u128, u64)>,
     long: std::vec::IntoIter<&'a Long>,
     next_long: Option<&'a Long>,
     bytes: &'a [u8],
     order: u128,
-    /// The pre-token that was reached, where it is packed and where not.
+    /// The current pre-token: packed, or long.
     packed: ([u8; 16], usize),
     unpacked: &'a [u8],
     count: u64,
@@ -71,13 +71,13 @@ impl<'a> Sorted<'a> {
         self.next_short = self.short.next().map(|slot| (order(slot.key), slot.count));
     }
 
-    /// How many pre-tokens are left.
+    /// Returns the number of remaining pre-tokens.
     pub fn len(&self) -> usize {
         let next = self.next_short.is_some() as usize + self.next_long.is_some() as usize;
         self.short.len() + self.long.len() + next
     }
 
-    /// Goes to the next pre-token; false at the end.
+    /// Advances to the next pre-token, and returns false at the end.
     pub fn advance(&mut self) -> bool {
         let long = self.next_long.map(|long| &self.bytes[long.start..][..long.len as usize]);
         match (self.next_short, long) {

@@ -1,35 +1,35 @@
-//! Spill: what does not fit in memory goes to a work folder, and a log says what is there.
+//! Spill: counts that do not fit in memory are written to a work folder, with a log.
 //!
 //! ```text
-//! job.json            what is counted, in the words of the caller; written first
-//! run-00000.counts    what one thread had counted when memory was full, or when it was time
-//! log.jsonl           a line for each time: the runs, and where in the corpus the next text begins
+//! job.json            what is counted, as the caller describes it; written first
+//! run-00000.counts    the counts of one thread when memory was full, or a checkpoint was due
+//! log.jsonl           a line for each time: the runs, and the position at which counting resumes
 //! ```
 //!
-//! A line is written when its runs are on disk under their names, and is itself flushed before counting goes
-//! on. So after a kill everything in the log is whole; a last line that is torn, and runs that no line names,
-//! are what was being written, and are counted again. The folder is made, and locked, when there is something
-//! to put in it.
+//! A line is written once its runs are on disk under their final names, and is flushed before counting
+//! continues. After a crash, everything in the log is therefore complete; a torn last line, and runs that no
+//! line names, were being written and are counted again. The folder is created and locked when there is
+//! something to write.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Numbers, Settings, Writer};
-use crate::corpus::Place;
+use super::{CountSettings, CountsTotals, CountsWriter};
+use crate::corpus::Position;
 use crate::durable::{lock, sync, sync_folder};
 use crate::{Error, Progress, Result};
 
 const JOB: &str = "job.json";
 const LOG: &str = "log.jsonl";
 
-/// Where and when tables go to disk.
+/// Where and when tables are written to disk.
 pub struct Spill {
     folder: PathBuf,
-    /// How many bytes all tables may take together.
+    /// How many bytes all tables together may take.
     pub(super) memory: usize,
-    /// Tables go to disk at least this often; none where nobody will go on from them.
+    /// Tables are written at least this often; None if the work will not be resumed.
     every: Option<Duration>,
     job: String,
     lock: Option<File>,
@@ -37,13 +37,13 @@ pub struct Spill {
     runs: Vec<PathBuf>,
     /// The number of the next run.
     number: u64,
-    /// How much of the log is good.
+    /// How many bytes of the log are valid.
     log_len: u64,
     last: Instant,
 }
 
 impl Spill {
-    /// `job` goes into the folder word for word, so that whoever finds it knows what was counted.
+    /// Creates a spill. `job` is written to the folder verbatim, and says what is counted.
     pub fn new(folder: &Path, memory: usize, every: Option<Duration>, job: String) -> Spill {
         Spill {
             folder: folder.into(),
@@ -59,8 +59,7 @@ impl Spill {
         }
     }
 
-    /// Takes over what an earlier counter has left: its runs, by name, and the first `log_len` bytes of its
-    /// log.
+    /// Continues the work of an earlier counter: its runs, by name, and the first `log_len` bytes of its log.
     pub fn resume(&mut self, runs: &[String], log_len: u64) {
         let number = |name: &String| name.strip_prefix("run-")?.strip_suffix(".counts")?.parse::<u64>().ok();
         self.number = runs.iter().filter_map(number).max().map_or(0, |last| last + 1);
@@ -69,7 +68,7 @@ impl Spill {
         self.begun = true;
     }
 
-    /// Nobody else may use the folder from now on, if it is there.
+    /// Locks the folder, if it exists.
     pub fn lock(&mut self, progress: &Progress) -> Result<()> {
         if self.lock.is_none() && self.folder.is_dir() {
             self.lock = lock(&self.folder, progress)?;
@@ -89,13 +88,13 @@ impl Spill {
         self.every.is_some_and(|every| self.last.elapsed() >= every)
     }
 
-    /// Makes the folder, unless that was done.
+    /// Creates the folder, unless that was done.
     pub(super) fn begin(&mut self, progress: &Progress) -> Result<()> {
         if !self.begun {
             let path = self.folder.join(JOB);
             let temporary = self.folder.join(format!(".{JOB}.tmp"));
             if !self.folder.is_dir() {
-                self.lock = None; // of a folder that its last user has taken away
+                self.lock = None; // of a folder that was removed
             }
             let write = |source| Error::Write { path: self.folder.clone(), source };
             fs::create_dir_all(&self.folder).map_err(write)?;
@@ -109,13 +108,13 @@ impl Spill {
         self.lock(progress)
     }
 
-    /// The next run of a thread.
-    pub(super) fn create(&self, member: usize, settings: &Settings) -> Result<Writer> {
-        let run = Writer::create(&self.path(member), settings)?;
+    /// Creates the next run of a thread.
+    pub(super) fn create(&self, member: usize, settings: &CountSettings) -> Result<CountsWriter> {
+        let run = CountsWriter::create(&self.path(member), settings)?;
         Ok(if self.is_durable() { run } else { run.passing() })
     }
 
-    /// Whether somebody may want to go on from here.
+    /// Returns whether the work may be resumed.
     fn is_durable(&self) -> bool {
         self.every.is_some()
     }
@@ -124,23 +123,23 @@ impl Spill {
         self.folder.join(format!("run-{:05}.counts", self.number + member as u64))
     }
 
-    /// Vouches for the runs of these members; counting goes on at `next`.
+    /// Logs the runs of these members; counting resumes at `next`.
     pub(super) fn log(
         &mut self,
-        mut runs: Vec<(usize, Numbers)>,
-        next: Place,
+        mut runs: Vec<(usize, CountsTotals)>,
+        next: Position,
         in_document: bool,
     ) -> Result<()> {
         runs.sort_unstable_by_key(|&(member, _)| member);
         let mut line = String::from("{\"runs\": [");
-        for (nth, (member, numbers)) in runs.iter().enumerate() {
+        for (nth, (member, totals)) in runs.iter().enumerate() {
             let path = self.path(*member);
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let comma = if nth > 0 { ", " } else { "" };
             let bytes = path.metadata().map_or(0, |data| data.len());
             line += &format!(
                 "{comma}{{\"name\": \"{name}\", \"bytes\": {bytes}, \"pretokens\": {}, \"total\": {}}}",
-                numbers.pretokens, numbers.total
+                totals.pretokens, totals.total
             );
         }
         line += &format!(
@@ -157,7 +156,7 @@ impl Spill {
 
     fn append(&mut self, line: &str) -> io::Result<()> {
         let mut log = OpenOptions::new().create(true).append(true).open(self.folder.join(LOG))?;
-        // What a kill or a full disk has torn goes.
+        // Remove what a crash or a full disk has torn.
         log.set_len(self.log_len)?;
         log.write_all(line.as_bytes())?;
         if self.is_durable() {
@@ -170,7 +169,7 @@ impl Spill {
         Ok(())
     }
 
-    /// A damaged file of ours is a matter of this folder, not of the caller's files.
+    /// Names this folder in the error if one of its own runs is corrupt, and not a file of the caller.
     pub(super) fn blame(&self, error: Error) -> Error {
         match error {
             Error::BadCountsFile { path, reason } if self.runs.contains(&path) => {

@@ -1,13 +1,13 @@
-//! Pre-token → count, for one thread: the inner loop of counting.
+//! Table: pre-token → count, for one thread. The inner loop of counting.
 //!
-//! Short pre-tokens are packed and stored inline: no pointer is followed. Longer pre-tokens go to an arena.
-//! Pre-tokens come in batches, so that the cache lines of a whole batch are asked for before the first is
-//! read.
+//! Short pre-tokens are packed and stored inline, without a pointer. Longer ones are stored in an arena.
+//! Pre-tokens are counted in batches, so that the cache lines of a whole batch are prefetched before the
+//! first is read.
 //!
 //! A table may have a limit in bytes. It doubles while the old and the new slots fit in it together; then it
-//! says that it is full. Its pre-tokens are sorted where they lie (`sorted`), and the memory serves again.
-//! What is left of a block still goes in a full table: there is room for it, or else the limit gives way,
-//! because counts must be right.
+//! reports that it is full. Its pre-tokens are sorted in place (`sorted`), and the memory is reused. The rest
+//! of a block still goes into a full table: if there is no room, the table exceeds its limit, because counts
+//! must be exact.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,7 +15,7 @@ use bytemuck::Zeroable;
 use hashbrown::HashTable;
 
 use super::sorted::Sorted;
-use super::{Counts, Settings};
+use super::{CountSettings, Counts};
 use crate::key::{Key, PACKED, hash, hash_long, order_of_key, pack, unpack};
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::{Error, Progress, Result};
@@ -37,26 +37,26 @@ pub struct Long {
     pub count: u64,
 }
 
-/// What a long pre-token takes beside its bytes: a bucket and its control byte, an eighth more for those that
-/// must stay free, and a place in the list in which they are sorted.
+/// What a long pre-token takes beside its bytes: a bucket and its control byte, an eighth more for buckets
+/// that must stay free, and an entry in the list in which they are sorted.
 const LONG_ENTRY: usize = (size_of::<Long>() + 1) * 8 / 7 + size_of::<&Long>();
 
-/// A table is not made smaller than this.
+/// The minimum number of slots.
 const LEAST_SLOTS: usize = if cfg!(test) { 64 } else { 1 << 12 };
 const _: () = assert!(LEAST_SLOTS >= 2 * BATCH, "twice the slots have room for a batch more");
 
-pub struct Table {
-    /// Open addressing with linear probing, at most three quarters full as a rule.
+pub struct PretokenTable {
+    /// Open addressing with linear probing, usually at most three quarters full.
     slots: Vec<Slot>,
-    /// No two tables have the same. Pre-tokens that come in the order of one table's slots would otherwise
-    /// all crowd at the beginning of the next one, until it has grown: time would be quadratic.
+    /// Different for each table. With equal seeds, pre-tokens in the order of one table's slots would all
+    /// hash to the beginning of the next one until it has grown, in quadratic time.
     seed: u64,
     used: usize,
     long: HashTable<Long>,
     long_bytes: Vec<u8>,
-    /// How many bytes of memory it should not go beyond.
+    /// The desired maximum size in bytes.
     limit: usize,
-    /// Whether some count did not fit.
+    /// Whether a count did not fit in 64 bits.
     overflowed: bool,
 }
 
@@ -65,15 +65,15 @@ fn next_seed() -> u64 {
     TABLES.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-impl Default for Table {
+impl Default for PretokenTable {
     fn default() -> Self {
-        Table::new(LEAST_SLOTS, next_seed())
+        PretokenTable::new(LEAST_SLOTS, next_seed())
     }
 }
 
-impl Table {
-    fn new(slots: usize, seed: u64) -> Table {
-        Table {
+impl PretokenTable {
+    fn new(slots: usize, seed: u64) -> PretokenTable {
+        PretokenTable {
             slots: zeroed_in_huge_pages(slots),
             seed,
             used: 0,
@@ -88,7 +88,7 @@ impl Table {
         self.limit = bytes;
     }
 
-    /// What it takes in memory.
+    /// Returns the size in bytes.
     pub fn memory(&self) -> usize {
         self.slots.len() * size_of::<Slot>() + self.long_memory()
     }
@@ -97,22 +97,22 @@ impl Table {
         self.long.capacity() * LONG_ENTRY + self.long_bytes.len()
     }
 
-    /// Whether it should be emptied before the next block of text.
+    /// Returns whether the table should be emptied before the next block of text.
     pub fn is_full(&self) -> bool {
         let crowded = self.used * 4 >= self.slots.len() * 3 && !self.may_grow();
-        // Long pre-tokens move to twice the room when theirs is used up, and for a moment take both.
+        // When the long pre-tokens outgrow their memory they move to twice as much, and briefly take both.
         let moving = self.long.len() * 16 >= self.long.capacity() * 15;
         let beside = if moving { 2 * self.long.capacity() * LONG_ENTRY } else { 0 };
         crowded || self.memory() + beside > self.limit
     }
 
-    /// Whether twice the slots fit beside those there are.
+    /// Returns whether twice the slots fit beside the existing ones.
     fn may_grow(&self) -> bool {
         let both = self.slots.len() * 3 * size_of::<Slot>();
         both + self.long_memory() <= self.limit
     }
 
-    /// The pre-tokens in order. They are sorted where they lie, so that only `clear` can follow.
+    /// Returns the pre-tokens in order. They are sorted in place, so only `clear` may follow.
     pub fn sorted(&mut self, progress: &Progress) -> Result<Sorted<'_>> {
         if self.overflowed {
             return Err(Error::CountOverflow);
@@ -129,8 +129,8 @@ impl Table {
         Sorted::new(&mut self.slots[..filled], self.long.iter().collect(), &self.long_bytes, progress)
     }
 
-    /// Makes it empty. Where it was full, its memory is shared out anew between short and long pre-tokens, as
-    /// those that were there would have had it.
+    /// Empties the table. If it was full, its memory is redistributed between short and long pre-tokens, in
+    /// the proportion that the removed ones needed.
     pub fn clear(&mut self) {
         let was_full = self.is_full();
         let long = self.long.len() * LONG_ENTRY + self.long_bytes.len();
@@ -141,19 +141,19 @@ impl Table {
         let share = (self.limit / 20 * 19) as u128 * short as u128 / (short + long).max(1) as u128;
         let slots = (share as usize / size_of::<Slot>()).max(LEAST_SLOTS);
         if was_full && slots > self.slots.len() {
-            self.slots = Vec::new(); // before there is more
+            self.slots = Vec::new(); // freed before more is allocated
             self.slots = zeroed_in_huge_pages(slots);
         } else {
             self.slots.fill(EMPTY);
         }
     }
 
-    /// Number of unique pre-tokens.
+    /// Returns the number of unique pre-tokens.
     pub fn len(&self) -> usize {
         self.used + self.long.len()
     }
 
-    /// Counts all pre-tokens of `text`, which end where `ends` says.
+    /// Counts all pre-tokens of `text`, whose ends are in `ends`.
     pub fn count(&mut self, text: &[u8], ends: &[u32]) {
         let mut keys = [[0u64; 2]; BATCH];
         let mut homes = [0usize; BATCH];
@@ -180,8 +180,7 @@ impl Table {
         }
     }
 
-    /// Adds to the count of one pre-token. A sum that does not fit in 64 bits is an error when the counts are
-    /// taken.
+    /// Adds to the count of one pre-token. Overflow is reported when the counts are taken.
     pub fn add(&mut self, pretoken: &[u8], count: u64) {
         if pretoken.len() > PACKED {
             return self.add_long(pretoken, count);
@@ -197,14 +196,14 @@ impl Table {
         self.overflowed |= overflowed;
     }
 
-    /// Where a key would like to be. The number of slots need not be a power of two, so that a table can be
-    /// as large as its limit.
+    /// Returns the home slot of a key. The number of slots need not be a power of two, so that a table can
+    /// use its limit fully.
     #[inline(always)]
     fn home(&self, key: Key) -> usize {
         ((hash(key, self.seed) as u128 * self.slots.len() as u128) >> 64) as usize
     }
 
-    /// The slot of a key, new or old. There is always a free one.
+    /// Returns the slot of a key, inserting it if it is new. There is always a free slot.
     #[inline(always)]
     fn slot(&mut self, key: Key, home: usize) -> &mut Slot {
         let mut at = home;
@@ -248,8 +247,8 @@ impl Table {
     fn reserve(&mut self, more: usize) {
         let (used, slots) = (self.used + more, self.slots.len());
         if used * 4 > slots * 3 && (self.may_grow() || used * 16 > slots * 15) {
-            // The smallest tables, those of tests, must more than double.
-            let mut larger = Table::new((2 * slots).max(4 * more), self.seed);
+            // The small tables of tests must more than double.
+            let mut larger = PretokenTable::new((2 * slots).max(4 * more), self.seed);
             for slot in &self.slots {
                 if slot.key != EMPTY.key {
                     larger.add_key(slot.key, slot.count);
@@ -259,8 +258,8 @@ impl Table {
         }
     }
 
-    /// Takes all counts of another table over, unless asked to stop.
-    pub fn absorb(&mut self, other: Table, progress: &Progress) {
+    /// Adds all counts of another table, unless cancelled.
+    pub fn absorb(&mut self, other: PretokenTable, progress: &Progress) {
         self.overflowed |= other.overflowed;
         let filled: Vec<Slot> = other.slots.into_iter().filter(|slot| slot.key != EMPTY.key).collect();
         for batch in filled.chunks(BATCH) {
@@ -280,7 +279,7 @@ impl Table {
         }
     }
 
-    pub fn into_counts(self, settings: Settings) -> Result<Counts> {
+    pub fn into_counts(self, settings: CountSettings) -> Result<Counts> {
         let mut counts = Counts::empty(settings);
         for slot in self.slots.iter().filter(|slot| slot.key != EMPTY.key) {
             let (bytes, len) = unpack(slot.key);

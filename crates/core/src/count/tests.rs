@@ -2,21 +2,24 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::corpus::shard_cuts;
+use crate::corpus::{Block, BlockSource, Consumer, Cutters, Position, Reading, shard_cuts};
+use crate::split::{Scratch, Splitter};
+use crate::{Error, Progress, Result};
 
 const SEPARATOR: &str = "<|endoftext|>";
 
-fn settings(pattern: &str, special_tokens: &[&str]) -> Settings {
+fn settings(pattern: &str, special_tokens: &[&str]) -> CountSettings {
     let special_tokens = special_tokens.iter().map(|token| token.to_string()).collect();
-    Settings::new(Splitter::new(pattern).unwrap(), special_tokens, Some(SEPARATOR.into())).unwrap()
+    CountSettings::new(Splitter::new(pattern).unwrap(), special_tokens, Some(SEPARATOR.into())).unwrap()
 }
 
 /// The oracle. Special tokens here do not overlap, so plain searching finds them.
-fn naive(documents: &[&[u8]], settings: &Settings) -> HashMap<Vec<u8>, u64> {
+fn naive(documents: &[&[u8]], settings: &CountSettings) -> HashMap<Vec<u8>, u64> {
     let mut cutters = settings.special_tokens.clone();
     cutters.extend(settings.separator.clone());
     let mut counts = HashMap::new();
@@ -53,6 +56,23 @@ fn cut(text: &[u8], cutter: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
+/// Blocks that end with an error, as where the work is cancelled.
+struct Stopped<S> {
+    blocks: S,
+    left: u64,
+}
+
+impl<S: BlockSource> BlockSource for Stopped<S> {
+    fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
+        let more = self.blocks.next(block, splitter, cutters);
+        if self.left == 0 {
+            return Err(Error::Cancelled);
+        }
+        self.left -= 1;
+        more
+    }
+}
+
 fn as_map(counts: &Counts) -> HashMap<Vec<u8>, u64> {
     counts.iter().map(|(pretoken, count)| (pretoken.to_vec(), count)).collect()
 }
@@ -78,7 +98,7 @@ const PATTERNS: [&str; 7] =
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Blocks are 16 bytes long in tests: nearly every document is cut, and no cut may show.
+    /// TextBlocks are 16 bytes long in tests: nearly every document is cut, and no cut may show.
     #[test]
     fn counts_do_not_depend_on_cuts_or_threads(
         documents in proptest::collection::vec(hostile_text(), 0..4),
@@ -190,7 +210,7 @@ fn a_range_that_is_no_longer_there_is_an_error() {
     fs::write(&path, "shorter").unwrap();
     let mut counter = Counter::new(settings("gpt4", &[]), 1);
     let message = counter.add_range(&path, 2, 100, true, &Progress::new()).unwrap_err().to_string();
-    assert!(message.contains("text: it is shorter than when the work was shared out"), "{message}");
+    assert!(message.contains("text: the file is shorter than when the work was distributed"), "{message}");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -254,9 +274,9 @@ fn counts_that_do_not_fit_are_an_error() {
 #[test]
 fn special_tokens_must_be_there_and_differ() {
     let splitter = Splitter::new("gpt2").unwrap();
-    let twice = Settings::new(splitter.clone(), vec!["<s>".into(), "<s>".into()], None);
+    let twice = CountSettings::new(splitter.clone(), vec!["<s>".into(), "<s>".into()], None);
     assert!(matches!(twice, Err(Error::BadSpecial { .. })));
-    assert!(matches!(Settings::new(splitter, vec!["".into()], None), Err(Error::BadSpecial { .. })));
+    assert!(matches!(CountSettings::new(splitter, vec!["".into()], None), Err(Error::BadSpecial { .. })));
 }
 
 #[test]
@@ -306,7 +326,7 @@ fn as_loaded(path: &Path) -> (HashMap<Vec<u8>, u64>, u64, u64) {
 }
 
 /// What the last whole line of the log in a folder says: all runs, and where to go on.
-fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Place, bool)>) {
+fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Position, bool)>) {
     let mut log = fs::read_to_string(folder.join("log.jsonl")).unwrap_or_default();
     log.truncate(log.rfind('\n').map_or(0, |end| end + 1));
     let mut runs = Vec::new();
@@ -315,12 +335,12 @@ fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Place, bool)>) {
         let names = line.split("\"name\": \"").skip(1).map(|rest| rest.split('"').next().unwrap());
         runs.extend(names.map(String::from));
         let after = |key: &str| line.split(key).nth(1).unwrap().split([',', '}']).next().unwrap().trim();
-        let place = Place {
+        let position = Position {
             part: after("\"part\":").parse().unwrap(),
             offset: after("\"offset\":").parse().unwrap(),
             within: after("\"within\":").parse().unwrap(),
         };
-        next = Some((place, after("\"in_document\":") == "true"));
+        next = Some((position, after("\"in_document\":") == "true"));
     }
     (runs, log.len() as u64, next)
 }
@@ -348,9 +368,9 @@ proptest! {
         let mut counter = Counter::new(settings.clone(), threads);
         counter.spill_to(Spill::new(&folder.join("work"), memory, None, "{}".into()));
         counter.add_documents(&documents, &Progress::new()).unwrap();
-        let numbers = counter.finish_to(&out, &[], &Progress::new()).unwrap();
+        let totals = counter.finish_to(&out, &[], &Progress::new()).unwrap();
         prop_assert_eq!(as_loaded(&out), (as_map(&plain), plain.documents, plain.invalid_bytes));
-        prop_assert_eq!(numbers.total, plain.total());
+        prop_assert_eq!(totals.total, plain.total());
 
         // Shared out by hash and merged again, it is the same file.
         let parts: Vec<PathBuf> = (0..3).map(|part| folder.join(format!("{part}.counts"))).collect();
@@ -390,23 +410,16 @@ proptest! {
             counter.spill_to(Spill::new(&work, 0, None, "{}".into()));
             let (runs, log_len, next) = read_log(&work);
             let mut rest = &paths[..];
-            if let Some((place, in_document)) = next {
-                counter.resume(&runs, log_len, place, in_document);
-                rest = &paths[place.part as usize..];
+            if let Some((position, in_document)) = next {
+                counter.resume(&runs, log_len, position, in_document);
+                rest = &paths[position.part as usize..];
             }
             match stop {
                 // After some of the text it is stopped, and a line of the log is torn.
-                Some(blocks) => {
-                    let mut left = blocks;
-                    let (reading, skips, progress) = (Reading::default(), Skips::default(), Progress::new());
-                    let terms = Terms { reading: &reading, skips: &Arc::new(skips), progress: &progress };
-                    let mut files = Files::new(rest, counter.place, terms);
-                    let torn = counter.count(&progress, |block, splitter, cutters| {
-                        let more = files.next(block, splitter, cutters);
-                        if left == 0 { return Err(Error::Cancelled) }
-                        left -= 1;
-                        more
-                    });
+                Some(blocks_before_stop) => {
+                    let (reading, progress) = (Reading::default(), Progress::new());
+                    let blocks = counter.feed_mut().files(rest.iter(), &reading, &progress);
+                    let torn = counter.consume(Stopped { blocks, left: blocks_before_stop }, &progress);
                     prop_assert!(matches!(torn, Ok(()) | Err(Error::Cancelled)));
                     if let Ok(mut log) = fs::OpenOptions::new().append(true).open(work.join("log.jsonl")) {
                         std::io::Write::write_all(&mut log, b"{\"runs\": [{\"na").unwrap();
@@ -429,9 +442,9 @@ fn the_top_of_a_file_is_that_of_the_counts() {
     let path = folder.join("x.counts");
     some_counts().save(&path, &Progress::new()).unwrap();
     let pretokens = top(&path, 3, &Progress::new()).unwrap();
-    let numbers = Reader::open(&path).unwrap().numbers();
+    let totals = CountsReader::open(&path).unwrap().totals();
     assert_eq!(pretokens, [(b"abc".to_vec(), 1 << 40), (b"b".to_vec(), 7), (b"ab".to_vec(), 4)]);
-    assert_eq!((numbers.pretokens, numbers.total), (4, some_counts().total()));
+    assert_eq!((totals.pretokens, totals.total), (4, some_counts().total()));
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,12 +1,12 @@
 //! Batch: many documents, or one long one, on several threads. The result does not depend on their number.
 //!
 //! The documents become shares of about [`SHARE`] bytes: some short documents, or a part of a long one, cut
-//! where a cut changes nothing. Threads take the next share and encode it; the caller's thread gets what is
-//! encoded in order, and encodes too while nothing is ready. So whatever it makes of the ids (an array,
-//! lists, files) is made while the others go on, and no more than a few shares lie about.
+//! where a cut changes nothing. Threads take the next share and encode it; the calling thread consumes the
+//! results in order, and encodes while none is ready. So whatever it builds from the ids (an array, lists,
+//! files) is built while the other threads work, and only a few shares are in memory at a time.
 //!
-//! Threads are started for each call and not kept: it costs some 30 microseconds, and leaves nothing behind
-//! that a fork could break.
+//! Cost: threads are started for each call and not kept, about 30 microseconds, which leaves nothing behind
+//! that a fork could break. When it loses: below about two shares of text, one thread is used.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,10 +24,10 @@ use crate::{Progress, Result, Stage, Tokenizer};
 /// How much text a thread takes at a time. (Small in tests, so that every document is cut.)
 const SHARE: usize = if cfg!(test) { 64 } else { 128 << 10 };
 
-/// Longer documents are cut in any case, so that whoever waits for a part does not wait long.
+/// Longer documents are always cut, so that the consumer does not wait long for a part.
 const LONG: usize = 64 * SHARE;
 
-/// How many shares for each thread may be ahead of the caller.
+/// How many shares per thread may be ahead of the consumer.
 const AHEAD: usize = 8;
 
 /// The ids of many documents in one array: those of document `i` are `ids[offsets[i]..offsets[i + 1]]`.
@@ -42,19 +42,19 @@ pub struct Batch {
 #[derive(Default)]
 pub struct Part {
     pub ids: Vec<u32>,
-    /// Where those of each document end.
+    /// By document: where its ids end.
     pub ends: Vec<usize>,
-    /// Whether the last document goes on in the next part.
+    /// Whether the last document continues in the next part.
     pub goes_on: bool,
 }
 
-/// What a thread does at a time.
+/// The unit of work of a thread.
 enum Share<'a> {
     /// Whole documents.
     Documents(Range<usize>),
-    /// A part of a document that splits and encodes alone.
+    /// A part of a document that splits and encodes independently.
     Text(&'a str),
-    /// Pre-tokens of a document, which begin at `start` and end where `ends` says.
+    /// Pre-tokens of a document, which begin at `start` and end at `ends`.
     Pretokens { text: &'a str, start: usize, ends: Vec<u32> },
     /// A special token.
     Id(u32),
@@ -63,7 +63,7 @@ enum Share<'a> {
 }
 
 impl Tokenizer {
-    /// Encodes each text as a document of its own. `threads` = 0 means one per core.
+    /// Encodes each text as one document. `threads` = 0 means one per core.
     pub fn encode_batch(
         &self,
         texts: &[&str],
@@ -72,7 +72,7 @@ impl Tokenizer {
         progress: &Progress,
     ) -> Result<Batch> {
         let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
-        // Room that no id needs is never touched. Where it is not enough, the array grows.
+        // Unused capacity is never touched. Where it is not enough, the array grows.
         let mut ids: Vec<u32> = reserved_in_huge_pages(bytes / 4 * 3 + 2 * texts.len());
         let mut offsets = Vec::with_capacity(texts.len() + 1);
         offsets.push(0);
@@ -96,7 +96,7 @@ impl Tokenizer {
         Ok(Batch { ids, offsets })
     }
 
-    /// The number of ids of each text, without keeping them.
+    /// Returns the number of ids of each text, without keeping them.
     pub fn count_batch(
         &self,
         texts: &[&str],
@@ -120,8 +120,8 @@ impl Tokenizer {
         Ok(counts)
     }
 
-    /// Encodes each text as a document of its own and hands the ids to `consume`, part by part, in order, on
-    /// the calling thread. An error of `consume` ends the work.
+    /// Encodes each text as one document and passes the ids to `consume`, part by part, in order, on the
+    /// calling thread. An error of `consume` ends the work.
     pub fn encode_in_order<E: From<crate::Error>>(
         &self,
         texts: &[&str],
@@ -150,16 +150,16 @@ impl Tokenizer {
             for _ in 1..threads {
                 scope.spawn(|| job.work());
             }
-            // Also when something panics: the others must not wait for us.
+            // Also on a panic: the other threads must not wait for this one.
             let _over = Over(&job);
             job.serve(&mut consume)
         })
     }
 
-    /// Cuts the documents into shares.
+    /// Divides the documents into shares.
     fn shares<'a>(&self, texts: &[&'a str], options: &Options, threads: usize) -> Result<Vec<Share<'a>>> {
         let mut shares = Vec::new();
-        // Where documents are many, they need not be cut.
+        // Many documents need not be cut.
         let total: usize = texts.iter().map(|text| text.len()).sum();
         let long = if threads > 1 { (total / (8 * threads)).clamp(2 * SHARE, LONG) } else { LONG };
         let mut first = 0;
@@ -181,7 +181,7 @@ impl Tokenizer {
         Ok(shares)
     }
 
-    /// Cuts one long document into shares.
+    /// Divides one long document into shares.
     fn share_out<'a>(
         &self,
         text: &'a str,
@@ -228,14 +228,14 @@ impl Tokenizer {
     }
 }
 
-/// As many threads as there is work for.
+/// Returns the number of threads that there is work for.
 fn used_threads(texts: &[&str], threads: usize) -> usize {
     let most = texts.iter().map(|text| text.len()).sum::<usize>() / SHARE;
-    // To ask how many cores there are takes 25 microseconds.
+    // Asking for the number of cores takes 25 microseconds.
     if most < 2 { 1 } else { thread_count(threads).min(most) }
 }
 
-/// All that the threads have in common.
+/// The state that the threads share.
 struct Job<'a> {
     tokenizer: &'a Tokenizer,
     texts: &'a [&'a str],
@@ -245,21 +245,21 @@ struct Job<'a> {
     ahead: usize,
     taken: AtomicUsize,
     consumed: AtomicUsize,
-    /// Whether nothing more is wanted.
+    /// Whether the work is to end.
     over: AtomicBool,
     done: Mutex<BTreeMap<usize, Result<Part>>>,
-    /// Parts that were consumed: their memory is still near.
+    /// Parts that were consumed: their memory is still in the cache.
     spare: Mutex<Vec<Part>>,
 }
 
 impl Job<'_> {
-    /// The next share, if there is one and it is not too far ahead.
+    /// Takes the next share, if there is one that is not too far ahead.
     fn take(&self) -> Option<usize> {
         let limit = self.shares.len().min(self.consumed.load(Acquire) + self.ahead);
         self.taken.fetch_update(Relaxed, Relaxed, |next| (next < limit).then_some(next + 1)).ok()
     }
 
-    /// What the other threads do.
+    /// The loop of the other threads.
     fn work(&self) {
         while !self.over.load(Relaxed) && self.taken.load(Relaxed) < self.shares.len() {
             match self.take() {
@@ -272,7 +272,7 @@ impl Job<'_> {
         }
     }
 
-    /// What the caller's thread does.
+    /// The loop of the calling thread.
     fn serve<E: From<crate::Error>>(
         &self,
         consume: &mut impl FnMut(&Part) -> std::result::Result<(), E>,
@@ -289,7 +289,7 @@ impl Job<'_> {
                         let part = self.encode(other);
                         self.done.lock().unwrap().insert(other, part);
                     }
-                    None if self.over.load(Relaxed) => return Ok(()), // a thread panicked, and the scope will say so
+                    None if self.over.load(Relaxed) => return Ok(()), // a thread panicked, and the scope will report it
                     None => std::hint::spin_loop(),
                 }
             };
@@ -335,7 +335,7 @@ impl Job<'_> {
     }
 }
 
-/// Ends the work when it goes.
+/// Ends the work when dropped.
 struct Over<'a>(&'a Job<'a>);
 
 impl Drop for Over<'_> {
@@ -344,7 +344,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Ends the work if a thread panics.
+/// Ends the work when dropped by a panic.
 struct OverIfPanicking<'a>(&'a Job<'a>);
 
 impl Drop for OverIfPanicking<'_> {

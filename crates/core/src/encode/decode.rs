@@ -1,48 +1,25 @@
-//! Decode: ids to bytes and to text. An id gives the bytes it stands for, a special token its own text.
+//! Decode: ids to bytes and to text. An id yields the bytes of its token, a special token its text.
 //!
-//! Every id has a slot of 16 bytes: up to 15 bytes of the token, and its length. So a token is copied by one
-//! load and one store of 16 bytes, whatever its length; the next token overwrites what was too much. Longer
-//! tokens are fetched from where the tokenizer keeps them.
+//! The table of the tokenizer (`tokenizer/slots.rs`) has 16 bytes for every id: up to 15 bytes of the token,
+//! and its length. A token is copied by one load and one store of 16 bytes, whatever its length, and the next
+//! token overwrites the excess. Longer tokens are copied from the tokenizer.
 //!
-//! Cost: 1.3 ns per id, and 0.6 more where the length must be known first. The slots take 16 bytes per id,
-//! 1.6 MB for cl100k_base, and are filled when ids are first decoded, in a millisecond. When it loses: where
-//! most tokens are longer than 15 bytes, each costs a copy of its own.
+//! Cost: 1.3 ns per id, and 0.6 more where the length must be known first. When it loses: where most tokens
+//! are longer than 15 bytes.
 //!
-//! Ids need not end where characters do, so a sequence of ids may decode to bytes that are no text; the
-//! strict form says where, the lossy form puts U+FFFD there.
+//! Ids need not end at character boundaries, so a sequence of ids may decode to bytes that are not UTF-8; the
+//! strict form reports where.
 
 use std::mem::MaybeUninit;
 
+use crate::tokenizer::{DecodeSlot, SHORT};
 use crate::{Error, Result, Tokenizer};
 
-/// The longest token that a slot holds.
-const SHORT: usize = 15;
-
-/// So many ids are decoded between two looks at the room there is.
+/// How many ids are decoded between two checks of the capacity.
 const PART: usize = 1 << 10;
 
-/// The last byte is the length: 0 where no token has this id, or one that the slot cannot hold.
-type Slot = [u8; SHORT + 1];
-
-#[derive(Clone)]
-pub(crate) struct Slots(Vec<Slot>);
-
-impl Slots {
-    fn new(tokenizer: &Tokenizer) -> Slots {
-        let slot = |id| {
-            let mut slot = [0; SHORT + 1];
-            if let Some(token) = tokenizer.bytes_or_special(id).filter(|token| token.len() <= SHORT) {
-                slot[..token.len()].copy_from_slice(token);
-                slot[SHORT] = token.len() as u8;
-            }
-            slot
-        };
-        Slots((0..tokenizer.next_id()).map(slot).collect())
-    }
-}
-
 impl Tokenizer {
-    /// The bytes of all ids, joined.
+    /// Returns the bytes of all ids, joined.
     pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.decode_onto(ids.iter().copied(), &mut bytes)?;
@@ -50,26 +27,26 @@ impl Tokenizer {
         Ok(bytes)
     }
 
-    /// The bytes of all ids, appended. An unknown id leaves what was there before.
+    /// Appends the bytes of all ids. On an unknown id, `bytes` is as before.
     pub fn decode_onto(
         &self,
         mut ids: impl ExactSizeIterator<Item = u32>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let slots = &self.slots().0[..];
+        let slots = self.slots();
         let (start, count) = (bytes.len(), ids.len());
         while ids.len() > 0 {
-            // Room for so many slots, so that nothing needs to be asked about it in the loop.
+            // Room for all slots of this part, so that the loop needs no check.
             let part = PART.min(ids.len());
-            bytes.reserve(part * size_of::<Slot>());
+            bytes.reserve(part * size_of::<DecodeSlot>());
             let mut end = bytes.len();
             let mut odd = None;
             for id in ids.by_ref().take(part) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
-                        // SAFETY: `reserve` made room for `part` slots. Fewer than `part` came before this
-                        // one, and each moved `end` by less than the size of a slot.
-                        unsafe { bytes.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        // SAFETY: each of up to `part` ids writes one slot at `end` and advances it by at
+                        // most that size, and room for `part` slots was reserved.
+                        unsafe { bytes.as_mut_ptr().add(end).cast::<DecodeSlot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }
                     _ => {
@@ -78,8 +55,7 @@ impl Tokenizer {
                     }
                 }
             }
-            // SAFETY: each slot initializes a whole slot at `end`, and then moves `end` by the length of its
-            // token, which is shorter: so all bytes before `end` are initialized, and inside the capacity.
+            // SAFETY: the loop has written every byte before `end`.
             unsafe { bytes.set_len(end) };
             let Some(id) = odd else { continue };
             match self.bytes_or_special(id) {
@@ -93,18 +69,13 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// The text of all ids; an error where they are not UTF-8.
+    /// Returns the text of all ids; an error if it is not UTF-8.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
         String::from_utf8(self.decode_bytes(ids)?)
             .map_err(|error| Error::NotUtf8 { at: error.utf8_error().valid_up_to() })
     }
 
-    /// The text of all ids, with U+FFFD in place of what is not UTF-8. An unknown id is still an error.
-    pub fn decode_lossy(&self, ids: &[u32]) -> Result<String> {
-        Ok(lossy(self.decode_bytes(ids)?))
-    }
-
-    /// How many bytes the ids stand for.
+    /// Returns the number of bytes that the ids decode to.
     pub fn decoded_len(&self, ids: impl Iterator<Item = u32>) -> Result<usize> {
         let mut total = 0;
         for (at, id) in ids.enumerate() {
@@ -116,26 +87,26 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Writes the bytes of all ids, and says how many there are. It ends before an id that does not fit,
-    /// which cannot be if `out` is as long as [`Tokenizer::decoded_len`] says and the ids are the same.
+    /// Writes the bytes of all ids to `out` and returns their number. It ends before an id that does not fit,
+    /// which cannot happen if `out` has the length that [`Tokenizer::decoded_len`] returns for the same ids.
     pub fn decode_into(
         &self,
         mut ids: impl ExactSizeIterator<Item = u32>,
         out: &mut [MaybeUninit<u8>],
     ) -> Result<usize> {
-        let slots = &self.slots().0[..];
+        let slots = self.slots();
         let count = ids.len();
         let mut end = 0;
         loop {
-            // So many slots fit for sure, so that nothing needs to be asked about room in the loop.
-            let fit = (out.len() - end) / size_of::<Slot>();
+            // `fit` slots are sure to fit, so that the loop needs no check.
+            let fit = (out.len() - end) / size_of::<DecodeSlot>();
             let mut odd = None;
             for id in ids.by_ref().take(fit) {
                 match slots.get(id as usize) {
                     Some(slot) if slot[SHORT] > 0 => {
-                        // SAFETY: when the loop began, `fit` slots fit into `out` after `end`. Fewer than
-                        // `fit` came before this one, and each moved `end` by less than the size of a slot.
-                        unsafe { out.as_mut_ptr().add(end).cast::<Slot>().write(*slot) };
+                        // SAFETY: each of up to `fit` ids writes one slot at `end` and advances it by at most
+                        // that size, and `fit` slots fit between the first `end` and the end of `out`.
+                        unsafe { out.as_mut_ptr().add(end).cast::<DecodeSlot>().write(*slot) };
                         end += slot[SHORT] as usize;
                     }
                     _ => {
@@ -157,7 +128,7 @@ impl Tokenizer {
         Ok(end)
     }
 
-    /// The text of all ids, and the byte at which each begins.
+    /// Returns the text of all ids, and the byte offset of each.
     pub fn decode_with_byte_offsets(&self, ids: &[u32]) -> Result<(String, Vec<usize>)> {
         let text = self.decode(ids)?;
         let mut end = 0;
@@ -169,26 +140,22 @@ impl Tokenizer {
         Ok((text, starts.collect()))
     }
 
-    /// The text of all ids, and the character at which each begins. A token that begins inside a character
-    /// has that character's place, as in tiktoken.
+    /// Returns the text of all ids, and the character offset of each. A token that begins inside a character
+    /// has the offset of that character, as in tiktoken.
     pub fn decode_with_offsets(&self, ids: &[u32]) -> Result<(String, Vec<usize>)> {
         let (text, mut starts) = self.decode_with_byte_offsets(ids)?;
         let (mut before, mut begun) = (0, 0);
         for start in &mut starts {
-            // Characters that have begun before the token.
+            // The characters that begin before the token.
             begun += text.as_bytes()[before..*start].iter().filter(|&&byte| byte as i8 >= -0x40).count();
             before = *start;
             *start = begun - usize::from(!text.is_char_boundary(before));
         }
         Ok((text, starts))
     }
-
-    fn slots(&self) -> &Slots {
-        self.slots.get_or_init(|| Slots::new(self))
-    }
 }
 
-/// Text with U+FFFD in place of what is not UTF-8; copied only where there is such.
+/// Returns the text, with U+FFFD in place of invalid UTF-8; copies only if there is any.
 pub(super) fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

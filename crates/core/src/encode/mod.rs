@@ -2,36 +2,29 @@
 //!
 //! ```text
 //! text ─special─▶ text between specials ─split─▶ pre-tokens ─cache─▶ ids ─decode─▶ bytes, text
-//!                                                        └pre-tokens─▶ where the cache does not know
+//!                                                       └─pairs─▶ on a cache miss
 //! ```
 //!
 //! A pre-token that is itself a token becomes that token; any other is merged, lowest rank first, leftmost
-//! first, exactly as tiktoken does. Calls share the tokenizer, which never changes, and its cache, which
-//! changes their speed and nothing else.
+//! first, exactly as tiktoken does. All calls share the tokenizer, which never changes, and its cache, which
+//! affects only speed. The tables that are read here belong to `merge`.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `naive` | the oracle: the same results, slowly and obviously |
 //! | `text` | the loop over the pre-tokens of a text |
-//! | `cache` | pre-tokens that were encoded before |
-//! | `crossings` | where a pre-token falls apart |
-//! | `pretokens` | one pre-token to ids, short and long |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
-//! | `spans` | where in the text each token stands |
+//! | `counted` | unique pre-tokens with their counts |
+//! | `spans` | the offsets of each token in the text |
 //! | `decode` | ids to bytes and text |
-//! | `stream` | the same as they come, in whole characters |
-//! | `derive` | ranked tokens to merges |
+//! | `stream` | ids to text as they arrive, in whole characters |
+//! | `widen` | UTF-8 to the fixed-width text of Python |
 
 mod batch;
-pub(crate) mod cache;
-pub(crate) mod crossings;
-pub(crate) mod decode;
-pub(crate) mod derive;
-pub mod naive;
-pub(crate) mod pretokens;
+mod counted;
+mod decode;
 mod spans;
-pub(crate) mod special;
+mod special;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -39,6 +32,7 @@ mod text;
 mod widen;
 
 pub use batch::{Batch, Part};
+pub use counted::{TokenTotals, token_frequencies, token_totals};
 pub use spans::Spans;
 pub use special::{Allowed, Options};
 pub use stream::Stream;
@@ -47,9 +41,9 @@ pub use widen::{measure, widen};
 use crate::{Result, Tokenizer};
 
 impl Tokenizer {
-    /// The ids of one pre-token, appended: the way training starts from a base.
+    /// Appends the ids of one pre-token: how training starts from a base.
     ///
-    /// A pre-token longer than 4 GiB panics; the splitter makes none.
+    /// Panics on a pre-token longer than 4 GiB; the splitter yields none.
     pub fn encode_pretoken(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
         match self.id_of(pretoken) {
             Some(id) => ids.push(id),
@@ -57,14 +51,14 @@ impl Tokenizer {
         }
     }
 
-    /// Text to ids.
+    /// Encodes text to ids.
     pub fn encode(&self, text: &str, options: &Options) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         self.encode_with(text, options, &mut ids)?;
         Ok(ids)
     }
 
-    /// Text to ids, blind to special tokens: what looks like one is encoded as plain text.
+    /// Encodes text to ids, with special tokens as plain text.
     pub fn encode_ordinary(&self, text: &str) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         self.encode_into(text, &mut ids)?;

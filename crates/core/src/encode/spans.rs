@@ -1,7 +1,7 @@
-//! Spans: where in a text each of its tokens stands.
+//! Spans: the offsets of each token in a text.
 //!
-//! Tokens follow each other without gaps, so their lengths say where they are in bytes. Cost: one pass over
-//! their bytes, which counts those that begin a character.
+//! Tokens follow each other without gaps, so their lengths give their byte offsets. Cost: one pass over their
+//! bytes, which counts those that begin a character.
 
 use super::Options;
 use crate::{Error, Result, Tokenizer};
@@ -10,13 +10,13 @@ use crate::{Error, Result, Tokenizer};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spans {
     pub bytes: Vec<(usize, usize)>,
-    /// All characters that a token has a part in: of a character cut in two, both tokens have the whole.
+    /// All characters that a token has a part of: a character divided between two tokens belongs to both.
     pub chars: Vec<(usize, usize)>,
 }
 
 impl Tokenizer {
-    /// The spans of the ids that some text became under these options. What was put before and after it is
-    /// empty.
+    /// Returns the spans of the ids that a text was encoded to with these options. The spans of prepended and
+    /// appended ids are empty.
     pub fn spans(&self, ids: &[u32], options: &Options) -> Result<Spans> {
         let mut spans = Spans { bytes: Vec::with_capacity(ids.len()), chars: Vec::with_capacity(ids.len()) };
         let first = options.prepend.is_some() as usize;
@@ -49,9 +49,9 @@ mod tests {
     use crate::split::Splitter;
 
     #[test]
-    fn a_character_cut_in_two_belongs_to_both_tokens() {
+    fn a_character_divided_between_two_tokens_belongs_to_both() {
         let mut ranks: Vec<(Vec<u8>, u32)> = (0..=255).map(|byte| (vec![byte], byte as u32)).collect();
-        // The end of é and the beginning of 中.
+        // The end of é and the start of 中.
         ranks.push((vec![0xa9, 0xe4], 256));
         let specials = vec![("<é>".into(), 257)];
         let tokenizer = Tokenizer::from_ranks(ranks, Splitter::new("(?s).+").unwrap(), specials).unwrap();

@@ -1,19 +1,17 @@
-//! Special: text that may hold special tokens becomes ids.
+//! Special: text that may contain special tokens becomes ids.
 //!
-//! The policy is tiktoken's. A special token in text is an error unless the caller allows it or declares
-//! it harmless, because text from strangers must not steer a model. Special tokens are found leftmost
-//! first, of several at one place the longest; the text between two of them is split and encoded on its
-//! own.
+//! The policy is tiktoken's. A special token in text is an error unless the caller allows it or declares it
+//! harmless, because untrusted text must not control a model. Special tokens are found leftmost first and, of
+//! several at the same offset, the longest; the text between two of them is split and encoded on its own.
 //!
-//! Cost: one pass of an Aho-Corasick automaton over the text. Only where a special token is really there
-//! (or a caller asks about strings that are no special tokens) small automata of what is allowed and
-//! disallowed are built, some microseconds each.
+//! Cost: one pass of an Aho-Corasick automaton over the text. Only where a special token actually occurs (or
+//! a caller asks about strings that are no special tokens) small automata of the allowed and disallowed
+//! tokens are built, some microseconds each.
 //!
-//! Where tiktoken leaves the choice between two special tokens, one a prefix of the other, to the order
-//! of a hash set, ours is the longest.
+//! Where tiktoken leaves the choice between two special tokens, one a prefix of the other, to the order of a
+//! hash set, merganser takes the longest.
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+use crate::tokenizer::finder;
 use crate::{Error, Progress, Result, Tokenizer};
 
 /// A choice among the special tokens.
@@ -21,8 +19,8 @@ use crate::{Error, Progress, Result, Tokenizer};
 pub enum Allowed {
     None,
     All,
-    /// These and no others. A name that is no special token is never found as an allowed one, but is an
-    /// error as a disallowed one wherever the text holds it, as in tiktoken.
+    /// These and no others. A name that is no special token is never found as an allowed one, but is an error
+    /// as a disallowed one wherever the text contains it, as in tiktoken.
     Only(Vec<String>),
 }
 
@@ -36,45 +34,36 @@ impl Allowed {
     }
 }
 
-/// An automaton that finds the leftmost of `tokens`, and of those the longest.
-pub(crate) fn finder<T: AsRef<[u8]>>(tokens: &[T]) -> Result<Option<AhoCorasick>> {
-    if tokens.is_empty() {
-        return Ok(None);
-    }
-    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tokens);
-    built.map(Some).map_err(|error| Error::BadSetting { reason: format!("too much special text: {error}") })
-}
-
 /// How documents are encoded.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Special tokens that become their ids where they stand in text.
+    /// Special tokens that become their ids where they occur in text.
     pub allowed: Allowed,
-    /// Special tokens that are an error there: `All` means all that are not allowed. What is neither
-    /// allowed nor disallowed is encoded as plain text.
+    /// Special tokens that are an error in text: `All` means all that are not allowed. Tokens that are
+    /// neither allowed nor disallowed are encoded as plain text.
     pub disallowed: Allowed,
-    /// An id before each document, and one after it.
+    /// The ids before and after each document.
     pub prepend: Option<u32>,
     pub append: Option<u32>,
 }
 
 impl Options {
-    /// What looks like a special token is plain text.
+    /// Special tokens are plain text.
     pub const ORDINARY: Options =
         Options { allowed: Allowed::None, disallowed: Allowed::None, prepend: None, append: None };
 
-    /// The safe choice for text from strangers: a special token in it is an error.
+    /// The safe choice for untrusted text: a special token in it is an error.
     pub const SAFE: Options =
         Options { allowed: Allowed::None, disallowed: Allowed::All, prepend: None, append: None };
 }
 
 impl Tokenizer {
-    /// Text to ids, appended. Nothing is appended where there is an error.
+    /// Encodes text and appends the ids; on an error nothing is appended.
     pub fn encode_with(&self, text: &str, options: &Options, ids: &mut Vec<u32>) -> Result<()> {
         self.encode_with_while(text, options, None, ids)
     }
 
-    /// The same, unless asked to stop.
+    /// Does the work of [`Tokenizer::encode_with`], unless asked to stop.
     pub(crate) fn encode_with_while(
         &self,
         text: &str,
@@ -98,7 +87,7 @@ impl Tokenizer {
         done
     }
 
-    /// Calls `visit` with the allowed special tokens of a text and with what stands between them, in order.
+    /// Calls `visit` with the allowed special tokens of a text and the text between them, in order.
     pub(crate) fn for_each_stretch<'a>(
         &self,
         text: &'a str,
@@ -142,7 +131,7 @@ impl Tokenizer {
     }
 }
 
-/// What a text consists of.
+/// A part of a text.
 pub(crate) enum Stretch<'a> {
     Text(&'a str),
     Special(u32),

@@ -1,23 +1,24 @@
-//! Stream: ids to text as they come, in whole characters.
+//! Stream: ids to text as they arrive, in whole characters.
 //!
-//! A model yields one token at a time, and a token may end inside a character. What is not yet a whole
-//! character, three bytes at most, is held back until the rest comes. All pre-tokens joined are what decoding
-//! all ids at once gives.
+//! A model yields one token at a time, and a token may end inside a character. An incomplete character, three
+//! bytes at most, is held back until the rest arrives. All returned texts joined equal the text of all ids
+//! decoded at once.
 //!
-//! Cost: that of decoding, and of validating each byte once.
+//! Cost: that of decoding, and one validation of each byte.
 
 use super::decode::lossy;
 use crate::{Error, Result, Tokenizer};
 
+/// A decoder for ids that arrive one at a time.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Put U+FFFD where the bytes are not UTF-8, instead of an error.
+    /// Replace invalid UTF-8 by U+FFFD instead of returning an error.
     pub lossy: bool,
-    /// Leave special tokens out.
+    /// Leave out special tokens.
     pub skip_special: bool,
-    /// The beginning of a character.
+    /// The bytes of an incomplete character.
     held: Vec<u8>,
-    /// How many bytes have become text.
+    /// The number of bytes that have become text.
     passed: usize,
 }
 
@@ -26,12 +27,12 @@ impl Stream {
         Stream { lossy, skip_special, held: Vec::new(), passed: 0 }
     }
 
-    /// The bytes that wait for the rest of their character.
+    /// Returns the bytes that wait for the rest of their character.
     pub fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// The text that the next ids complete. After an error nothing has changed.
+    /// Returns the text that the next ids complete. After an error nothing has changed.
     pub fn push(&mut self, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
         let mut bytes = self.held.clone();
         for (at, &id) in ids.iter().enumerate() {
@@ -57,7 +58,7 @@ impl Stream {
         Ok(lossy(bytes))
     }
 
-    /// The end: what is still held back is no character. The stream is as new afterwards, error or not.
+    /// Ends the stream: an error, or U+FFFD, if a character is incomplete. Afterwards the stream is as new.
     pub fn finish(&mut self) -> Result<&'static str> {
         let at = std::mem::take(&mut self.passed);
         let held = std::mem::take(&mut self.held);

@@ -8,8 +8,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::cache::{BATCH, Found, Place, Table, count_of, few_ids};
 use crate::key::PACKED;
+use crate::merge::cache::{BATCH, CacheTable, CachedIds, Few, Probe, count_of, without_count};
 use crate::split::Scratch;
 use crate::{Progress, Result, Tokenizer};
 
@@ -20,7 +20,7 @@ const SINGLE: usize = 5;
 #[derive(Default)]
 struct Kept {
     split: Scratch,
-    places: [[Place; BATCH]; 2],
+    places: [[Probe; BATCH]; 2],
     runs: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ impl Tokenizer {
     /// A text so short that splitting it would take most of the time is itself kept in the cache.
     fn encode_short(&self, text: &str, ids: &mut Vec<u32>) -> Result<()> {
         let table = self.cache().table();
-        let place = table.view().place_text(text.as_bytes());
+        let place = table.view().probe_text(text.as_bytes());
         ids.reserve(4);
         let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
         if let Some(written) = table.view().find_first(&place, room) {
@@ -91,7 +91,7 @@ impl Tokenizer {
         text: &str,
         start: usize,
         ends: &[u32],
-        places: &mut [[Place; BATCH]; 2],
+        places: &mut [[Probe; BATCH]; 2],
         runs: &mut Vec<u32>,
         ids: &mut Vec<u32>,
     ) {
@@ -121,7 +121,7 @@ impl Tokenizer {
         text: &[u8],
         mut start: usize,
         ends: &[u32],
-        places: &mut [[Place; BATCH]; 2],
+        places: &mut [[Probe; BATCH]; 2],
         ids: &mut Vec<u32>,
     ) {
         let table = self.cache().table();
@@ -131,10 +131,10 @@ impl Tokenizer {
         let [mut now, mut later] = places.each_mut();
         let mut batches = ends.chunks(BATCH);
         let mut ends = batches.next().unwrap_or_default();
-        view.place_all(text, start, ends, now);
+        view.probe_all(text, start, ends, now);
         while !ends.is_empty() {
             let next = batches.next().unwrap_or_default();
-            view.place_all(text, ends[ends.len() - 1] as usize, next, later);
+            view.probe_all(text, ends[ends.len() - 1] as usize, next, later);
             let mut done = 0;
             loop {
                 ids.reserve(4 * BATCH);
@@ -159,10 +159,10 @@ impl Tokenizer {
 
     /// A pre-token that is not in the first place where it could be: elsewhere, longer, or new.
     #[inline(never)]
-    fn encode_rare(&self, table: &Table, place: &Place, pretoken: &[u8], ids: &mut Vec<u32>) {
+    fn encode_rare(&self, table: &CacheTable, place: &Probe, pretoken: &[u8], ids: &mut Vec<u32>) {
         match table.find(place, pretoken) {
-            Some(Found::Few(few)) => ids.extend_from_slice(&few_ids(few)[..count_of(few)]),
-            Some(Found::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
+            Some(CachedIds::Few(few)) => ids.extend_from_slice(&few_ids(few)[..count_of(few)]),
+            Some(CachedIds::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
             None => {
                 let before = ids.len();
                 if table.knows(pretoken) {

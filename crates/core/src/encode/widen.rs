@@ -1,22 +1,22 @@
-//! UTF-8 to text with one, two or four bytes for every character, as Python keeps it.
+//! Widen: UTF-8 to text with one, two or four bytes per character, as Python stores it.
 //!
-//! Cost: 0.1 ns for a character of ASCII among its like, 1 ns for others. That what it reads is UTF-8 is
-//! found out on the way: to look at it before would take as long again.
+//! Cost: 0.1 ns per ASCII character in a run of ASCII, 1 ns for others. The bytes are validated on the way: a
+//! separate pass would take as long again.
 
 use std::mem::MaybeUninit;
 
 use crate::memory::advise_huge_pages;
 
-/// So many bytes of ASCII are widened at once.
+/// How many bytes of ASCII are widened at once.
 const BLOCK: usize = 16;
 
-/// How many characters some UTF-8 has, and about how high they are: the highest that has the same first byte.
-/// Of bytes that are no UTF-8, some numbers.
+/// Returns the number of characters of some UTF-8, and a bound of the highest: the highest that has the same
+/// first byte. Bytes that are not UTF-8 give arbitrary numbers.
 pub fn measure(utf8: &[u8]) -> (usize, u32) {
     let (mut count, mut highest) = (0, 0);
     // Few enough for a sum of 8 bits.
     for part in utf8.chunks(192) {
-        // All bytes but those that go on with a character.
+        // All bytes but the continuation bytes.
         count += usize::from(part.iter().map(|&byte| u8::from(byte as i8 >= -0x40)).sum::<u8>());
         highest = part.iter().fold(highest, |highest, &byte| highest.max(byte));
     }
@@ -29,17 +29,18 @@ pub fn measure(utf8: &[u8]) -> (usize, u32) {
     (count, highest)
 }
 
-/// Fills `out`, which is as long as [`measure`] says, and says whether it is filled; it is not where the
-/// bytes are no UTF-8. `narrow` makes a character, which is not above what `measure` says, a number of the
-/// right size.
+/// Fills `out`, which has the length that [`measure`] returns, and returns whether it is full; it is not if
+/// the bytes are not UTF-8. `narrow` converts a character, which is at most the bound of `measure`, to a
+/// number of the right size.
 pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow: impl Fn(u32) -> T) -> bool {
-    // Much room is fresh from the system, which takes longer to give it page by page than we to fill it.
+    // A large buffer is fresh from the system, which takes longer to map it page by page than this loop to
+    // fill it.
     advise_huge_pages(out.as_ptr(), out.len());
     let (mut at, mut end) = (0, 0);
-    // Here a character can be read as four bytes, and a block be written.
+    // Here a character can be read as four bytes, and a block can be written.
     while at + BLOCK + 4 <= utf8.len() && end + BLOCK <= out.len() {
-        // SAFETY: by the condition of the loop, more than a block of `utf8` follows `at`, and `out` has room
-        // for a block after `end`. `MaybeUninit<T>` has the layout of `T`.
+        // SAFETY: the loop condition: BLOCK bytes follow `at` in `utf8`, and BLOCK characters fit after `end`
+        // in `out`.
         unsafe {
             let block = utf8.as_ptr().add(at).cast::<[u8; BLOCK]>().read();
             if block.is_ascii() {
@@ -51,12 +52,12 @@ pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow
         // One by one to the end of the block that is not ASCII.
         let later = at + BLOCK;
         while at < later {
-            // SAFETY: `at` is below `later`, so by the condition of the outer loop at least four more bytes
-            // follow.
+            // SAFETY: `at` is below `later`, and at least four bytes follow that, by the condition of the
+            // outer loop.
             let next = unsafe { utf8.as_ptr().add(at).cast::<u32>().read_unaligned() };
             let Some((char, size)) = first_char(u32::from_le(next)) else { return false };
-            // SAFETY: every character has at least one byte, so that fewer than a block have been written
-            // since the condition of the outer loop found room for a block.
+            // SAFETY: each character advances `at` by at least one byte, so at most BLOCK are written after
+            // the `end` for which the outer loop has checked that BLOCK fit.
             unsafe { out.as_mut_ptr().add(end).write(MaybeUninit::new(narrow(char))) };
             (at, end) = (at + size, end + 1);
         }
@@ -70,8 +71,8 @@ pub fn widen<T: Copy + From<u8>>(utf8: &[u8], out: &mut [MaybeUninit<T>], narrow
     room.len() == 0
 }
 
-/// The character that four bytes begin with, and its size; `None` if it is none. The first byte is the
-/// lowest.
+/// Returns the character that four bytes begin with, and its size; `None` if it is invalid. The first byte is
+/// the lowest.
 #[inline(always)]
 fn first_char(bytes: u32) -> Option<(u32, usize)> {
     let low = |byte: u32| bytes >> (8 * byte) & 0x3f;
@@ -80,7 +81,7 @@ fn first_char(bytes: u32) -> Option<(u32, usize)> {
     }
     if bytes & 0xc0_c0_f0 == 0x80_80_e0 {
         let char = (bytes & 0x0f) << 12 | low(1) << 6 | low(2);
-        // Not longer than need be, and no half of a pair.
+        // Not overlong, and no surrogate.
         return (char >= 0x800 && char & 0xf800 != 0xd800).then_some((char, 3));
     }
     if bytes & 0xc0_e0 == 0x80_c0 {

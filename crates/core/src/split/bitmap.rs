@@ -1,19 +1,19 @@
-//! Classify: 64 bytes of text become one [`Block`] of bit masks, one bit a byte and one mask a class.
+//! Bitmap: 64 bytes of text become one [`ClassBlock`] of bit masks, one bit per byte and one mask per class.
 //!
 //! ASCII is classified 32 bytes at a time with AVX2, or 8 at a time in plain registers where the processor
-//! has none (at about 40% of the speed). Every byte of a longer character gets the class of the
-//! character: the mask of lead bytes is walked, each character decoded and looked up. The commonest letters
-//! of more than one byte (Chinese, Korean, and Cyrillic where case does not matter) are recognised by their
-//! lead byte alone, 64 bytes at once, and skip the look-up.
+//! has none (at about 40% of the speed). Every byte of a longer character gets the class of the character:
+//! the mask of lead bytes is walked, and each character is decoded and looked up. The most common letters of
+//! more than one byte (Chinese, Korean, and Cyrillic where case does not matter) are recognized by their lead
+//! byte alone, 64 bytes at once, and skip the look-up.
 //!
-//! The idea of splitting by bit masks is that of simdjson, seen for tokenizers in gigatoken. It loses on
-//! documents of a few bytes, where a block is mostly padding.
+//! Splitting by bit masks comes from simdjson, and for tokenizers from gigatoken. It loses on documents of a
+//! few bytes, where a block is mostly padding.
 
 use super::classes::{CLASSES, LETTER, LOWER, MARK, NUMBER, SPACE, UPPER};
 
-/// The classes of 64 bytes, bit 0 the first. Bits beyond the end of the text are zero in all of them.
+/// The classes of 64 bytes, the first in bit 0. Bits past the end of the text are zero in all of them.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct ClassBlock {
     pub letter: u64,
     pub number: u64,
     pub space: u64,
@@ -21,24 +21,24 @@ pub struct Block {
     pub other: u64,
     /// `\r` and `\n`.
     pub newline: u64,
-    /// The byte 0x20, the one space that joins the word after it.
+    /// The byte 0x20, the only white space that joins the word after it.
     pub blank: u64,
     /// The apostrophe.
     pub quote: u64,
-    /// Bytes of a character after its first.
+    /// The bytes of a character after its first.
     pub inner: u64,
 }
 
-/// What o200k asks besides.
+/// The additional classes of o200k.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Cased {
+pub struct CaseBlock {
     pub upper: u64,
     pub lower: u64,
     pub mark: u64,
     pub slash: u64,
 }
 
-/// The masks of 64 bytes as far as ASCII goes, and where it does not.
+/// The masks of the ASCII among 64 bytes, and of the bytes that are not ASCII.
 #[derive(Default)]
 pub struct Ascii {
     letter: u64,
@@ -51,9 +51,9 @@ pub struct Ascii {
     slash: u64,
     high: u64,
     inner: u64,
-    /// Lead bytes whose characters are all letters, without case, of three bytes.
+    /// Lead bytes whose characters are all letters without case, of three bytes.
     ideograph: u64,
-    /// Lead bytes whose characters are all letters, with case, of two bytes.
+    /// Lead bytes whose characters are all letters with case, of two bytes.
     cyrillic: u64,
 }
 
@@ -64,8 +64,8 @@ pub trait Classify {
     unsafe fn ascii(bytes: &[u8; 64]) -> Ascii;
 }
 
-/// Works everywhere: eight bytes at a time in a register. The high bit of each byte holds the answer to a
-/// comparison of the seven others, and a multiplication gathers the eight answers.
+/// Runs everywhere: eight bytes at a time in a register. The high bit of each byte holds the result of
+/// comparing the seven others, and a multiplication gathers the eight results.
 pub struct Portable;
 
 impl Classify for Portable {
@@ -101,26 +101,26 @@ impl Classify for Portable {
     }
 }
 
-/// Works on x86-64 with AVX2.
+/// Runs on x86-64 with AVX2.
 #[cfg(target_arch = "x86_64")]
 pub struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Classify for Avx2 {
-    // Without a feature of its own, so that it can always be inlined, into functions that have it: handed
-    // over in memory, the result would be read back in other widths than it was written in, and that stalls.
+    // It has no target feature of its own, so that it is always inlined into functions that have it: passed
+    // in memory, the result would be read back in other widths than it was written in, which stalls.
     #[inline(always)]
     unsafe fn ascii(bytes: &[u8; 64]) -> Ascii {
         use std::arch::x86_64::*;
-        // SAFETY: the caller guarantees AVX2, which all these intrinsics need. Both halves are inside the 64
-        // bytes, and an unaligned load is used. The assembly is a comment: it has no instruction at all.
+        // SAFETY: the caller guarantees AVX2; both halves are within the 64 bytes, and the load need not be
+        // aligned. The line of assembly contains no instruction.
         unsafe {
             let mut a = Ascii::default();
             for half in 0..2 {
                 let v = _mm256_loadu_si256(bytes.as_ptr().add(32 * half).cast());
                 let all = |b: u8| _mm256_set1_epi8(b as i8);
                 let is = |b: u8| _mm256_cmpeq_epi8(v, all(b));
-                // first <= x < first + len, unsigned: x - first is its own minimum with len - 1
+                // first <= x < first + len, unsigned: x - first equals its minimum with len - 1
                 let within = |x: __m256i, first: u8, len: u8| {
                     let x = _mm256_sub_epi8(x, all(first));
                     _mm256_cmpeq_epi8(_mm256_min_epu8(x, all(len - 1)), x)
@@ -128,8 +128,8 @@ impl Classify for Avx2 {
                 let or = |x, y| _mm256_or_si256(x, y);
                 let mask = |x: __m256i| {
                     let mut mask = _mm256_movemask_epi8(x) as u32;
-                    // It hides from the compiler that the mask came from a vector:
-                    // it would pick single bits out of the vector again, at half the speed.
+                    // It hides from the compiler that the mask came from a vector: it would extract single
+                    // bits from the vector again, at half the speed.
                     std::arch::asm!("/* {0:e} */", inout(reg) mask, options(pure, nomem, nostack));
                     (mask as u64) << (32 * half)
                 };
@@ -159,22 +159,22 @@ impl Classify for Avx2 {
 #[inline(always)]
 pub unsafe fn classify<C: Classify, const CASED: bool>(
     text: &[u8],
-    blocks: &mut Vec<Block>,
-    cased: &mut Vec<Cased>,
+    blocks: &mut Vec<ClassBlock>,
+    cased: &mut Vec<CaseBlock>,
 ) {
     blocks.clear();
     cased.clear();
     let classes = &*CLASSES;
-    // What the last character of a block leaves for the next one.
-    let (mut spill, mut spill_cased) = (Block::default(), Cased::default());
+    // The bits of a block's last character that belong to the next block.
+    let (mut spill, mut spill_cased) = (ClassBlock::default(), CaseBlock::default());
     let (chunks, rest) = text.as_chunks::<64>();
     let mut last = [0u8; 64];
     last[..rest.len()].copy_from_slice(rest);
     let last = (!rest.is_empty()).then_some((&last, (1u64 << rest.len()) - 1));
     for (w, (chunk, valid)) in chunks.iter().map(|c| (c, u64::MAX)).chain(last).enumerate() {
-        // SAFETY: our caller guarantees the instructions of `C`, which is all that `ascii` asks for.
+        // SAFETY: the caller guarantees the instructions that `C` needs.
         let a = unsafe { C::ascii(chunk) };
-        let mut b = Block {
+        let mut b = ClassBlock {
             letter: a.letter | spill.letter,
             number: a.number | spill.number,
             space: a.space | spill.space,
@@ -184,11 +184,11 @@ pub unsafe fn classify<C: Classify, const CASED: bool>(
             quote: a.quote,
             inner: a.inner,
         };
-        let mut k = Cased { slash: a.slash, upper: a.upper, lower: a.letter & !a.upper, ..spill_cased };
+        let mut k = CaseBlock { slash: a.slash, upper: a.upper, lower: a.letter & !a.upper, ..spill_cased };
         k.upper |= spill_cased.upper;
         k.lower |= spill_cased.lower;
-        spill = Block::default();
-        spill_cased = Cased::default();
+        spill = ClassBlock::default();
+        spill_cased = CaseBlock::default();
         if a.high != 0 {
             let mut leads = a.high & !a.inner;
             leads &= !a.ideograph;
@@ -231,13 +231,13 @@ pub unsafe fn classify<C: Classify, const CASED: bool>(
             cased.push(k);
         }
     }
-    blocks.push(Block::default());
+    blocks.push(ClassBlock::default());
     if CASED {
-        cased.push(Cased::default());
+        cased.push(CaseBlock::default());
     }
 }
 
-/// The character of more than one byte that begins at `at`, and its length.
+/// Returns the multi-byte character that begins at `at`, and its length.
 #[inline(always)]
 fn decode(text: &[u8], at: usize) -> (u32, u32) {
     let low = |i: usize| (text[at + i] & 0x3F) as u32;
@@ -249,7 +249,7 @@ fn decode(text: &[u8], at: usize) -> (u32, u32) {
     }
 }
 
-/// Where the character that holds the byte before `at` begins.
+/// Returns where the character that contains the byte before `at` begins.
 #[inline(always)]
 pub fn char_before(text: &[u8], at: usize) -> usize {
     let mut i = at - 1;
@@ -259,7 +259,7 @@ pub fn char_before(text: &[u8], at: usize) -> usize {
     i
 }
 
-/// The length of the character that begins with this byte.
+/// Returns the length of the character that begins with this byte.
 #[inline(always)]
 pub fn char_len(lead: u8) -> usize {
     match lead {

@@ -1,6 +1,6 @@
-//! Bits: how the scanners look at masks of more than one word, given as a function from word to mask.
+//! Bits: operations on masks that span several words, given as a function from word to mask.
 //!
-//! A run is found a word at a time: its end is the first clear bit.
+//! Cost: a run is found one word at a time; its end is the first clear bit.
 
 /// Whether the bit at `at` is set.
 #[inline(always)]
@@ -8,11 +8,11 @@ pub fn has(words: impl Fn(usize) -> u64, at: usize) -> bool {
     words(at / 64) >> (at % 64) & 1 == 1
 }
 
-/// Where the run of set bits that ends just before `end` begins; `end` if there is none.
+/// Returns where the run of set bits that ends just before `end` begins; `end` if there is none.
 #[inline(always)]
 pub fn run_start(words: impl Fn(usize) -> u64, end: usize) -> usize {
     let (mut w, bit) = (end / 64, end % 64);
-    // Clear bits below `end` are what stops the run.
+    // Clear bits below `end` stop the run.
     let mut stops = !words(w) & ((1 << bit) - 1);
     while stops == 0 {
         if w == 0 {
@@ -24,7 +24,8 @@ pub fn run_start(words: impl Fn(usize) -> u64, end: usize) -> usize {
     w * 64 + 64 - stops.leading_zeros() as usize
 }
 
-/// Where the run of set bits that holds `start` ends; `start` if it is clear. Beyond the text all are clear.
+/// Returns where the run of set bits that contains `start` ends; `start` if it is clear. Past the text all
+/// bits are clear.
 #[inline(always)]
 pub fn run_end(words: impl Fn(usize) -> u64, start: usize) -> usize {
     let (mut w, bit) = (start / 64, start % 64);
@@ -36,20 +37,20 @@ pub fn run_end(words: impl Fn(usize) -> u64, start: usize) -> usize {
     w * 64 + stops.trailing_zeros() as usize
 }
 
-/// The class of the byte before each one, given that of the word before.
+/// Returns the mask of the bytes before each one, given the mask of the word before.
 #[inline(always)]
 pub fn before(now: u64, previous: u64) -> u64 {
     now << 1 | previous >> 63
 }
 
-/// The class of the byte after each one, given that of the word after.
+/// Returns the mask of the bytes after each one, given the mask of the word after.
 #[inline(always)]
 pub fn after(now: u64, next: u64) -> u64 {
     now >> 1 | next << 63
 }
 
-/// The length of the contraction that begins with the apostrophe at `at`, or 0. Without regard to case, as
-/// Unicode's simple folding has it, the long s (U+017F) is an s.
+/// Returns the length of the contraction that begins with the apostrophe at `at`, or 0. If caseless, the long
+/// s (U+017F) counts as an s, as in Unicode's simple case folding.
 #[inline(always)]
 pub fn contraction<const CASELESS: bool>(text: &[u8], at: usize) -> usize {
     let raw = |k: usize| text.get(at + k).copied().unwrap_or(0);
@@ -63,7 +64,7 @@ pub fn contraction<const CASELESS: bool>(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// The bits of a mask, lowest first.
+/// Returns the indices of the set bits, lowest first.
 #[inline(always)]
 pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -73,8 +74,8 @@ pub fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What an apostrophe changes may lie beyond the word at hand: bits to clear and to set, as seen from bit 0
-/// of the present word.
+/// Changes that an apostrophe causes, also past the current word: bits to clear and to set, counted from bit
+/// 0 of the current word.
 #[derive(Default)]
 pub struct Amend {
     pub clear: u128,

@@ -1,9 +1,11 @@
-//! Character classes: which of the classes that the presets speak of each character belongs to.
+//! Classes: which of the presets' character classes each character belongs to.
 //!
-//! One byte of flags per character in a two-stage table: the high bits of the code point name a block, equal
-//! blocks are stored once. About 60 KB in all, built once, at first use, in a few milliseconds, from the same
+//! One byte of flags per character in a two-stage table: the high bits of the code point select a block, and
+//! equal blocks are stored once. About 60 KB in all, built at first use, in a few milliseconds, from the same
 //! `regex-syntax` tables that the other two tiers compile patterns with: so the tiers cannot disagree about
-//! Unicode. Two dependent loads a look-up; ASCII never comes here (see `bitmap.rs`).
+//! Unicode.
+//!
+//! Cost: two dependent loads per look-up; ASCII is classified elsewhere (`bitmap.rs`).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,13 +25,14 @@ pub const UPPER: u8 = 16;
 /// `\p{Ll}`
 pub const LOWER: u8 = 32;
 
-/// The Unicode version of every class in every tier: that of regex-syntax 0.8.11, whose generated tables
-/// (`src/unicode_tables/*.rs`) each say `Unicode version: 16.0.0`. A test checks letters that came with
-/// exactly that version, and the absence of letters of the next.
+/// Returns the Unicode version of every class in every tier: that of regex-syntax 0.8.11, whose generated
+/// tables (`src/unicode_tables/*.rs`) each say `Unicode version: 16.0.0`. A test checks letters that were
+/// added in exactly that version, and the absence of letters of the next.
 pub fn unicode_version() -> &'static str {
     "16.0.0"
 }
 
+/// The two-stage table of flags.
 pub struct Classes {
     block_of: Vec<u16>,
     flags: Vec<u8>,
@@ -75,7 +78,7 @@ impl Classes {
 
 pub static CLASSES: LazyLock<Classes> = LazyLock::new(Classes::build);
 
-/// The ranges of characters of a class written as a regular expression.
+/// Returns the ranges of characters of a class written as a regular expression.
 fn ranges(class: &str) -> Vec<(u32, u32)> {
     let hir = regex_syntax::parse(class).expect("a class written in this file");
     let HirKind::Class(Class::Unicode(set)) = hir.kind() else { panic!("not a class: {class}") };

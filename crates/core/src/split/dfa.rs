@@ -1,67 +1,80 @@
-//! The DFA tier: any regular pattern, one table look-up a byte.
+//! The DFA tier: any regular pattern, one table look-up per byte.
 //!
-//! A pre-token that ends in the usual way is found by the fast table of `dfa_table.rs`, which a text is
-//! walked through from end to end without a branch that could be mispredicted: every byte writes its place to
-//! the output, and a bit of the table says whether the output moves on. Where that table does not know, the
-//! pre-token is matched again with care.
+//! The fast table of `dfa_table.rs` finds the pre-tokens that end in the usual way. The walk through it has
+//! no branch that could be mispredicted: every byte writes its offset to the output, and one bit of the table
+//! says whether the output advances. Where the fast table cannot decide, the pre-token is matched again with
+//! the full table.
 //!
-//! Cost: 450–800 MB/s a core; matching every pre-token with care, as regex engines do, was 200–300. It loses
-//! where a long attempt ends in a short match, again and again (`\p{L}*ing|.` on a long run of letters is
-//! quadratic): hence the step limit.
+//! Cost: 450–800 MB/s per core; matching every pre-token with the full table, as regex engines do, reached
+//! 200–300. It loses where long attempts keep ending in short matches (`\p{L}*ing|.` on a long run of letters
+//! is quadratic): hence the step limit.
 
 use regex_syntax::hir::{ClassUnicode, Hir, HirKind};
 
 use super::bitmap::char_before;
-use super::dfa_table::{CARE, ENDS, Table};
+use super::dfa_table::{CARE, DfaTable, ENDS};
 use super::lanes::LEAST;
 use super::rewrite::{Regular, class_of};
 use crate::{Error, Result};
 
 pub struct Dfa {
     pattern: String,
-    pub(super) table: Table,
-    /// For the place where a run of one character gives it back and so fails: the same without that
-    /// alternative. None where it would match just that character.
-    without: Option<Table>,
+    pub(super) table: DfaTable,
+    /// The table without the alternative that gives back its last character, for a run of one character, where
+    /// giving back leaves nothing. `None` where the next alternative would match that character anyway.
+    without: Option<DfaTable>,
 }
 
-/// How many bytes may still be looked at.
+/// The number of bytes that may still be examined.
 pub struct Budget(pub u64);
 
 impl Budget {
+    /// The budget of a whole document: linear in its length, with room for short ones.
     pub fn of(text: &str) -> Budget {
         Budget(64 * text.len() as u64 + (16 << 20))
     }
 }
 
+/// How many bytes are walked between two checks of `until`.
+const PART: usize = 1024;
+
+/// Where a walk through the fast table ended.
+struct Walked {
+    /// Where the pre-token at hand begins.
+    start: usize,
+    /// The byte at which the fast table cannot decide, or the end of the text; `None` if enough was walked.
+    doubt: Option<usize>,
+}
+
 impl Dfa {
-    /// None: the automaton would be too large, or look behind.
+    /// Compiles the pattern; `None` if the automaton would be too large, or looks behind.
     pub fn new(pattern: &str, regular: &Regular) -> Option<Dfa> {
         let gives_back = regular.gives_back.as_ref().map(|(i, _)| *i);
-        let table = Table::new(&regular.alternatives, gives_back)?;
+        let table = DfaTable::new(&regular.alternatives, gives_back)?;
         let without = match &regular.gives_back {
             Some((i, class)) if !takes_one(regular.alternatives.get(i + 1), class) => {
                 let mut rest = regular.alternatives.clone();
                 rest.remove(*i);
-                Some(Table::new(&rest, None)?)
+                Some(DfaTable::new(&rest, None)?)
             }
             _ => None,
         };
         Some(Dfa { pattern: pattern.into(), table, without })
     }
 
+    /// Appends the end of every pre-token of `text`, a whole document.
     pub fn split(&self, text: &str, ends: &mut Vec<u32>) -> Result<()> {
         self.split_fast(text, 0, text.len(), true, &mut Budget::of(text), ends)?;
         Ok(())
     }
 
-    /// As `Splitter::split_beginning`.
+    /// Does the work of `Splitter::split_beginning`.
     pub fn split_beginning(&self, text: &str, ends: &mut Vec<u32>) -> Result<usize> {
         self.split_fast(text, 0, text.len(), false, &mut Budget::of(text), ends)
     }
 
-    /// Appends the ends of pre-tokens from `at` on, a boundary of the whole document, as long as `go_on` says
-    /// so.
+    /// Appends the ends of pre-tokens from `at` on, which is a boundary of the whole document, until `go_on`
+    /// returns false.
     pub fn split_from(
         &self,
         text: &str,
@@ -80,8 +93,8 @@ impl Dfa {
         Ok(())
     }
 
-    /// Appends the ends of pre-tokens from `from` on, at least up to `until`; where the text goes on (not
-    /// `whole`), only those that are decided. Returns where they end.
+    /// Appends the ends of pre-tokens from `from` on, at least up to `until`, and returns where they end. If the
+    /// text continues after `text` (not `whole`), appends only pre-tokens that no continuation can change.
     pub fn split_fast(
         &self,
         text: &str,
@@ -101,44 +114,10 @@ impl Dfa {
                     continue;
                 }
             }
-            let mut at = start;
-            let mut state = self.table.start;
-            // Ends at the end of the text, or where care is needed.
-            loop {
-                let stop = text.len().min(at + 1024);
-                ends.reserve(1024);
-                let mut count = 0;
-                // SAFETY: `at` is below `stop`, and so below the length of the text. `state` is the start or
-                // comes from an entry of `fast` without `CARE`, so by [`Table`] a class can be added to it.
-                // The loop runs at most 1024 times, and each time writes to place `count` and then adds at
-                // most one to it: all writes are inside the 1024 places that were reserved, and the first
-                // `count` are initialized.
-                unsafe {
-                    let out = ends.as_mut_ptr().add(ends.len());
-                    while at < stop {
-                        let class = self.table.class[*text.get_unchecked(at) as usize];
-                        let next = *self.table.fast.get_unchecked(state as usize + class as usize);
-                        if next & CARE != 0 {
-                            break;
-                        }
-                        out.add(count).write(at as u32);
-                        count += (next >> 31) as usize;
-                        state = next & !ENDS;
-                        at += 1;
-                    }
-                    ends.set_len(ends.len() + count);
-                }
-                if count > 0 {
-                    start = ends[ends.len() - 1] as usize;
-                }
-                if at < stop || at == text.len() {
-                    break;
-                }
-                if start >= until {
-                    return Ok(start);
-                }
-            }
-            self.spend(at - start, start, budget)?;
+            let walked = self.walk_to_doubt(text, start, until, ends);
+            start = walked.start;
+            let Some(doubt) = walked.doubt else { return Ok(start) };
+            self.spend(doubt - start, start, budget)?;
             let (end, decided) = self.pretoken(text, start, budget)?;
             if !decided && !whole {
                 break;
@@ -149,13 +128,74 @@ impl Dfa {
         Ok(start)
     }
 
+    /// Walks the fast table from `start`, a boundary, and appends the ends it decides: to the byte where it
+    /// cannot decide or to the end of the text, unless a pre-token that begins at or after `until` comes first.
+    #[inline(always)]
+    fn walk_to_doubt(&self, text: &[u8], mut start: usize, until: usize, ends: &mut Vec<u32>) -> Walked {
+        let mut at = start;
+        let mut state = self.table.start;
+        loop {
+            let stop = text.len().min(at + PART);
+            let count;
+            (at, state, count) = self.walk_part(text, at, stop, state, ends);
+            if count > 0 {
+                start = ends[ends.len() - 1] as usize;
+            }
+            if at < stop || at == text.len() {
+                return Walked { start, doubt: Some(at) };
+            }
+            if start >= until {
+                return Walked { start, doubt: None };
+            }
+        }
+    }
+
+    /// Walks the fast table from `at` to `stop`, at most [`PART`] bytes later, or to the byte where it cannot
+    /// decide. Appends the ends it decides; returns the byte and the state reached, and the number of ends.
+    ///
+    /// Not inlined, so that all it reads stays in registers: inlined, the loop took 21 instructions per byte.
+    #[inline(never)]
+    fn walk_part(
+        &self,
+        text: &[u8],
+        mut at: usize,
+        stop: usize,
+        mut state: u32,
+        ends: &mut Vec<u32>,
+    ) -> (usize, u32, usize) {
+        ends.reserve(PART);
+        let mut count = 0;
+        // SAFETY: `at` is below `stop`, and that is at most the length of the text. `state` is the start state or
+        // came from the fast table, so it is a multiple of the width below the length of that table; a class is
+        // below the width. Each of up to PART bytes writes one end at `count` and counts at most one, and room
+        // for PART ends was reserved.
+        unsafe {
+            let out = ends.as_mut_ptr().add(ends.len());
+            while at < stop {
+                let class = *self.table.class.get_unchecked(*text.get_unchecked(at) as usize);
+                let next = *self.table.fast.get_unchecked(state as usize + class as usize);
+                if next & CARE != 0 {
+                    break;
+                }
+                out.add(count).write(at as u32);
+                count += (next >> 31) as usize;
+                state = next & !ENDS;
+                at += 1;
+            }
+            ends.set_len(ends.len() + count);
+        }
+        (at, state, count)
+    }
+
+    /// Takes `looked` bytes from the budget; an error once it is used up.
     fn spend(&self, looked: usize, at: usize, budget: &mut Budget) -> Result<()> {
         let left = budget.0.checked_sub(looked as u64);
         budget.0 = left.ok_or_else(|| Error::StepLimit { pattern: self.pattern.clone(), at })?;
         Ok(())
     }
 
-    /// The end of the pre-token that begins at `at`, and whether it was found before the text ended.
+    /// Matches the pre-token that begins at `at` with the full table: its end, and whether it was decided before
+    /// the text ended.
     #[inline(always)]
     pub(super) fn pretoken(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<(usize, bool)> {
         let mut found = self.table.find(text, at);
@@ -174,8 +214,8 @@ impl Dfa {
     }
 }
 
-/// Whether this alternative, next in line after one that gives back, matches a lone character of the class,
-/// and no more. No alternative at all leaves the character to stand alone.
+/// Whether `next`, the alternative after the one that gives back, matches a lone character of the class and no
+/// more. Where there is no alternative, the character becomes a pre-token of its own.
 fn takes_one(next: Option<&Hir>, class: &ClassUnicode) -> bool {
     match next.map(Hir::kind) {
         None => true,

@@ -1,15 +1,16 @@
-//! The tables of the DFA tier.
+//! DFA table: the transition tables of the DFA tier.
 //!
-//! `regex-automata` turns the alternatives (and a last one for any single character) into one anchored,
-//! leftmost-first automaton; its states are then laid out anew so that a state's number tells all: 0 is dead,
-//! those from `matching` up report a match, those from `giving_back` up a match of the alternative that gives
-//! back its last character (see `rewrite.rs`). A match is known one byte late, or at the end of the text.
+//! `regex-automata` compiles the alternatives (and a last one for any single character) to one anchored,
+//! leftmost-first automaton. Its states are then renumbered so that the number of a state says what it is: 0
+//! is dead, states from `matching` up report a match, states from `giving_back` up a match of the alternative
+//! that gives back its last character (see `rewrite.rs`). A match is known one byte late, or at the end of
+//! the text.
 //!
-//! Most pre-tokens end in one way: the byte after them leads to a state that reports the match and from which
-//! nothing goes on. For those a second table says at once "a pre-token ends before this byte, and the next
-//! one has begun with it".
+//! Most pre-tokens end in one way: the byte after them leads to a state that reports the match and has no way
+//! out. For those a second, fast table says at once "a pre-token ends before this byte, and the next one
+//! begins with it".
 //!
-//! Cost: tens of milliseconds and up to some megabytes a pattern.
+//! Cost: tens of milliseconds and up to some megabytes per pattern.
 
 use std::collections::HashMap;
 
@@ -20,25 +21,20 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::{Dot, Hir};
 
-/// Bytes of automaton, and of memory while building it.
+/// The limit of the automaton, and of the memory to build it, in bytes.
 const SIZE: usize = 64 << 20;
 
 /// In a fast table: a pre-token ends before this byte.
 pub const ENDS: u32 = 1 << 31;
-/// In a fast table: match this pre-token with care.
+/// In a fast table: match this pre-token with the full table.
 pub const CARE: u32 = 1 << 30;
 
-/// The transitions of an automaton.
-///
-/// Loops look states up without bounds checks, which is sound because [`Table::lay_out`] builds every table
-/// so that: `start` and every entry of `next` are a multiple of the width (the number of classes) below the
-/// length of `next`; so is every entry of `fast` without [`CARE`], once [`ENDS`] is removed; both tables have
-/// the same length; and every class is below the width. So a state plus a class is always an index of both
-/// tables.
-pub struct Table {
-    /// As `next`, but never dead: see [`ENDS`] and [`CARE`].
+/// The tables of one automaton.
+pub struct DfaTable {
+    /// The fast table: as `next`, but never dead; see [`ENDS`] and [`CARE`].
     pub fast: Vec<u32>,
-    /// Next state by state and class of byte; states are premultiplied by the number of classes.
+    /// The full table: the next state by state and class of byte; states are premultiplied by the number of
+    /// classes.
     pub next: Vec<u32>,
     pub class: [u8; 256],
     end_class: u32,
@@ -47,19 +43,20 @@ pub struct Table {
     pub giving_back: u32,
 }
 
-/// One match attempt.
-pub struct Found {
+/// The result of one match attempt.
+pub struct DfaMatch {
     pub end: usize,
     pub state: u32,
-    /// How far it looked; the end of the text included.
+    /// One past the last byte examined; the end of the text counts as a byte.
     pub looked: usize,
-    /// Whether the automaton died before the end of the text: nothing that follows could change the match.
+    /// Whether the automaton died before the end of the text, so that nothing that follows could change the
+    /// match.
     pub decided: bool,
 }
 
-impl Table {
-    /// None: it would be too large, or look behind.
-    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<Table> {
+impl DfaTable {
+    /// Compiles the alternatives; `None` if the automaton would be too large, or looks behind.
+    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<DfaTable> {
         let mut all = alternatives.to_vec();
         all.push(Hir::dot(Dot::AnyChar));
         let nfa = thompson::Compiler::new()
@@ -80,15 +77,15 @@ impl Table {
             )
             .build_from_nfa(&nfa)
             .ok()?;
-        Table::lay_out(&dfa, gives_back)
+        DfaTable::lay_out(&dfa, gives_back)
     }
 
-    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<Table> {
+    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<DfaTable> {
         let classes = dfa.byte_classes();
         let end_class = classes.eoi().as_usize();
         let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
 
-        // Every state that can be reached, with its transitions.
+        // Every reachable state, with its transitions.
         let mut number = HashMap::from([(start, 0usize)]);
         let mut found = vec![start];
         let mut next = Vec::new();
@@ -111,7 +108,7 @@ impl Table {
             }
         }
 
-        // In the order that makes a state's number tell what it is.
+        // In the order that makes the number of a state say what it is.
         let rank = |i: &usize| {
             let state = found[*i];
             if dfa.is_dead_state(state) {
@@ -130,9 +127,9 @@ impl Table {
             return None;
         }
         let width = end_class + 1;
-        let mut place = vec![0u32; found.len()];
+        let mut renumbered = vec![0u32; found.len()];
         for (i, &state) in order.iter().enumerate() {
-            place[state] = (i * width) as u32;
+            renumbered[state] = (i * width) as u32;
         }
         let first = |least: i32| (order.iter().filter(|i| rank(i) < least).count() * width) as u32;
         let mut class = [0; 256];
@@ -140,10 +137,10 @@ impl Table {
             class[byte as usize] = classes.get(byte);
         }
         let next: Vec<u32> =
-            order.iter().flat_map(|&s| &next[s * width..][..width]).map(|&to| place[to]).collect();
-        let (start, matching, giving_back) = (place[0], first(2), first(3));
+            order.iter().flat_map(|&s| &next[s * width..][..width]).map(|&to| renumbered[to]).collect();
+        let (start, matching, giving_back) = (renumbered[0], first(2), first(3));
 
-        // A state that reports a match and goes nowhere: the pre-token ends, and the byte begins the next
+        // A state that reports a match and leads nowhere: the pre-token ends, and the byte begins the next
         // one.
         let is_last = |to: u32| to >= matching && next[to as usize..][..width].iter().all(|&to| to == 0);
         let faster = |(i, &to): (usize, &u32)| match to {
@@ -153,18 +150,22 @@ impl Table {
             _ => ENDS | next[start as usize + i % width],
         };
         let fast = next.iter().enumerate().map(faster).collect();
-        Some(Table { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
+        Some(DfaTable { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
     }
 
-    /// The match at `from`, of which there always is one, as any character matches by itself.
+    /// Returns the match at `from`; there always is one, as any character matches by itself.
     #[inline(always)]
-    pub fn find(&self, text: &[u8], from: usize) -> Found {
+    pub fn find(&self, text: &[u8], from: usize) -> DfaMatch {
         let (mut state, mut at) = (self.start, from);
-        let mut found = Found { end: from, state: 0, looked: from, decided: true };
+        let mut found = DfaMatch { end: from, state: 0, looked: from, decided: true };
         while at < text.len() {
-            let class = self.class[text[at] as usize];
-            // SAFETY: `state` is the start or an entry of `next`, so by [`Table`] a class can be added to it.
-            state = unsafe { *self.next.get_unchecked(state as usize + class as usize) };
+            // SAFETY: `at` is below the length of the text. `state` is the start state or came from the
+            // table, so it is a multiple of the width below the length of the table; a class is below the
+            // width.
+            state = unsafe {
+                let class = *self.class.get_unchecked(*text.get_unchecked(at) as usize);
+                *self.next.get_unchecked(state as usize + class as usize)
+            };
             if state >= self.matching {
                 (found.end, found.state) = (at, state);
             }
@@ -178,6 +179,6 @@ impl Table {
         if state >= self.matching {
             (found.end, found.state) = (at, state);
         }
-        Found { looked: at + 1, decided: false, ..found }
+        DfaMatch { looked: at + 1, decided: false, ..found }
     }
 }

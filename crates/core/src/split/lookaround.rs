@@ -1,10 +1,10 @@
-//! The look-around tier: patterns that are not regular, through the backtracking engine of `fancy-regex`.
+//! Look-around: the tier for patterns that are not regular, on the backtracking engine of `fancy-regex`.
 //!
-//! Slow (5–50 MB/s a core) and without a promise of linear time: the engine counts its backtracks and gives
-//! up after a million of them for one match, which becomes [`Error::StepLimit`]. A look-ahead over the whole
+//! Only patterns that need look-behind, true look-ahead, back-references or word boundaries come here. Cost:
+//! 5–50 MB/s per core, without a guarantee of linear time: the engine counts its backtracks and gives up
+//! after a million of them for one match, which becomes [`Error::StepLimit`]. A look-ahead over the whole
 //! document (`(?=.*x)`) backtracks little and is slow all the same; the engine does not count that, so a
-//! document also has a time limit, far above what any sound pattern needs. Only what look-behind, true
-//! look-ahead, back-references or word boundaries need comes here.
+//! document also has a time limit, far above what any sound pattern needs.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,14 @@ use fancy_regex::{Regex, RegexBuilder};
 
 use crate::{Error, Result};
 
-/// As the engine's own default, but stated.
+/// The engine's default, but stated.
 const BACKTRACKS: usize = 1_000_000;
 
-/// A document may take this long, and as much more as half a megabyte a second needs.
+/// A document may take this long, plus the time that half a megabyte per second takes.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 const PATIENCE_PER_BYTE: Duration = Duration::from_micros(2);
 
+/// A pattern compiled for backtracking.
 pub struct LookAround {
     regex: Regex,
 }
@@ -29,15 +30,15 @@ impl LookAround {
         let regex =
             RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS).build().map_err(|e| bad(e.to_string()))?;
         if regex.is_match("").unwrap_or(false) {
-            return Err(
-                bad("it matches the empty string; every alternative must consume a character".into()),
-            );
+            return Err(bad(
+                "it matches the empty string; every alternative must consume at least one character".into(),
+            ));
         }
         Ok(LookAround { regex })
     }
 
-    /// Appends the ends of pre-tokens from `at` on, a boundary of the whole document, as long as `go_on` says
-    /// so.
+    /// Appends the ends of pre-tokens from `at` on, which is a boundary of the whole document, until `go_on`
+    /// returns false.
     pub fn split_from(
         &self,
         text: &str,

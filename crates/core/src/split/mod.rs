@@ -1,16 +1,16 @@
 //! Split: a document becomes pre-tokens, and merges never cross the end of a pre-token.
 //!
 //! The contract: the pre-tokens joined are the document, whatever the pattern. A character at which the
-//! pattern does not match is a pre-token of its own, as if the pattern ended in `|(?s:.)`. Matching depends
+//! pattern does not match becomes a separate pre-token, as if the pattern ended in `|(?s:.)`. Matching depends
 //! on the whole document and the position, and on nothing else.
 //!
-//! Three tiers keep it, from fast to general; the pattern decides which:
+//! Three tiers implement it, from fast to general; the pattern decides which:
 //!
 //! | tier | patterns | cost |
 //! |---|---|---|
 //! | [`Tier::Scanner`] (`scan*.rs`) | the presets, with any number of digits | 1.2–2 GB/s on English, 0.6–1 on mixed scripts; always linear |
 //! | [`Tier::Dfa`] (`rewrite.rs`, `dfa.rs`) | regular ones, and `\s+(?!\S)` | 450–800 MB/s; may rescan, up to a limit |
-//! | [`Tier::LookAround`] (`lookaround.rs`) | all else | 5–50 MB/s; may backtrack, up to a limit |
+//! | [`Tier::LookAround`] (`lookaround.rs`) | all others | 5–50 MB/s; may backtrack, up to a limit |
 //!
 //! All three take their classes from one Unicode version ([`unicode_version`]), that of tiktoken's engine.
 
@@ -40,14 +40,9 @@ use dfa::Dfa;
 use lookaround::LookAround;
 use presets::{Preset, Scanner};
 
-/// The names that [`Splitter::new`] knows.
+/// Returns the names of the presets.
 pub fn preset_names() -> &'static [&'static str] {
     &presets::NAMES
-}
-
-/// The presets that a misspelled name may stand for.
-pub fn similar_presets(name: &str) -> Vec<&'static str> {
-    presets::similar_to(name)
 }
 
 /// A compiled split pattern; cheap to clone, shared between threads.
@@ -81,11 +76,11 @@ pub struct Scratch {
     ends: Vec<u32>,
 }
 
-/// How far the DFA goes at a time in [`Splitter::split_stepwise`].
+/// How many bytes the DFA splits at a time in [`Splitter::split_stepwise`].
 const STEP: usize = 16 << 10;
 
 impl Splitter {
-    /// Takes the name of a preset or a regular expression.
+    /// Compiles the name of a preset or a regular expression.
     pub fn new(pattern: &str) -> Result<Splitter> {
         let (pattern, preset) = resolve(pattern)?;
         let engine = match Scanner::of(pattern) {
@@ -98,8 +93,8 @@ impl Splitter {
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
     }
 
-    /// [`Splitter::new`] with the tier chosen by hand, for tests and benchmarks: a preset runs on any,
-    /// another pattern on what it is fit for. The pre-tokens are the same.
+    /// Compiles a pattern for a given tier, for tests and benchmarks: a preset runs on any, another pattern
+    /// on those that it is fit for. The pre-tokens are the same.
     pub fn with_engine(pattern: &str, tier: Tier) -> Result<Splitter> {
         let (pattern, preset) = resolve(pattern)?;
         let unfit = |reason: &str| Error::BadPattern { pattern: pattern.into(), reason: reason.into() };
@@ -111,23 +106,23 @@ impl Splitter {
             Tier::Dfa => regular
                 .and_then(|regular| Dfa::new(pattern, &regular))
                 .map(|dfa| Engine::Dfa(Box::new(dfa)))
-                .ok_or_else(|| unfit("it is not regular, or its automaton is too large"))?,
+                .ok_or_else(|| unfit("it is not regular, or its DFA is too large"))?,
             Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
         };
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
     }
 
-    /// The regular expression, also for presets.
+    /// Returns the regular expression, also for presets.
     pub fn pattern(&self) -> &str {
         &self.0.pattern
     }
 
-    /// The preset's name.
+    /// Returns the name of the preset.
     pub fn name(&self) -> Option<&'static str> {
         self.0.preset.map(Preset::name)
     }
 
-    /// How this pattern is matched.
+    /// Returns how this pattern is matched.
     pub fn tier(&self) -> Tier {
         match self.0.engine {
             Engine::Scanner(_) => Tier::Scanner,
@@ -147,9 +142,9 @@ impl Splitter {
         Ok(())
     }
 
-    /// [`Splitter::split`] in steps of some thousand bytes: `visit` gets the ends of the next pre-tokens
-    /// while they and their text are still in the nearest cache. (A pattern that looks around takes one
-    /// step.)
+    /// Does the work of [`Splitter::split`] in steps of some thousand bytes: `visit` receives the ends of the
+    /// next pre-tokens while they and their text are still in the nearest cache. (A pattern with look-around
+    /// takes one step.)
     pub fn split_stepwise(
         &self,
         text: &str,
@@ -177,9 +172,9 @@ impl Splitter {
         Ok(())
     }
 
-    /// The last place in `text` where the document can be cut in two parts that split, each alone, into the
-    /// same pre-tokens as the whole, whatever comes before and after `text`. None where there is none, or
-    /// where the pattern is not a preset.
+    /// Returns the last offset in `text` at which the document can be cut in two parts that, each on its own,
+    /// split into the same pre-tokens as the whole, whatever comes before and after `text`. `None` if there
+    /// is no such offset, or if the pattern is not a preset.
     pub fn last_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
             Engine::Scanner(scanner) => scan::last_cut(scanner, text),
@@ -187,12 +182,12 @@ impl Splitter {
         }
     }
 
-    /// Whether texts have safe cuts: presets do.
+    /// Whether safe cuts can be found: for presets.
     pub fn has_safe_cuts(&self) -> bool {
         self.tier() == Tier::Scanner
     }
 
-    /// The first place in `text` where the document can be cut, as [`Splitter::last_cut`].
+    /// Returns the first offset in `text` at which the document can be cut, as [`Splitter::last_cut`].
     pub fn first_cut(&self, text: &str) -> Option<usize> {
         match self.0.engine {
             Engine::Scanner(scanner) => scan::first_cut(scanner, text),
@@ -200,9 +195,9 @@ impl Splitter {
         }
     }
 
-    /// Like [`Splitter::split`] for the beginning of a document that goes on after `text`: appends only
-    /// pre-tokens that no continuation can change and returns where they end. `None`: this pattern must see
-    /// the whole document (it looks behind).
+    /// Splits the beginning of a document that continues after `text`: appends only pre-tokens that no
+    /// continuation can change and returns where they end. `None` if this pattern must see the whole document
+    /// (it looks behind).
     pub fn split_beginning(
         &self,
         text: &str,
@@ -223,21 +218,21 @@ impl Splitter {
         }
     }
 
-    /// [`Splitter::split`] with several threads at work on the one document; the same pre-tokens.
+    /// Does the work of [`Splitter::split`] with several threads on one document.
     pub fn split_parallel(&self, text: &str, threads: usize) -> Result<Vec<u32>> {
         check_len(text)?;
         parallel::split(&self.0.engine, text, threads)
     }
 }
 
-/// The regular expression that a name or an expression stands for, and the preset that it is.
+/// Returns the regular expression of a name or an expression, and the preset that it is.
 fn resolve(pattern: &str) -> Result<(&str, Option<Preset>)> {
     if let Some(preset) = Preset::named(pattern).or_else(|| Preset::with_pattern(pattern)) {
         return Ok((preset.pattern(), Some(preset)));
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if !pattern.is_empty() && pattern.chars().all(is_word) {
-        return Err(Error::UnknownPreset { name: pattern.into() });
+        return Err(presets::unknown(pattern));
     }
     Ok((pattern, None))
 }

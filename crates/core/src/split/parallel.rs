@@ -1,14 +1,16 @@
-//! One document, several threads, the same pre-tokens.
+//! Parallel: one document on several threads, with the same pre-tokens.
 //!
-//! A preset's document is cut at safe cuts (`scan.rs`) and the parts are split alone. For other patterns no
-//! cut is safe, but matching depends only on the whole document and the position: so every worker sees the
-//! whole document and starts at a guess. True boundaries are then followed from worker to worker: where the
-//! true boundary is one that the next worker also found, all that it found from there on is true; until then
-//! matching runs on alone, and a worker that is overtaken is ignored. Wrong guesses usually fall into step
-//! within a few pre-tokens; a pattern with very long pre-tokens gains nothing.
+//! The document of a preset is cut at safe cuts (`scan.rs`) and the parts are split independently. For other
+//! patterns no cut is safe, but matching depends only on the whole document and the position: so every worker
+//! sees the whole document and starts at a guess. True boundaries are then followed from worker to worker:
+//! once the true boundary is one that the next worker also found, everything that it found from there on is
+//! true; until then matching continues on its own, and a worker that is overtaken is ignored.
+//!
+//! Cost: wrong guesses usually synchronize within a few pre-tokens. It loses on patterns with very long
+//! pre-tokens, which gain nothing.
 //!
 //! The step limit holds: the work of all threads together counts, and where a worker fails or the sum is too
-//! much, a serial run decides, so that errors are those of `split`.
+//! much, a serial run decides, so that the errors are those of `split`.
 
 use std::thread;
 
@@ -17,20 +19,21 @@ use super::dfa::Budget;
 use super::scan::{self, Masks, first_cut, floor_char};
 use crate::Result;
 
-/// Below this many bytes a thread, starting threads costs more than it saves.
+/// Below this many bytes per thread, starting threads costs more than it saves.
 const LEAST: usize = 64 << 10;
 
+/// Splits a whole document on up to `threads` threads.
 pub fn split(engine: &Engine, text: &str, threads: usize) -> Result<Vec<u32>> {
     split_in(engine, text, threads.min(text.len() / LEAST).max(1))
 }
 
-/// As [`split`], in this many parts even if they are small.
+/// Does the work of [`split`] in this many parts, even if they are small.
 pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
     let mut guesses: Vec<usize> = (0..=parts).map(|k| floor_char(text, text.len() * k / parts)).collect();
     guesses.dedup();
     if guesses.len() > 2 {
         if let Engine::Scanner(scanner) = engine {
-            // A guess becomes the first safe cut after it, or goes.
+            // A guess is moved to the first safe cut after it, or dropped.
             let moved =
                 guesses.windows(3).filter_map(|w| Some(w[1] + first_cut(*scanner, &text[w[1]..w[2]])?));
             let cuts: Vec<usize> = [0].into_iter().chain(moved).chain([text.len()]).collect();
@@ -51,6 +54,7 @@ pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
     Ok(ends)
 }
 
+/// Splits the parts between safe cuts, each on its own thread.
 fn at_cuts(cuts: &[usize], split: impl Fn(std::ops::Range<usize>, &mut Vec<u32>) + Sync) -> Vec<u32> {
     thread::scope(|scope| {
         let run = |w: &[usize]| {
@@ -73,11 +77,11 @@ fn at_cuts(cuts: &[usize], split: impl Fn(std::ops::Range<usize>, &mut Vec<u32>)
     })
 }
 
-/// None: the serial run must decide.
+/// Splits from guesses; `None` if the serial run must decide.
 fn speculate(engine: &Engine, text: &str, guesses: &[usize]) -> Option<Vec<u32>> {
     let mut budget = Budget::of(text);
     let total = budget.0;
-    // Boundaries from `from` on until `go_on` is false, and the work done.
+    // Appends the boundaries from `from` on until `go_on` returns false, and returns the work done.
     let run = |from: usize, left: u64, ends: &mut Vec<u32>, go_on: &mut dyn FnMut(usize) -> bool| {
         let mut budget = Budget(left);
         match engine {

@@ -1,11 +1,13 @@
 //! Presets: the patterns known by name, each with a hand-written scanner.
 //!
-//! The texts of gpt2, gpt4 and o200k are those of tiktoken (`r50k_base`, `cl100k_base`, `o200k_base`), that
-//! of nanochat is nanochat's, those of qwen2 and llama3 are the ones in the models' `tokenizer.json`. They
-//! differ in more than speed: `\s++$` takes the white space that ends a document whole where the others cut
-//! it after the last newline.
+//! The patterns of gpt2, gpt4 and o200k are those of tiktoken (`r50k_base`, `cl100k_base`, `o200k_base`),
+//! that of nanochat is nanochat's, those of qwen2 and llama3 are the ones in the models' `tokenizer.json`.
+//! They differ in more than speed: `\s++$` takes the white space that ends a document whole, where the others
+//! split it after the last newline.
 
-/// Which scanner runs, and with what settings.
+use crate::Error;
+
+/// A pattern known by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preset {
     Gpt2,
@@ -17,7 +19,7 @@ pub enum Preset {
     Whitespace,
 }
 
-/// What a scanner is told: the preset, and the most digits that a pre-token may hold.
+/// The settings of a scanner: the preset, and the largest number of digits in a pre-token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scanner {
     pub preset: Preset,
@@ -26,7 +28,7 @@ pub struct Scanner {
 
 pub const NAMES: [&str; 7] = ["gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace"];
 
-/// What others call these patterns.
+/// Other names of these patterns, without separators.
 const OTHER_NAMES: [(&str, Preset); 10] = [
     ("r50kbase", Preset::Gpt2),
     ("p50kbase", Preset::Gpt2),
@@ -58,7 +60,7 @@ impl Preset {
         ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// The preset whose regular expression this is, letter for letter.
+    /// Returns the preset with exactly this regular expression.
     pub fn with_pattern(pattern: &str) -> Option<Preset> {
         ALL.into_iter().find(|p| p.pattern() == pattern)
     }
@@ -99,10 +101,10 @@ impl Preset {
 }
 
 impl Scanner {
-    /// The scanner that splits every text as this pattern does: a preset's own wording, the same with another
-    /// number of digits (`\p{N}{1,4}`), or GPT-2's, which many repeat. That one has contractions in another
-    /// order, no possessive marks, and at the end of the document `\s+(?!\S)` takes the run that `\s++$`
-    /// takes.
+    /// Returns the scanner that splits every text as this pattern does: the pattern of a preset, the same
+    /// with another number of digits (`\p{N}{1,4}`), or GPT-2's as published, which many repeat. The latter
+    /// has contractions in another order, no possessive marks, and at the end of the document `\s+(?!\S)`
+    /// takes the run that `\s++$` takes.
     pub fn of(pattern: &str) -> Option<Scanner> {
         if pattern == GPT2_AS_PUBLISHED {
             return Some(Scanner { preset: Preset::Gpt2, digits: 1 });
@@ -113,7 +115,19 @@ impl Scanner {
     }
 }
 
-/// The presets that a name which none of them has may stand for, the most similar ones; maybe none.
+/// Returns the error for a name that no preset has, with the presets that it may be a misspelling of.
+pub fn unknown(name: &str) -> Error {
+    let similar: Vec<String> = similar_to(name).iter().map(|name| format!("{name:?}")).collect();
+    let start =
+        if similar.is_empty() { "the".into() } else { format!("did you mean {}? The", similar.join(" or ")) };
+    let remedy = format!(
+        "{start} presets are {}. To use a single word as a regular expression, put it in parentheses: ({name})",
+        NAMES.join(", ")
+    );
+    Error::UnknownPreset { name: name.into(), remedy }
+}
+
+/// Returns the presets that `name`, which none of them has, is most similar to; maybe none.
 pub fn similar_to(name: &str) -> Vec<&'static str> {
     let plain: String =
         name.to_lowercase().chars().filter(|&c| c != '-' && c != '_' && c != '.').take(32).collect();
@@ -129,22 +143,23 @@ pub fn similar_to(name: &str) -> Vec<&'static str> {
     NAMES.into_iter().filter(|&preset| nearest <= limit && far(preset) == nearest).collect()
 }
 
-/// How many letters must be changed, added or taken away to make the one word of the other (Levenshtein).
+/// Returns the Levenshtein distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (nth, left) in a.bytes().enumerate() {
         let mut diagonal = row[0];
         row[0] = nth + 1;
-        for (place, right) in b.bytes().enumerate() {
+        for (column, right) in b.bytes().enumerate() {
             let replaced = diagonal + usize::from(left != right);
-            diagonal = row[place + 1];
-            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
         }
     }
     row[b.len()]
 }
 
-/// A pattern with the number of digits taken out of `\p{N}{1,3}`, and the number; `\p{N}` alone is one.
+/// Returns a pattern with the number of digits removed from `\p{N}{1,3}`, and that number; `\p{N}` alone is
+/// one.
 fn without_digits(pattern: &str) -> (String, usize) {
     const NUMBER: &str = r"|\p{N}";
     let whole = || (pattern.to_string(), 1);

@@ -1,41 +1,43 @@
-//! Rewrite: a pattern in the dialect of the backtracking engines becomes alternatives that are regular, if
-//! that changes nothing.
+//! Rewrite: a pattern in the dialect of backtracking engines becomes regular alternatives, if that changes
+//! nothing.
 //!
-//! Three things in the wild are not regular as written:
+//! Three things in common patterns are not regular as written:
 //! - *possessive repeats* and atomic groups (`\p{L}++`). At the end of an alternative nothing can backtrack
-//!   into them, so the mark means nothing. Before something, a possessive repeat of a class C differs from a
-//!   plain one only where giving back characters helps; what follows would then have to begin with a
-//!   character of C. If it cannot, or if it can match nothing at all and so never fails, the mark is dropped.
+//!   into them, so the mark has no effect. Elsewhere, a possessive repeat of a class C differs from a plain
+//!   one only where giving back characters helps; what follows would then have to begin with a character of
+//!   C. If it cannot, or if it can match the empty string and so never fails, the mark is dropped.
 //! - *`\s+(?!\S)`*: a run of a class, not followed by anything outside the class. It is a plain run that
 //!   gives back its last character unless the text ends; `dfa.rs` does that after the match.
-//! - all else (look-behind, back-references, word boundaries): not regular here, `None`.
+//! - everything else (look-behind, back-references, word boundaries) is not regular here: `None`.
 //!
-//! Costs microseconds to a millisecond, once per pattern.
+//! Cost: microseconds to a millisecond, once per pattern.
 
 use fancy_regex::{Assertion, Expr};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
 use crate::{Error, Result};
 
-/// The alternatives of a regular pattern, first come first served.
+/// The alternatives of a regular pattern, in order of preference.
 pub struct Regular {
     pub alternatives: Vec<Hir>,
     /// The alternative that gives back the last character of its run, with the class of the run.
     pub gives_back: Option<(usize, ClassUnicode)>,
 }
 
-/// `Ok(None)`: a pattern for the look-around tier.
+/// Rewrites a pattern; `Ok(None)` if it needs the look-around tier.
 pub fn regular(pattern: &str) -> Result<Option<Regular>> {
     let bad = |reason: String| Error::BadPattern { pattern: pattern.into(), reason };
     let tree = Expr::parse_tree(pattern).map_err(|e| bad(e.to_string()))?;
     if any(&tree.expr, &|e| matches!(e, Expr::KeepOut)) {
         return Err(bad(
-            r"\K moves the start of a match, and a pre-token begins where the last one ended".into()
+            r"\K moves the start of a match, but a pre-token begins where the last one ended; remove it"
+                .into(),
         ));
     }
     if any(&tree.expr, &|e| matches!(e, Expr::ContinueFromPreviousMatchEnd)) {
         return Err(bad(
-            r"\G asks where the last match ended; every pre-token begins there anyway, so drop it".into(),
+            r"\G matches where the last match ended; every pre-token begins there anyway, so remove it"
+                .into(),
         ));
     }
     let mut regular = Regular { alternatives: Vec::new(), gives_back: None };
@@ -62,7 +64,7 @@ pub fn regular(pattern: &str) -> Result<Option<Regular>> {
     Ok(Some(regular))
 }
 
-/// The members of an alternation, or of a concatenation; one if it is neither.
+/// Returns the members of an alternation, or of a concatenation; one if it is neither.
 fn parts(expr: &Expr, alternation: bool) -> &[Expr] {
     match expr {
         Expr::Alt(all) if alternation => all,
@@ -75,7 +77,7 @@ fn any(expr: &Expr, is: &dyn Fn(&Expr) -> bool) -> bool {
     is(expr) || expr.children_iter().any(|child| any(child, is))
 }
 
-/// `C+(?!D)` where D is every character not in C: the run, and C.
+/// Recognizes `C+(?!D)` where D is every character not in C; returns the run, and C.
 fn run_before_look_ahead(parts: &[Expr]) -> Option<(Hir, ClassUnicode)> {
     let [run, Expr::LookAround(ahead, fancy_regex::LookAround::LookAheadNeg)] = parts else { return None };
     let Expr::Repeat { child, lo: 1, hi: usize::MAX, greedy: true } = run else { return None };
@@ -87,10 +89,10 @@ fn run_before_look_ahead(parts: &[Expr]) -> Option<(Hir, ClassUnicode)> {
     exact.then_some((plain(run)?, class))
 }
 
-/// The alternative with its possessive marks dropped, if that changes nothing.
+/// Returns the alternative with its possessive marks dropped, if that changes nothing.
 fn without_possessives(parts: &[Expr]) -> Option<Hir> {
     let mut plain_parts = Vec::new();
-    // From the right, as what may be dropped depends on what follows.
+    // From the right, because what may be dropped depends on what follows.
     for part in parts.iter().rev() {
         let Expr::AtomicGroup(inner) = part else {
             plain_parts.insert(0, plain(part)?);
@@ -111,7 +113,7 @@ fn without_possessives(parts: &[Expr]) -> Option<Hir> {
     Some(Hir::concat(plain_parts))
 }
 
-/// The expression as the regular engine reads it.
+/// Returns the expression as the regular engine reads it.
 fn plain(expr: &Expr) -> Option<Hir> {
     let foreign = |e: &Expr| {
         !matches!(
@@ -135,7 +137,7 @@ fn plain(expr: &Expr) -> Option<Hir> {
     regex_syntax::parse(&text).ok()
 }
 
-/// The class that matches exactly what `hir` matches, if it is one character.
+/// Returns the class that matches exactly what `hir` matches, if that is one character.
 pub fn class_of(hir: &Hir) -> Option<ClassUnicode> {
     match hir.kind() {
         HirKind::Class(Class::Unicode(class)) => Some(class.clone()),
@@ -149,7 +151,7 @@ pub fn class_of(hir: &Hir) -> Option<ClassUnicode> {
     }
 }
 
-/// The characters that a match of `hir` can begin with, and whether it matches the empty string anywhere.
+/// Returns the characters that a match of `hir` can begin with, and whether it can match the empty string.
 fn first(hir: &Hir) -> Option<(ClassUnicode, bool)> {
     match hir.kind() {
         HirKind::Empty => Some((ClassUnicode::empty(), true)),

@@ -1,26 +1,27 @@
-//! Scanners: the presets split by bit masks, without an automaton.
+//! Scan: the presets split by bit masks, without an automaton.
 //!
-//! Three passes over a segment of about 16 KB, so that all of it stays in the nearest cache: [`bitmap`] turns
-//! text into class masks; `scan_gpt2`, `scan_gpt4` and `scan_o200k` turn those into one mask of cuts, 64
-//! bytes at a time, almost without branches; [`emit`] turns set bits into offsets. What is rare
-//! (contractions, long numbers, blank lines with spaces in them) is put right bit by bit. Cost: linear in the
-//! text whatever it holds; well over 1 GB/s on English.
+//! Three passes over a segment of about 16 KB, so that all of it stays in the nearest cache:
+//! [`bitmap`](super::bitmap) turns text into class masks; `scan_gpt2`, `scan_gpt4` and `scan_o200k` turn
+//! those into one mask of cuts, 64 bytes at a time, almost without branches; [`emit`] turns set bits into
+//! offsets. What is rare (contractions, long numbers, blank lines with spaces in them) is corrected bit by
+//! bit. Cost: linear in the text whatever it contains; well over 1 GB/s on English.
 //!
 //! # Safe cuts
-//! Let a cut be *safe* where the character before it is a letter or a number and the one after it is neither,
-//! nor a mark, nor an apostrophe (preset `whitespace`: before it no white space, after it white space).
-//! Claim: each side alone splits as it does within the document. 1. No pre-token holds such a pair of
-//! neighbours: after a letter or a number an alternative of these patterns goes on only with letters,
-//! numbers, marks or an apostrophe. So every document that holds the pair has a boundary there. 2. Matching
-//! never looks behind, so the right side, starting at a boundary, splits as it does in the whole. 3. For the
-//! left side, what the engine sees past the cut matters only through a failed attempt to go on. Greedy loops
-//! over letters, numbers and marks fail there as they do at the end of text; the optional contraction fails,
-//! as what follows is no apostrophe; `$` and `(?!\S)` are only asked after white space, and the character
-//! before the cut is none. ∎
+//! A cut is *safe* where the character before it is a letter or a number and the one after it is neither, nor
+//! a mark, nor an apostrophe (preset `whitespace`: no white space before it, white space after it). Claim:
+//! each side on its own splits as it does within the document.
+//! 1. No pre-token contains such a pair of neighbors: after a letter or a number an alternative of these
+//!    patterns continues only with letters, numbers, marks or an apostrophe. So every document that contains
+//!    the pair has a boundary there.
+//! 2. Matching never looks behind, so the right side, starting at a boundary, splits as it does in the whole.
+//! 3. For the left side, what the engine sees past the cut matters only through a failed attempt to continue.
+//!    Greedy loops over letters, numbers and marks fail there as they do at the end of the text; the optional
+//!    contraction fails, because no apostrophe follows; `$` and `(?!\S)` are evaluated only after white
+//!    space, and the character before the cut is none. ∎
 //!
 //! Long documents are processed in segments that end at safe cuts; where a text has none, segments grow.
 
-use super::bitmap::{Block, Cased, Classify, Portable, classify};
+use super::bitmap::{CaseBlock, ClassBlock, Classify, Portable, classify};
 use super::classes::{CLASSES, LETTER, MARK, NUMBER, SPACE};
 use super::presets::{Preset, Scanner};
 use super::{scan_gpt2, scan_gpt4};
@@ -30,8 +31,8 @@ const SEGMENT: usize = 16 << 10;
 /// Buffers for one segment.
 #[derive(Default)]
 pub struct Masks {
-    pub blocks: Vec<Block>,
-    pub cased: Vec<Cased>,
+    pub blocks: Vec<ClassBlock>,
+    pub cased: Vec<CaseBlock>,
     pub cuts: Vec<u64>,
 }
 
@@ -69,7 +70,7 @@ fn segment_end(scanner: Scanner, text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// The last boundary of a character at or before `at`.
+/// Returns the last character boundary at or before `at`.
 pub fn floor_char(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -77,7 +78,7 @@ pub fn floor_char(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The last safe cut strictly inside `text`.
+/// Returns the last safe cut strictly inside `text`.
 pub fn last_cut(scanner: Scanner, text: &str) -> Option<usize> {
     let mut chars = text.char_indices().rev();
     let (mut at, mut after) = chars.next()?;
@@ -90,7 +91,7 @@ pub fn last_cut(scanner: Scanner, text: &str) -> Option<usize> {
     None
 }
 
-/// The first safe cut strictly inside `text`.
+/// Returns the first safe cut strictly inside `text`.
 pub fn first_cut(scanner: Scanner, text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     let (_, mut before) = chars.next()?;
@@ -115,10 +116,10 @@ fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
 fn segment(scanner: Scanner, text: &[u8], last: bool, base: u32, masks: &mut Masks, ends: &mut Vec<u32>) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
-        // SAFETY: `has_avx2` has detected all features that the function enables.
+        // SAFETY: `has_avx2` has detected these features.
         return unsafe { segment_avx2(scanner, text, last, base, masks, ends) };
     }
-    // SAFETY: `Portable` uses no special instructions.
+    // SAFETY: `Portable` needs no features.
     unsafe { segment_with::<Portable>(scanner, text, last, base, masks, ends) }
 }
 
@@ -141,7 +142,7 @@ fn segment_avx2(
     masks: &mut Masks,
     ends: &mut Vec<u32>,
 ) {
-    // SAFETY: this function is only called on processors with AVX2, which it enables.
+    // SAFETY: the caller guarantees AVX2, which is all that `Avx2` needs.
     unsafe { segment_with::<super::bitmap::Avx2>(scanner, text, last, base, masks, ends) }
 }
 
@@ -156,7 +157,7 @@ unsafe fn segment_with<C: Classify>(
     masks: &mut Masks,
     ends: &mut Vec<u32>,
 ) {
-    // SAFETY: our caller guarantees the instructions of `C`, which is all that `classify` asks for.
+    // SAFETY: the caller guarantees the instructions that `C` needs.
     unsafe {
         if scanner.preset == Preset::O200k {
             classify::<C, true>(text, &mut masks.blocks, &mut masks.cased);
@@ -175,31 +176,30 @@ unsafe fn segment_with<C: Classify>(
             scan_gpt4::cut::<false, false>(text, digits, last, masks);
         }
         Preset::O200k => {
-            super::scan_o200k::settle(text, masks);
+            super::scan_o200k::resolve(text, masks);
             scan_gpt4::cut::<false, true>(text, digits, last, masks);
         }
     }
     emit(&mut masks.cuts, text.len(), base, ends);
 }
 
-/// Appends the places of the set bits, and the end of the text.
+/// Appends the offsets of the set bits, and the end of the text.
 #[inline(always)]
 fn emit(cuts: &mut [u64], len: usize, base: u32, ends: &mut Vec<u32>) {
     cuts[0] &= !1;
-    // The word that holds the end, or the spare one after it: nothing at or beyond the end counts.
+    // The word that contains the end, or the spare one after it: bits at or past the end do not count.
     cuts[len / 64] &= (1 << (len % 64)) - 1;
     for (w, &word) in cuts[..=len / 64].iter().enumerate() {
         let mut word = word;
         let count = word.count_ones() as usize;
         ends.reserve(64);
         let at = base + w as u32 * 64;
-        // SAFETY: `reserve` made room for 64. `written` is a multiple of 16 below `count`, which is at most
-        // 64, so the highest place written to is 48 + 15. At least `count` places are written before
-        // `set_len`.
+        // SAFETY: room for 64 was reserved, the most set bits that a word has; `written` never exceeds 64,
+        // and the first `count` values written are the offsets of set bits.
         unsafe {
             let out = ends.as_mut_ptr().add(ends.len());
             let mut written = 0;
-            // Sixteen at a time, some of them idle: cheaper than a branch that guesses how many there are.
+            // Sixteen at a time, some of them unused: cheaper than a branch on their number.
             while written < count {
                 for k in 0..16 {
                     out.add(written + k).write(at.wrapping_add(word.trailing_zeros()));
@@ -224,7 +224,7 @@ pub mod tests {
         while at < text.len() {
             let end = segment_end(scanner, text, at);
             let part = &text.as_bytes()[at..end];
-            // SAFETY: `Portable` uses no special instructions.
+            // SAFETY: `Portable` needs no features.
             unsafe {
                 segment_with::<Portable>(scanner, part, end == text.len(), at as u32, &mut masks, ends)
             };

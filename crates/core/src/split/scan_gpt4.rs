@@ -1,23 +1,24 @@
-//! The gpt4 family: gpt4, llama3, nanochat and qwen2, and the part of o200k that it shares with them.
+//! Scan for the gpt4 family: gpt4, llama3, nanochat and qwen2, and the part of o200k that it shares with
+//! them.
 //!
-//! Between two neighbouring characters, by class (T is white space that is no newline, O is what is neither
-//! letter, number nor white space):
+//! Between two neighboring characters, by class (T is white space other than newlines, O is anything but
+//! letters, numbers and white space):
 //!
 //! | before ╲ after | letter | number | O | T | newline |
 //! |---|---|---|---|---|---|
-//! | letter, number | cut if unlike | cut if unlike | cut | cut | cut |
+//! | letter, number | cut if different | cut if different | cut | cut | cut |
 //! | O  | cut, unless the run of O is one character and no blank joined it | cut | – | cut | – |
 //! | T  | – | cut | cut, unless T is a blank | – | – |
 //! | newline | cut | cut | cut | cut, but see below | – |
 //!
-//! and besides: the last T of a run before anything but a newline begins a pre-token; a newline–T cut is
-//! taken back where the run of T leads to another newline (`\s*[\r\n]` reaches for the last one), unless the
+//! In addition: the last T of a run before anything but a newline begins a pre-token; a newline–T cut is
+//! undone where the run of T leads to another newline (`\s*[\r\n]` extends to the last one), unless the
 //! newlines before it belong to a run of O; numbers are cut every `digits` characters; contractions. All but
-//! the last three are a few dozen instructions for 64 bytes; those are done one by one.
+//! the last three take a few dozen instructions per 64 bytes; those are done one by one.
 //!
 //! `digits`: the 3 of `\p{N}{1,3}`. `END`: the pattern has `\s++$`. `CASED`: o200k.
 
-use super::bitmap::{Block, char_before, char_len};
+use super::bitmap::{ClassBlock, char_before, char_len};
 use super::bits::{Amend, after, before, bits, contraction, has, run_end, run_start};
 use super::scan::Masks;
 use super::scan_o200k;
@@ -26,8 +27,8 @@ use super::scan_o200k;
 pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last: bool, masks: &mut Masks) {
     let Masks { blocks, cased, cuts } = masks;
     let (blocks, cuts) = (&blocks[..], &mut cuts[..]);
-    let solid = |b: &Block| b.letter | b.number | b.other;
-    let mut past = Block::default();
+    let solid = |b: &ClassBlock| b.letter | b.number | b.other;
+    let mut past = ClassBlock::default();
     let mut past_lower = 0;
     let mut past_caseless = 0;
     let (mut past_alone, mut carry) = (0, false);
@@ -44,7 +45,7 @@ pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last:
         let before_newline = before(now.newline, past.newline);
         let before_gap = before(gap, past.space & !past.newline);
 
-        // O at the start of a pre-token, and the place after that one character: an addition carries the bit
+        // O at the start of a pre-token, and the offset after that one character: an addition carries the bit
         // over the inner bytes.
         let alone = now.other & !before_other & !before_blank;
         let after_alone = before(alone, past_alone);
@@ -113,10 +114,10 @@ pub fn cut<const END: bool, const CASED: bool>(text: &[u8], digits: usize, last:
     }
 }
 
-/// `at` is a newline after a gap: if the gap follows newlines that no run of O has taken, it is one pre-token
-/// with them.
+/// Undoes the cut before a gap that ends at the newline `at`, if newlines precede the gap that no run of O
+/// has taken.
 #[inline(never)]
-fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
+fn rejoin_blank_line(blocks: &[ClassBlock], cuts: &mut [u64], at: usize) {
     let gap = run_start(|w| blocks[w].space & !blocks[w].newline, at);
     let newlines = run_start(|w| blocks[w].newline, gap);
     let taken = newlines > 0 && has(|w| blocks[w].other, newlines - 1);
@@ -127,7 +128,7 @@ fn rejoin_blank_line(blocks: &[Block], cuts: &mut [u64], at: usize) {
 
 /// Cuts runs of numbers every `digits` characters.
 #[inline(never)]
-fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64]) {
+fn group_numbers(text: &[u8], digits: usize, blocks: &[ClassBlock], cuts: &mut [u64]) {
     let mut past = 0;
     for w in 0..blocks.len() - 1 {
         let (now, next) = (blocks[w].number, blocks[w + 1].number);
@@ -149,9 +150,10 @@ fn group_numbers(text: &[u8], digits: usize, blocks: &[Block], cuts: &mut [u64])
     }
 }
 
-/// `\s++$`: the white space that ends the document is one pre-token, but for newlines that a run of O takes.
+/// Joins the white space that ends the document (`\s++$`) into one pre-token, except for newlines that a run
+/// of O takes.
 #[inline(never)]
-fn join_end(blocks: &[Block], cuts: &mut [u64], len: usize) {
+fn join_end(blocks: &[ClassBlock], cuts: &mut [u64], len: usize) {
     let mut start = run_start(|w| blocks[w].space, len);
     if start > 0 && has(|w| blocks[w].other, start - 1) {
         start = run_end(|w| blocks[w].newline, start);

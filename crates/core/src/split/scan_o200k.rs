@@ -1,28 +1,28 @@
-//! What o200k asks beyond the gpt4 family: marks that belong to words, slashes that follow newlines, and
-//! words cut by case.
+//! Scan for o200k, beyond what it shares with the gpt4 family: marks that belong to words, slashes that
+//! follow newlines, and words cut by case.
 //!
 //! Write u for `[\p{Lu}\p{Lt}]`, l for `\p{Ll}`, x for other letters and marks, which the pattern allows both
-//! where it wants capitals and where it wants small letters. A word is a maximal run of the three; a
-//! pre-token of it is `[ux]*[lx]+`, or failing that `u+`. So it is cut
+//! among capitals and among small letters. A word is a maximal run of the three; a pre-token of it is
+//! `[ux]*[lx]+`, or failing that `u+`. So it is cut
 //! - between l and u, always;
 //! - between x and u where the x only follows an l of the same pre-token;
-//! - else between x and u only at the last such place of a run of `[ux]` that no l follows: `[ux]*` took all
-//!   of it and had to give back down to the last x.
+//! - otherwise between x and u only at the last such offset of a run of `[ux]` that no l follows: `[ux]*`
+//!   took all of it and had to give back down to the last x.
 //!
 //! The first is done for 64 bytes at once by `scan_gpt4`, the rest here, run by run; they are rare (`中文ABC`).
 //!
-//! A mark after a lone O at the start of a pre-token (`❤` + U+FE0F) makes a word with O as its prefix; after
-//! any other O the O alternative has taken it. Since a slash is an O, and `[\r\n/]*` after a run of O takes
-//! slashes as it takes newlines, both are settled from left to right, before cutting, by moving bits: a mark
-//! into `letter` or `other`, a slash that is taken into `newline`.
+//! A mark after a lone O at the start of a pre-token (`❤` + U+FE0F) forms a word with O as its prefix; after
+//! any other O the O alternative has taken it. A slash is an O, and `[\r\n/]*` after a run of O takes slashes
+//! as it takes newlines. So both are resolved from left to right, before cutting, by moving bits: a mark into
+//! `letter` or `other`, a slash that is taken into `newline`.
 
-use super::bitmap::{Block, Cased, char_before};
+use super::bitmap::{CaseBlock, ClassBlock, char_before};
 use super::bits::{before, has, run_end, run_start};
 use super::scan::Masks;
 
-/// Settles to which class marks and slashes belong.
+/// Resolves which class marks and slashes belong to.
 #[inline(always)]
-pub fn settle(text: &[u8], masks: &mut Masks) {
+pub fn resolve(text: &[u8], masks: &mut Masks) {
     let Masks { blocks, cased, .. } = masks;
     for (block, case) in blocks.iter_mut().zip(cased.iter()) {
         block.letter |= case.mark;
@@ -42,18 +42,18 @@ pub fn settle(text: &[u8], masks: &mut Masks) {
             let i = doubtful.trailing_zeros() as usize;
             todo = (u64::MAX << i) << 1;
             if marks >> i & 1 == 1 {
-                settle_marks(text, blocks, cased, w * 64 + i);
+                resolve_marks(text, blocks, cased, w * 64 + i);
             } else {
-                settle_slashes(text, blocks, w * 64 + i);
+                resolve_slashes(text, blocks, w * 64 + i);
             }
         }
         (past_other, past_newline) = (blocks[w].other, blocks[w].newline);
     }
 }
 
-/// The marks that begin at `at` follow an O.
+/// Resolves the marks that begin at `at` and follow an O.
 #[inline(never)]
-fn settle_marks(text: &[u8], blocks: &mut [Block], cased: &[Cased], at: usize) {
+fn resolve_marks(text: &[u8], blocks: &mut [ClassBlock], cased: &[CaseBlock], at: usize) {
     let o = char_before(text, at);
     if o == 0 || !has(|w| blocks[w].other | blocks[w].blank, o - 1) {
         return;
@@ -64,9 +64,9 @@ fn settle_marks(text: &[u8], blocks: &mut [Block], cased: &[Cased], at: usize) {
     }
 }
 
-/// The slash at `at` follows a newline.
+/// Resolves the slash at `at`, which follows a newline.
 #[inline(never)]
-fn settle_slashes(text: &[u8], blocks: &mut [Block], at: usize) {
+fn resolve_slashes(text: &[u8], blocks: &mut [ClassBlock], at: usize) {
     let newlines = run_start(|w| blocks[w].newline, at);
     if newlines == 0 || !has(|w| blocks[w].other, newlines - 1) {
         return;
@@ -81,7 +81,7 @@ fn settle_slashes(text: &[u8], blocks: &mut [Block], at: usize) {
 
 /// Cuts words between x and u.
 #[inline(never)]
-pub fn cut_mixed_case(len: usize, blocks: &[Block], cased: &[Cased], cuts: &mut [u64]) {
+pub fn cut_mixed_case(len: usize, blocks: &[ClassBlock], cased: &[CaseBlock], cuts: &mut [u64]) {
     let lower = |w: usize| cased[w].lower;
     let upper = |w: usize| cased[w].upper;
     let either = |w: usize| blocks[w].letter & !cased[w].lower;
@@ -89,19 +89,19 @@ pub fn cut_mixed_case(len: usize, blocks: &[Block], cased: &[Cased], cuts: &mut 
     let mut done = 0;
     for w in 0..blocks.len() - 1 {
         let caseless = either(w) & !upper(w);
-        let mut places = upper(w) & before(caseless, past);
+        let mut offsets = upper(w) & before(caseless, past);
         past = caseless;
-        while places != 0 {
-            let at = w * 64 + places.trailing_zeros() as usize;
-            places &= places - 1;
+        while offsets != 0 {
+            let at = w * 64 + offsets.trailing_zeros() as usize;
+            offsets &= offsets - 1;
             if at < done {
                 continue;
             }
-            // `at` is the first place between x and u in the run from `start` to `end`.
+            // `at` is the first offset between x and u in the run from `start` to `end`.
             let (start, end) = (run_start(either, at), run_end(either, at));
             done = end;
             let mut pretoken = start;
-            // A cut within the run is the end of a contraction, of which the run may hold the last letter.
+            // A cut within the run is the end of a contraction, whose last letter may be in the run.
             let cut = |at: usize| has(|w| cuts[w], at);
             let begins = start == 0 || !has(lower, start - 1) || cut(start) || cut(start + 1);
             if !begins {

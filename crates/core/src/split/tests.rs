@@ -40,7 +40,7 @@ fn pretokens<'a>(text: &'a str, ends: &[u32]) -> Vec<&'a str> {
     ends.iter().map(|&end| &text[std::mem::replace(&mut at, end as usize)..end as usize]).collect()
 }
 
-/// Patterns of users, each a different road through `rewrite.rs`.
+/// Patterns of users, each a different path through `rewrite.rs`.
 const CUSTOM: [&str; 24] = [
     r"\w+|\W",
     r"\p{L}+|\p{N}+|[^\p{L}\p{N}]+",
@@ -69,7 +69,7 @@ const CUSTOM: [&str; 24] = [
     r"\p{L}+(?!\P{L})|\p{L}|\s",
 ];
 
-/// Characters and strings at which split patterns part ways.
+/// Characters and strings on which split patterns differ.
 const ALPHABET: [&str; 88] = [
     "a", "b", "s", "t", "l", "re", "ing", "A", "B", "S", "T", "é", "É", "ǅ", "ʰ", "ª", "ж", "Ж", "中", "文",
     "한", "あ", "ا", "ไ", "Ꟛꟛ", "𐐀", "𐐨", "𝒜", "𠀀", "\u{301}", "\u{64B}", "\u{E31}", "\u{903}", "\u{20DD}",
@@ -124,7 +124,7 @@ proptest! {
 
 /// Longer than a segment of the scanners, and than a block of the automaton.
 #[test]
-fn long_documents_split_as_by_the_oracle() {
+fn long_documents_split_as_the_oracle_does() {
     let mut random = 1u64;
     let mut text = String::new();
     while text.len() < 300_000 {
@@ -277,14 +277,14 @@ fn check_corpora(most: usize, tiers: &[Tier]) {
 }
 
 #[test]
-fn corpora_split_as_by_the_oracle() {
+fn corpora_split_as_the_oracle_does() {
     check_corpora(200_000, &[Tier::Scanner, Tier::Dfa]);
 }
 
 /// `cargo test --release -p merganser-core whole_corpora -- --ignored`, some minutes.
 #[test]
 #[ignore = "takes minutes"]
-fn whole_corpora_split_as_by_the_oracle() {
+fn whole_corpora_split_as_the_oracle_does() {
     check_corpora(usize::MAX, &[Tier::Scanner, Tier::Dfa]);
 }
 
@@ -340,10 +340,11 @@ fn misspelled_presets_are_recognized() {
         ("日本語", &[]),
         ("-", &[]),
     ] {
-        assert_eq!(similar_presets(name), similar, "{name}");
+        assert_eq!(presets::similar_to(name), similar, "{name}");
     }
     let message = Splitter::new("gpt5").err().unwrap().to_string();
-    assert!(message.contains(r#"did you mean "gpt2" or "gpt4"?"#), "{message}");
+    assert!(message.contains(r#"did you mean "gpt2" or "gpt4"? The presets are gpt2, "#), "{message}");
+    assert!(message.ends_with("put it in parentheses: (gpt5)"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Formats: what stands before the ids of a shard, and how their documents are told apart.
+//! Formats: the header of a shard, and how document boundaries are stored.
 //!
 //! | format | file of ids | documents |
 //! |---|---|---|
@@ -7,93 +7,95 @@
 //! | `llmc` | the header of llm.c and modded-nanogpt, 256 numbers of 32 bits | `.docs.npy` |
 //! | `megatron` | the ids and nothing else | `.idx`, the index of Megatron-LM |
 //!
-//! Everything is little-endian. A header has the same length whatever it says, so a shard is written behind
-//! an empty one that is filled in at the end.
+//! Everything is little-endian. The length of a header does not depend on its content, so a shard is written
+//! after an empty header that is filled in at the end.
 
 use std::io::{self, Write};
 
 use crate::{Error, Result, Tokenizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TokenFormat {
     Bin,
     Npy,
     Llmc,
     Megatron,
 }
 
-/// How many bytes an id takes.
+/// The number of bytes of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Width {
+pub enum IdWidth {
     Two,
     Four,
 }
 
-impl Width {
-    /// The smallest that holds every id.
-    pub fn least(tokenizer: &Tokenizer) -> Width {
-        if tokenizer.next_id() <= 1 << 16 { Width::Two } else { Width::Four }
+impl IdWidth {
+    /// Returns the smallest width that holds every id.
+    pub fn least(tokenizer: &Tokenizer) -> IdWidth {
+        if tokenizer.next_id() <= 1 << 16 { IdWidth::Two } else { IdWidth::Four }
     }
 }
 
-/// numpy's header, padded to this length: it wants a multiple of 64.
+/// The length that numpy's header is padded to; it must be a multiple of 64.
 pub const NPY_HEADER: usize = 128;
 
-/// llm.c's header.
+/// The length of llm.c's header.
 const LLMC_HEADER: usize = 256 * 4;
 
-impl Format {
-    pub const ALL: [Format; 4] = [Format::Bin, Format::Npy, Format::Llmc, Format::Megatron];
+impl TokenFormat {
+    pub const ALL: [TokenFormat; 4] =
+        [TokenFormat::Bin, TokenFormat::Npy, TokenFormat::Llmc, TokenFormat::Megatron];
 
     pub fn name(self) -> &'static str {
         match self {
-            Format::Bin => "bin",
-            Format::Npy => "npy",
-            Format::Llmc => "llmc",
-            Format::Megatron => "megatron",
+            TokenFormat::Bin => "bin",
+            TokenFormat::Npy => "npy",
+            TokenFormat::Llmc => "llmc",
+            TokenFormat::Megatron => "megatron",
         }
     }
 
-    pub fn named(name: &str) -> Result<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let names = Format::ALL.map(Format::name).join(", ");
-            Error::BadSetting { reason: format!("no token format is called {name:?}; there are {names}") }
+    pub fn named(name: &str) -> Result<TokenFormat> {
+        TokenFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+            let names = TokenFormat::ALL.map(TokenFormat::name).join(", ");
+            Error::BadSetting { reason: format!("unknown token format {name:?}; use one of {names}") }
         })
     }
 
     pub fn extension(self) -> &'static str {
-        if self == Format::Npy { "npy" } else { "bin" }
+        if self == TokenFormat::Npy { "npy" } else { "bin" }
     }
 
-    /// What numpy calls an id. Megatron has no unsigned numbers of 32 bits; no id is so large that it
-    /// matters.
-    pub fn dtype(self, width: Width) -> &'static str {
+    /// Returns numpy's name for the type of an id. Megatron has no unsigned 32-bit type; no id is large
+    /// enough for that to matter.
+    pub fn dtype(self, width: IdWidth) -> &'static str {
         match (self, width) {
-            (_, Width::Two) => "uint16",
-            (Format::Megatron, Width::Four) => "int32",
-            (_, Width::Four) => "uint32",
+            (_, IdWidth::Two) => "uint16",
+            (TokenFormat::Megatron, IdWidth::Four) => "int32",
+            (_, IdWidth::Four) => "uint32",
         }
     }
 
     pub fn header_len(self) -> usize {
         match self {
-            Format::Bin | Format::Megatron => 0,
-            Format::Npy => NPY_HEADER,
-            Format::Llmc => LLMC_HEADER,
+            TokenFormat::Bin | TokenFormat::Megatron => 0,
+            TokenFormat::Npy => NPY_HEADER,
+            TokenFormat::Llmc => LLMC_HEADER,
         }
     }
 
-    /// What stands before `tokens` ids.
-    pub fn header(self, width: Width, tokens: u64) -> Result<Vec<u8>> {
+    /// Returns the header of a file with `tokens` ids.
+    pub fn header(self, width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
         Ok(match self {
-            Format::Bin | Format::Megatron => Vec::new(),
-            Format::Npy => npy_header(if width == Width::Two { "<u2" } else { "<u4" }, tokens),
-            Format::Llmc => llmc_header(width, tokens)?,
+            TokenFormat::Bin | TokenFormat::Megatron => Vec::new(),
+            TokenFormat::Npy => npy_header(if width == IdWidth::Two { "<u2" } else { "<u4" }, tokens),
+            TokenFormat::Llmc => llmc_header(width, tokens)?,
         })
     }
 }
 
-/// The header of a one-dimensional array: magic, version, length, then a Python literal, padded by spaces.
+/// Returns the header of a one-dimensional array: magic, version, length, then a Python literal, padded with
+/// spaces.
 pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
     let literal = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len},), }}");
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
@@ -102,12 +104,12 @@ pub fn npy_header(descr: &str, len: u64) -> Vec<u8> {
     header
 }
 
-/// Magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py` in llm.c:
-/// its GPT-2 files have ids of 16 bits, its Llama 3 files ids of 32.
-fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
+/// Returns magic, version, number of ids, then zeros. The two magics are those of `dev/data/data_common.py`
+/// in llm.c: its GPT-2 files have 16-bit ids, its Llama 3 files 32-bit ids.
+fn llmc_header(width: IdWidth, tokens: u64) -> Result<Vec<u8>> {
     let (magic, version) = match width {
-        Width::Two => (20240520i32, 1i32),
-        Width::Four => (20240801, 7),
+        IdWidth::Two => (20240520i32, 1i32),
+        IdWidth::Four => (20240801, 7),
     };
     let tokens =
         i32::try_from(tokens).map_err(|_| Error::TooManyTokens { what: "a file of llm.c", tokens })?;
@@ -116,21 +118,22 @@ fn llmc_header(width: Width, tokens: u64) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Megatron's index, from where documents begin and where the last one ends: each document is one sequence.
+/// Writes Megatron's index from the start of each document and the end of the last one. Each document is one
+/// sequence.
 ///
 /// ```text
 /// "MMIDIDX\0\0", version 1 (u64), code of the id's type (u8), sequences (u64), documents + 1 (u64)
-/// tokens of each sequence (i32), its place in bytes (i64), then 0, 1, 2 … (i64): a document's first sequence
+/// tokens of each sequence (i32), its offset in bytes (i64), then 0, 1, 2 … (i64): a document's first sequence
 /// ```
 ///
-/// `bounds` is asked three times, so that they need not be in memory.
+/// `bounds` is called several times, so that the bounds need not be in memory.
 pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
     out: &mut impl Write,
-    width: Width,
+    width: IdWidth,
     documents: u64,
     bounds: impl Fn() -> io::Result<I>,
 ) -> std::result::Result<(), MegatronError> {
-    let (code, bytes) = if width == Width::Two { (8u8, 2) } else { (4, 4) };
+    let (code, bytes) = if width == IdWidth::Two { (8u8, 2) } else { (4, 4) };
     out.write_all(b"MMIDIDX\0\0")?;
     out.write_all(&1u64.to_le_bytes())?;
     out.write_all(&[code])?;
@@ -155,7 +158,7 @@ pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
 #[derive(Debug)]
 pub enum MegatronError {
     Write(io::Error),
-    /// A document of so many tokens.
+    /// A document has this many tokens, too many for the index.
     TooLong(u64),
 }
 

@@ -1,31 +1,30 @@
-//! Shard: one file of ids and what belongs to it, there whole or not at all.
+//! Shard: one file of ids and the files that belong to it, written atomically.
 //!
 //! ```text
 //! shard-00000.bin         the ids (or .npy)
 //! shard-00000.docs.npy    where each document begins and the last one ends, in ids (or Megatron's .idx)
-//! shard-00000.json        what the two hold, and where in the corpus the next shard begins
+//! shard-00000.json        what the two hold, and the position of the next shard in the corpus
 //! ```
 //!
-//! All are written under temporary names. When a shard is done they are flushed and renamed, the `.json`
-//! last: where it is, the others are whole. Nothing of a shard is kept in memory but the buffers of its
-//! files.
+//! All are written under temporary names. When a shard is complete they are flushed and renamed, the `.json`
+//! last: if it exists, the others are complete. Only the buffers of its files are kept in memory.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::formats::{Format, MegatronError, NPY_HEADER, Width, npy_header, write_megatron_index};
-use crate::corpus::Place;
+use super::formats::{IdWidth, MegatronError, NPY_HEADER, TokenFormat, npy_header, write_megatron_index};
+use crate::corpus::Position;
 use crate::durable::{sync, sync_folder};
 use crate::{Error, Result};
 
-/// How much of something there is.
+/// An amount of tokens and text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub tokens: u64,
-    /// Bytes of text, without the separators.
+    /// Bytes of text, without separators.
     pub bytes: u64,
-    /// Those among them that were not part of valid UTF-8.
+    /// Bytes of text that were not valid UTF-8.
     pub invalid_bytes: u64,
 }
 
@@ -50,8 +49,8 @@ impl Tally {
 pub struct Shard {
     folder: PathBuf,
     name: String,
-    format: Format,
-    width: Width,
+    format: TokenFormat,
+    width: IdWidth,
     ids: Temporary,
     bounds: Temporary,
     sum: crc32fast::Hasher,
@@ -60,7 +59,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    pub fn create(folder: &Path, number: u64, format: Format, width: Width) -> Result<Shard> {
+    pub fn create(folder: &Path, number: u64, format: TokenFormat, width: IdWidth) -> Result<Shard> {
         let name = format!("shard-{number:05}");
         let mut ids = Temporary::create(folder.join(format!("{name}.{}", format.extension())))?;
         let mut bounds = Temporary::create(folder.join(format!("{name}.docs.npy")))?;
@@ -84,21 +83,21 @@ impl Shard {
         self.tally
     }
 
-    /// Adds ids, as they lie in the file.
+    /// Appends ids, as they are stored in the file.
     pub fn write(&mut self, ids: &[u8], tally: Tally) -> Result<()> {
         self.sum.update(ids);
         self.tally = self.tally.plus(tally);
         self.ids.write(ids)
     }
 
-    /// A document ends behind the first `tokens` of the shard, which may be written later.
+    /// Ends a document after the first `tokens` tokens of the shard, which may be written later.
     pub fn end_document(&mut self, tokens: u64) -> Result<()> {
         self.documents += 1;
         self.bounds.write(&tokens.to_le_bytes())
     }
 
-    /// Fills the headers in, flushes and renames. The next shard begins at `next`.
-    pub fn finish(self, next: Place) -> Result<()> {
+    /// Fills in the headers, flushes and renames. The next shard begins at `next`.
+    pub fn finish(self, next: Position) -> Result<()> {
         let Shard { folder, name, format, width, ids, bounds, sum, tally, documents } = self;
         let header = format.header(width, tally.tokens)?;
         let mut crc32 = crc32fast::Hasher::new();
@@ -107,7 +106,7 @@ impl Shard {
         let ids = ids.flush(&header)?;
         let bounds = bounds.flush(&npy_header("<i8", documents + 1))?;
         let bounds = match format {
-            Format::Megatron => index(&folder.join(format!("{name}.idx")), width, documents, &bounds)?,
+            TokenFormat::Megatron => index(&folder.join(format!("{name}.idx")), width, documents, &bounds)?,
             _ => bounds,
         };
         ids.rename()?;
@@ -131,7 +130,7 @@ impl Shard {
         );
         let mut sidecar = Temporary::create(folder.join(format!("{name}.json")))?;
         sidecar.write(facts.as_bytes())?;
-        // The other names must be on disk before the one that vouches for them.
+        // The other names must be on disk before the file that vouches for them.
         sync_folder(&folder);
         sidecar.flush(&[])?.rename()?;
         sync_folder(&folder);
@@ -139,8 +138,8 @@ impl Shard {
     }
 }
 
-/// Megatron's index from the bounds of documents, which are then no longer needed.
-fn index(path: &Path, width: Width, documents: u64, bounds: &Flushed) -> Result<Flushed> {
+/// Writes Megatron's index from the bounds of documents, which are then no longer needed.
+fn index(path: &Path, width: IdWidth, documents: u64, bounds: &Flushed) -> Result<Flushed> {
     let mut out = Temporary::create(path.into())?;
     let read = || {
         let mut file = BufReader::with_capacity(1 << 16, File::open(bounds.0.path())?);
@@ -157,18 +156,18 @@ fn index(path: &Path, width: Width, documents: u64, bounds: &Flushed) -> Result<
     out.flush(&[])
 }
 
-/// A file that is taken away again unless it is renamed.
+/// A file that is removed on drop unless it was renamed.
 struct Temporary {
     file: BufWriter<File>,
     target: PathBuf,
 }
 
-/// A file that is whole, on disk, and still has its temporary name.
+/// A file that is complete and on disk under its temporary name.
 struct Flushed(Temporary);
 
 impl Temporary {
     fn create(target: PathBuf) -> Result<Temporary> {
-        // The name is the same in every run, so that what a killed run left behind is written over.
+        // The name is the same in every run, so that the leftovers of a killed run are overwritten.
         let file = File::create(temporary_path(&target));
         let file = file.map_err(|source| Error::Write { path: target.clone(), source })?;
         Ok(Temporary { file: BufWriter::with_capacity(1 << 16, file), target })
@@ -187,7 +186,7 @@ impl Temporary {
         self.file.write_all(bytes).map_err(self.error())
     }
 
-    /// Writes the header over the beginning and sees that all is on disk.
+    /// Writes the header over the beginning and flushes everything to disk.
     fn flush(mut self, header: &[u8]) -> Result<Flushed> {
         let written = self
             .file
@@ -208,12 +207,12 @@ impl Flushed {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Gone already where it was renamed.
+        // It no longer exists if it was renamed.
         let _ = fs::remove_file(self.path());
     }
 }
 
-/// The name starts with a dot, so that a corpus folder never takes it for a document.
+/// Returns a name that starts with a dot, so that it is never read as part of a corpus folder.
 fn temporary_path(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.tmp"))

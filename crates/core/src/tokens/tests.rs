@@ -1,11 +1,17 @@
-//! Files of ids against the plainest way to make them: each document encoded alone, in memory.
+//! FileBlocks of ids against the plainest way to make them: each document encoded alone, in memory.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::corpus::{Consumer, Position, Reading};
+use crate::split::Splitter;
+use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 const SEPARATOR: &str = "<|endoftext|>";
 
@@ -18,10 +24,10 @@ fn tokenizer(pattern: &str, next_id: u32) -> Arc<Tokenizer> {
     Arc::new(Tokenizer::from_ranks(ranks, Splitter::new(pattern).unwrap(), specials).unwrap())
 }
 
-fn settings(shard_tokens: u64, threads: usize) -> Settings {
-    Settings {
-        format: Format::Bin,
-        width: Width::Four,
+fn settings(shard_tokens: u64, threads: usize) -> TokenSettings {
+    TokenSettings {
+        format: TokenFormat::Bin,
+        width: IdWidth::Four,
         separator: Some(SEPARATOR.into()),
         prepend: None,
         append: None,
@@ -32,7 +38,7 @@ fn settings(shard_tokens: u64, threads: usize) -> Settings {
 }
 
 /// The oracle: documents that are not empty, each encoded alone.
-fn naive(tokenizer: &Tokenizer, parts: &[Vec<u8>], settings: &Settings) -> Vec<Vec<u32>> {
+fn naive(tokenizer: &Tokenizer, parts: &[Vec<u8>], settings: &TokenSettings) -> Vec<Vec<u32>> {
     let documents = parts.iter().flat_map(|part| match &settings.separator {
         Some(separator) => cut(part, separator.as_bytes()),
         None => vec![part.clone()],
@@ -86,16 +92,16 @@ fn sharded(documents: Vec<Vec<u32>>, shard_tokens: u64) -> Vec<Vec<Vec<u32>>> {
 }
 
 /// What a folder of `bin` files holds: the documents of each shard.
-fn read(folder: &Path, width: Width) -> Vec<Vec<Vec<u32>>> {
+fn read(folder: &Path, width: IdWidth) -> Vec<Vec<Vec<u32>>> {
     let mut shards = Vec::new();
     loop {
         let file = |extension: &str| folder.join(format!("shard-{:05}.{extension}", shards.len()));
         let Ok(data) = fs::read(file("bin")) else { return shards };
         let ids: Vec<u32> = match width {
-            Width::Two => {
+            IdWidth::Two => {
                 data.chunks(2).map(|id| u16::from_le_bytes(id.try_into().unwrap()) as u32).collect()
             }
-            Width::Four => data.chunks(4).map(|id| u32::from_le_bytes(id.try_into().unwrap())).collect(),
+            IdWidth::Four => data.chunks(4).map(|id| u32::from_le_bytes(id.try_into().unwrap())).collect(),
         };
         let bounds = fs::read(file("docs.npy")).unwrap();
         let bounds: Vec<usize> = bounds[128..]
@@ -116,13 +122,13 @@ fn all_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Where the shard says that the next one begins.
-fn next_place(folder: &Path, shard: u64) -> Place {
+fn next_position(folder: &Path, shard: u64) -> Position {
     let facts = fs::read_to_string(folder.join(format!("shard-{shard:05}.json"))).unwrap();
     let number = |name: &str| {
         let behind = facts.split_once(&format!("\"{name}\": ")).unwrap().1;
         behind[..behind.find(|c: char| !c.is_ascii_digit()).unwrap()].parse().unwrap()
     };
-    Place { part: number("part"), offset: number("offset"), within: number("within") }
+    Position { part: number("part"), offset: number("offset"), within: number("within") }
 }
 
 fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
@@ -146,15 +152,15 @@ const PATTERNS: [&str; 6] =
 fn write(
     tokenizer: &Arc<Tokenizer>,
     parts: &[Vec<u8>],
-    settings: Settings,
+    settings: TokenSettings,
     folder: &Path,
     shard: u64,
-    place: Place,
+    position: Position,
 ) -> Result<()> {
     let progress = Progress::new();
-    let mut writer = Writer::new(Arc::clone(tokenizer), settings, folder, &progress)?;
-    writer.start_at(shard, place);
-    let rest: Vec<&[u8]> = parts[place.part as usize..].iter().map(Vec::as_slice).collect();
+    let mut writer = TokenWriter::new(Arc::clone(tokenizer), settings, folder, &progress)?;
+    writer.start_at(shard, position);
+    let rest: Vec<&[u8]> = parts[position.part as usize..].iter().map(Vec::as_slice).collect();
     writer.add_documents(&rest, &progress)?;
     writer.finish(&progress)
 }
@@ -162,7 +168,7 @@ fn write(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Blocks are 16 bytes long in tests: nearly every document is cut, and no cut may show. Then the run is
+    /// TextBlocks are 16 bytes long in tests: nearly every document is cut, and no cut may show. Then the run is
     /// taken up again at the end of some shard, with another number of threads.
     #[test]
     fn files_hold_what_memory_holds(
@@ -176,8 +182,8 @@ proptest! {
     ) {
         let tokenizer = tokenizer(PATTERNS[pattern], if wide { 100_000 } else { 1 << 16 });
         let mark = tokenizer.special_id(SEPARATOR);
-        let settings = |threads| Settings {
-            width: Width::least(&tokenizer),
+        let settings = |threads| TokenSettings {
+            width: IdWidth::least(&tokenizer),
             separator: separator.then(|| SEPARATOR.into()),
             prepend: mark.filter(|_| prepend),
             append: Some(65).filter(|_| append),
@@ -186,9 +192,9 @@ proptest! {
         };
         let folder = temporary_folder();
         let expected = sharded(naive(&tokenizer, &parts, &settings(1)), shard_tokens);
-        let done = write(&tokenizer, &parts, settings(threads), &folder, 0, Place::default());
+        let done = write(&tokenizer, &parts, settings(threads), &folder, 0, Position::default());
         prop_assert_eq!(done.is_ok(), !expected.is_empty());
-        let width = if wide { Width::Four } else { Width::Two };
+        let width = if wide { IdWidth::Four } else { IdWidth::Two };
         prop_assert_eq!(read(&folder, width), expected.clone());
 
         if !expected.is_empty() {
@@ -199,8 +205,8 @@ proptest! {
                     fs::remove_file(folder.join(name)).unwrap();
                 }
             }
-            let place = next_place(&folder, last);
-            write(&tokenizer, &parts, settings(5 - threads), &folder, last + 1, place).unwrap();
+            let position = next_position(&folder, last);
+            write(&tokenizer, &parts, settings(5 - threads), &folder, last + 1, position).unwrap();
             prop_assert_eq!(all_files(&folder), whole);
         }
         fs::remove_dir_all(folder).unwrap();
@@ -215,7 +221,7 @@ proptest! {
         let folder = temporary_folder();
         let documents = folder.join("documents");
         fs::create_dir(&documents).unwrap();
-        if write(&tokenizer, &parts, settings(20, 2), &documents, 0, Place::default()).is_ok() {
+        if write(&tokenizer, &parts, settings(20, 2), &documents, 0, Position::default()).is_ok() {
             let whole = all_files(&documents);
             let shards = whole.keys().filter(|name| name.ends_with(".json")).count();
             let paths: Vec<PathBuf> = (0..parts.len()).map(|i| folder.join(format!("{i}.txt"))).collect();
@@ -225,16 +231,16 @@ proptest! {
             let mut firsts = vec![0];
             firsts.push(1 + resume.index(shards) as u64);
             for first in firsts {
-                let place = if first == 0 { Place::default() } else { next_place(&documents, first - 1) };
-                let after = place.part as usize;
+                let position = if first == 0 { Position::default() } else { next_position(&documents, first - 1) };
+                let after = position.part as usize;
                 for stream in [true, false] {
                     let out = folder.join("out");
                     fs::create_dir(&out).unwrap();
                     let progress = Progress::new();
                     let settings = settings(20, 3);
                     let mut writer =
-                        Writer::new(Arc::clone(&tokenizer), settings, &out, &progress).unwrap();
-                    writer.start_at(first, place);
+                        TokenWriter::new(Arc::clone(&tokenizer), settings, &out, &progress).unwrap();
+                    writer.start_at(first, position);
                     if stream {
                         for part in &parts[after..] {
                             writer.add_reader(&part[..], Path::new("-"), &Reading::default(), &progress).unwrap();
@@ -263,11 +269,12 @@ fn temporary_folder() -> PathBuf {
     folder
 }
 
-fn failure(change: impl FnOnce(&mut Settings)) -> Error {
+fn failure(change: impl FnOnce(&mut TokenSettings)) -> Error {
     let folder = temporary_folder();
     let mut settings = settings(10, 1);
     change(&mut settings);
-    let error = write(&tokenizer("gpt2", 1 << 17), &[b"a".to_vec()], settings, &folder, 0, Place::default());
+    let error =
+        write(&tokenizer("gpt2", 1 << 17), &[b"a".to_vec()], settings, &folder, 0, Position::default());
     assert_eq!(all_files(&folder).len(), 0);
     fs::remove_dir_all(folder).unwrap();
     error.unwrap_err()
@@ -275,28 +282,28 @@ fn failure(change: impl FnOnce(&mut Settings)) -> Error {
 
 #[test]
 fn settings_that_cannot_be_honoured_are_refused() {
-    assert!(failure(|s| s.width = Width::Two).to_string().contains("do not fit in uint16"));
+    assert!(failure(|s| s.width = IdWidth::Two).to_string().contains("do not fit in uint16"));
     assert!(matches!(failure(|s| s.shard_tokens = 0), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.separator = Some("".into())), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.append = Some(1000)), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.prepend = Some(1 << 30)), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.allowed_special = vec!["<no>".into()]), Error::BadSpecial { .. }));
-    assert!(matches!(Format::named("gguf"), Err(Error::BadSetting { .. })));
-    for format in Format::ALL {
-        assert_eq!(Format::named(format.name()).unwrap(), format);
+    assert!(matches!(TokenFormat::named("gguf"), Err(Error::BadSetting { .. })));
+    for format in TokenFormat::ALL {
+        assert_eq!(TokenFormat::named(format.name()).unwrap(), format);
     }
 }
 
 #[test]
 fn numbers_that_a_format_cannot_hold_are_refused() {
-    assert!(Format::Llmc.header(Width::Two, (1 << 31) - 1).is_ok());
-    assert!(matches!(Format::Llmc.header(Width::Two, 1 << 31), Err(Error::TooManyTokens { .. })));
-    for format in Format::ALL {
-        assert_eq!(format.header(Width::Four, 1 << 30).unwrap().len(), format.header_len());
+    assert!(TokenFormat::Llmc.header(IdWidth::Two, (1 << 31) - 1).is_ok());
+    assert!(matches!(TokenFormat::Llmc.header(IdWidth::Two, 1 << 31), Err(Error::TooManyTokens { .. })));
+    for format in TokenFormat::ALL {
+        assert_eq!(format.header(IdWidth::Four, 1 << 30).unwrap().len(), format.header_len());
     }
-    assert_eq!(Format::Npy.header(Width::Two, u64::MAX).unwrap().len(), 128);
+    assert_eq!(TokenFormat::Npy.header(IdWidth::Two, u64::MAX).unwrap().len(), 128);
     let bounds = || Ok([0, 5, 5 + (1u64 << 31)].map(Ok).into_iter());
-    let long = formats::write_megatron_index(&mut Vec::new(), Width::Two, 2, bounds);
+    let long = formats::write_megatron_index(&mut Vec::new(), IdWidth::Two, 2, bounds);
     assert!(matches!(long, Err(formats::MegatronError::TooLong(0x8000_0000))));
 }
 
@@ -304,12 +311,12 @@ fn numbers_that_a_format_cannot_hold_are_refused() {
 fn a_corpus_that_ends_before_the_place_is_refused() {
     let folder = temporary_folder();
     let tokenizer = tokenizer("gpt2", 1000);
-    let place = Place { offset: 4, ..Place::default() };
-    let short = write(&tokenizer, &[b"abc".to_vec()], settings(10, 1), &folder, 1, place);
+    let position = Position { offset: 4, ..Position::default() };
+    let short = write(&tokenizer, &[b"abc".to_vec()], settings(10, 1), &folder, 1, position);
     assert!(matches!(short, Err(Error::CorpusEndsEarly)));
     let progress = Progress::new();
-    let mut writer = Writer::new(tokenizer, settings(10, 1), &folder, &progress).unwrap();
-    writer.start_at(1, place);
+    let mut writer = TokenWriter::new(tokenizer, settings(10, 1), &folder, &progress).unwrap();
+    writer.start_at(1, position);
     assert!(matches!(
         writer.add_reader(&b"abc"[..], Path::new("-"), &Reading::default(), &progress),
         Err(Error::CorpusEndsEarly)
@@ -321,13 +328,13 @@ fn a_corpus_that_ends_before_the_place_is_refused() {
 fn an_empty_corpus_and_a_failure_leave_nothing_behind() {
     let folder = temporary_folder();
     let tokenizer = tokenizer("gpt2", 1000);
-    let empty = write(&tokenizer, &[SEPARATOR.into()], settings(10, 1), &folder, 0, Place::default());
+    let empty = write(&tokenizer, &[SEPARATOR.into()], settings(10, 1), &folder, 0, Position::default());
     assert!(matches!(empty, Err(Error::EmptyCorpus)));
     assert_eq!(all_files(&folder).len(), 0);
 
     // What is not full when the failure comes is taken away; what is full stays.
     let progress = Progress::new();
-    let mut writer = Writer::new(tokenizer, settings(30, 2), &folder, &progress).unwrap();
+    let mut writer = TokenWriter::new(tokenizer, settings(30, 2), &folder, &progress).unwrap();
     writer.add_documents(&[&[b'x'; 40], &[b'y'; 20]], &progress).unwrap();
     let error = writer.add_files(&["/no/such/file".into()], &Reading::default(), &progress).unwrap_err();
     assert!(error.to_string().contains("/no/such/file"));
@@ -340,27 +347,11 @@ fn an_empty_corpus_and_a_failure_leave_nothing_behind() {
 }
 
 #[test]
-fn a_fingerprint_tells_tokenizers_apart() {
-    let same = fingerprint(&tokenizer("gpt2", 1000));
-    assert_eq!(same, fingerprint(&tokenizer("gpt2", 1000)));
-    assert_eq!(same.len(), 64);
-    assert_ne!(same, fingerprint(&tokenizer("gpt4", 1000)));
-    assert_ne!(same, fingerprint(&tokenizer("gpt2", 1001)));
-    let splitter = Splitter::new("gpt2").unwrap();
-    let bytes = |specials| {
-        let ranks = (0..=255u8).map(|byte| (vec![byte], byte as u32)).collect();
-        Tokenizer::from_ranks(ranks, splitter.clone(), specials).unwrap()
-    };
-    let plain = fingerprint(&bytes(Vec::new()));
-    assert_ne!(plain, fingerprint(&bytes(vec![("<s>".into(), 256)])));
-}
-
-#[test]
 fn a_folder_has_one_writer_at_a_time() {
     let folder = temporary_folder();
     let open = || {
         let (tokenizer, progress) = (tokenizer("gpt2", 1000), Progress::new());
-        Writer::new(tokenizer, settings(10, 1), &folder, &progress)
+        TokenWriter::new(tokenizer, settings(10, 1), &folder, &progress)
     };
     let first = open().unwrap();
     assert!(matches!(open(), Err(Error::BusyFolder { .. })));
@@ -374,7 +365,7 @@ fn cancelled_work_stops_with_a_shard_half_full() {
     let folder = temporary_folder();
     let tokenizer = tokenizer("gpt2", 1000);
     let progress = Progress::new();
-    let mut writer = Writer::new(tokenizer, settings(1 << 20, 2), &folder, &progress).unwrap();
+    let mut writer = TokenWriter::new(tokenizer, settings(1 << 20, 2), &folder, &progress).unwrap();
     writer.add_documents(&[b"some text"], &progress).unwrap();
     progress.cancel();
     assert!(matches!(writer.add_documents(&[b"more text"], &progress), Err(Error::Cancelled)));

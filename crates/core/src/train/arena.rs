@@ -1,31 +1,33 @@
-//! Where the position lists are: one long array, in which a list that is used up makes room for new ones.
+//! Arena: the position lists in one long array, where new lists reuse the space of finished ones.
 //!
-//! A merge reads its list once and then needs lists for the pairs it has made, which hold at most twice as
-//! many positions. Without reuse the array grew to 2.5 times its first size on ten million pre-tokens.
+//! A merge reads its list once and then needs lists for the pairs it has created, which hold at most twice as
+//! many positions. Without reuse the array grew to 2.5 times its initial size on ten million pre-tokens. It
+//! loses where lists grow: a list longer than every recent hole goes to the end.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use crate::memory::zeroed_in_huge_pages;
 
+/// The storage of all position lists.
 #[derive(Default)]
 pub struct Arena {
     positions: Vec<AtomicU32>,
     used: usize,
-    /// Room before `used` that is free again, the latest last.
+    /// Free ranges before `used`, the latest last.
     holes: Vec<Range<usize>>,
 }
 
 /// How many holes are tried before a list goes to the end.
 const TRIES: usize = 16;
-/// Smaller holes are forgotten. (Small in tests, so that they are used.)
+/// Smaller holes are dropped. (Small in tests, so that they are used.)
 const WORTHWHILE: usize = if cfg!(test) { 1 } else { 64 };
 
 impl Arena {
-    /// Forgets all lists and makes room for so many positions.
+    /// Drops all lists and makes room for `len` positions.
     pub fn restart(&mut self, len: usize) -> &[AtomicU32] {
         if self.positions.len() < len {
-            // More than now: pages that are never touched cost nothing.
+            // Twice as many: pages that are never touched cost nothing.
             self.positions = zeroed_in_huge_pages(2 * len);
         }
         self.used = len;
@@ -37,14 +39,14 @@ impl Arena {
         &self.positions
     }
 
-    /// Gives the room of a list back.
+    /// Frees the range of a list.
     pub fn free(&mut self, list: Range<usize>) {
         if list.len() >= WORTHWHILE {
             self.holes.push(list);
         }
     }
 
-    /// Room for a list of so many positions: where it begins.
+    /// Allocates a list of `len` positions and returns where it starts.
     pub fn allocate(&mut self, len: usize) -> usize {
         let recent = self.holes.len().saturating_sub(TRIES);
         if let Some(found) = self.holes[recent..].iter().rposition(|hole| hole.len() >= len) {

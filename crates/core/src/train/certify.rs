@@ -1,52 +1,54 @@
-//! The certificate: up to which merge a training without the rare pre-tokens is that with all of them.
+//! Certify: how many merges of a training without the rare pre-tokens equal those of a training with all of
+//! them.
 //!
-//! It is found, not estimated. As long as two trainings have made the same merges, all pre-tokens stand as
-//! those merges leave them; so the merges are replayed over *all* pre-tokens, one at a time, and for each
-//! merge is noted which tokens stood beside it and how often. These notes and the pairs of the beginning give
-//! the true count of every pair before every merge. A sweep over the merges then asks each time: is this the
-//! pair that the true counts choose? The first that is not ends it. `docs/how-bpe-works.md` has the proof.
+//! The number is computed, not estimated. As long as two trainings have made the same merges, their
+//! pre-tokens are in the same state; so the merges are replayed over *all* pre-tokens, one at a time, and
+//! each merge notes which tokens were next to it and how often. These notes and the initial pairs give the
+//! true count of every pair before every merge. A sweep over the merges then asks each time: is this the pair
+//! that the true counts choose? The first one that is not ends it. `docs/how-bpe-works.md` has the proof.
 //!
-//! **Cost.** A replay is an encoding of each unique pre-token. Its memory follows the different neighbours, not
-//! the pre-tokens: a few million numbers whatever the corpus. Rounds look at 64 merges first, then at eight
-//! times as many, because the orders mostly part early (by the twentieth merge on every text we tried), and a
-//! short replay is a cheap one. Where even the notes outgrow their limit, fewer merges are checked, and the
-//! certificate says so.
+//! **Cost.** A replay encodes each unique pre-token once. Its memory grows with the distinct neighbors, not
+//! with the pre-tokens: a few million numbers whatever the corpus. The first round checks 64 merges and each
+//! further one eight times as many, because the two orders usually diverge early (by the twentieth merge on
+//! every text we tried), and a short replay is cheap. Where even the notes exceed their limit, fewer merges
+//! are checked, and the certificate says so.
 //!
-//! **Where it loses**: where the orders part late or never, every round is needed, and that took three times as
-//! long as training on all pre-tokens. Where they part early it took an eighth of it or less.
+//! **When it loses**: where the orders diverge late or never, every round is needed, and that took three
+//! times as long as training on all pre-tokens. Where they diverge early it took an eighth of that or less.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use hashbrown::HashMap;
 
-use super::queue::{Entry, Queue};
-use super::source::{Share, Source};
+use super::queue::{CountedPair, MergeQueue};
 use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
-use crate::encode::pretokens::{ID_BITS, NONE};
+use crate::count::{PretokenBatch, Source};
+use crate::merge::pairs::{ID_BITS, NONE};
 use crate::team::{Team, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};
 
-/// How many merges the first round looks at, and how many times more the next. (Small in tests.)
+/// How many merges the first round checks, and how many times more each next one. (Small in tests.)
 const FIRST_ROUND: usize = if cfg!(test) { 2 } else { 64 };
 const GROWTH: usize = if cfg!(test) { 2 } else { 8 };
-/// So many notes are kept at most, about 300 MB.
+/// The largest number of notes, about 300 MB.
 const MOST_NOTES: usize = 1 << 23;
 const BYTES_A_NOTE: u64 = 36;
-/// A thread hands its notes over when it has so many: they fit in its cache.
+/// A thread hands over its notes when it has this many: they fit in its cache.
 const OWN_NOTES: usize = if cfg!(test) { 4 } else { 1 << 15 };
 
-/// What is known of merges that were learned without the rare pre-tokens.
+/// What is proven about merges that were learned without the rare pre-tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// So many of the first merges are those of a training on all pre-tokens.
+    /// How many of the first merges equal those of a training on all pre-tokens.
     pub proven: usize,
-    /// So many were looked at. If more than are proven, the first that is not is known to differ.
+    /// How many merges were checked. If more than are proven, the first unproven merge is known to differ.
     pub checked: usize,
 }
 
-/// Which of `merges`, trained with these settings, a training on all pre-tokens would have made too.
+/// Determines which of `merges`, trained with these settings, a training on all pre-tokens would have made
+/// too.
 pub fn certify(
     source: &Source,
     settings: &TrainSettings,
@@ -75,12 +77,12 @@ fn certify_within(
         bytes += pretoken.len() as u64;
         Ok(())
     })?;
-    // One pass for the pairs of the beginning and one per round; a difference ends it sooner.
+    // One pass for the initial pairs and one per round; a difference ends it early.
     progress.begin(Stage::Certify, bytes.saturating_mul(1 + rounds(all)));
 
     let team = Team::new(thread_count(settings.threads));
     let replay = Replay { source, settings, team: &team, progress, most_notes };
-    let start = replay.pairs_of_the_beginning()?;
+    let start = replay.initial_pairs()?;
     let mut round = FIRST_ROUND;
     loop {
         let merges = &merges.pairs[..round.min(all)];
@@ -96,31 +98,31 @@ fn certify_within(
     }
 }
 
-/// How many rounds it takes to look at all of `merges` merges.
+/// Returns how many rounds it takes to check `merges` merges.
 fn rounds(merges: usize) -> u64 {
     let sizes = std::iter::successors(Some(FIRST_ROUND), |size| size.checked_mul(GROWTH));
     1 + sizes.take_while(|&size| size < merges).count() as u64
 }
 
-/// By left and right.
+/// Counts of pairs, by left and right token.
 type PairCounts = HashMap<(u32, u32), u64>;
 
-/// Which merge, on which side of it, and which token stood there, in one number. Sorting gives the order of
-/// merges.
+/// A merge, a side of it and the token that was there, in one number. Sorting gives the order of merges.
 type Note = u64;
-type Notes = HashMap<Note, u64>;
+type NoteWeights = HashMap<Note, u64>;
 
 const LEFT: u64 = 0;
 const RIGHT: u64 = 1;
 
-fn note(merge: usize, side: u64, neighbour: u32) -> Note {
-    (merge as u64) << (ID_BITS + 1) | side << ID_BITS | neighbour as u64
+fn note(merge: usize, side: u64, neighbor: u32) -> Note {
+    (merge as u64) << (ID_BITS + 1) | side << ID_BITS | neighbor as u64
 }
 
 fn merge_of(note: Note) -> usize {
     (note >> (ID_BITS + 1)) as usize
 }
 
+/// Replays merges over all pre-tokens of a source.
 struct Replay<'a> {
     source: &'a Source<'a>,
     settings: &'a TrainSettings<'a>,
@@ -130,27 +132,27 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Calls `work` with every pre-token that may hold a pair, in shares, each on some thread with a `T` of
-    /// its own; `done` gets that back after each share.
-    fn for_each_share<T: Default>(
+    /// Calls `work` with every pre-token that may contain a pair, in batches on all threads. Each thread has
+    /// its own `T`, which `done` receives at the end.
+    fn for_each_batch<T: Default>(
         &self,
         work: impl Fn(&mut T, &[u8], u64) + Sync,
         done: impl Fn(T) + Sync,
     ) -> Result<()> {
         let base = self.settings.base;
-        // Whole-pre-token-only tokens hold no pair: as a pre-token, each is one token from the beginning.
+        // Whole-pre-token-only tokens contain no pair: as a pre-token, each is one token from the start.
         let whole = |pretoken: &[u8]| {
             base.is_some_and(|base| {
                 let only = base.whole_pretoken_only();
                 !only.is_empty() && base.id_of(pretoken).is_some_and(|id| only.binary_search(&id).is_ok())
             })
         };
-        let shares = Mutex::new(self.source.shares()?);
+        let batches = Mutex::new(self.source.batches()?);
         let failure = Mutex::new(None);
         self.team.run(&|_| {
-            let (mut own, mut share) = (T::default(), Share::default());
+            let (mut own, mut batch) = (T::default(), PretokenBatch::default());
             while !self.progress.is_cancelled() {
-                match (*shares.lock().unwrap())(&mut share) {
+                match (*batches.lock().unwrap())(&mut batch) {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
@@ -159,7 +161,7 @@ impl Replay<'_> {
                     }
                 }
                 let mut seen = 0;
-                for (pretoken, count) in share.iter() {
+                for (pretoken, count) in batch.iter() {
                     seen += pretoken.len() as u64;
                     if pretoken.len() > 1 && !whole(pretoken) {
                         work(&mut own, pretoken, count);
@@ -173,10 +175,10 @@ impl Replay<'_> {
         failure.into_inner().unwrap().map_or(Ok(()), Err)
     }
 
-    /// How often each pair stands in the pre-tokens before any merge.
-    fn pairs_of_the_beginning(&self) -> Result<PairCounts> {
+    /// Counts each pair in the pre-tokens before any merge.
+    fn initial_pairs(&self) -> Result<PairCounts> {
         let sum = Mutex::new(PairCounts::new());
-        self.for_each_share(
+        self.for_each_batch(
             |(own, ids): &mut (PairCounts, Vec<u32>), pretoken, count| {
                 ids.clear();
                 match self.settings.base {
@@ -195,16 +197,16 @@ impl Replay<'_> {
         Ok(sum.into_inner().unwrap())
     }
 
-    /// What stood beside each of these merges, in their order; and how many of them it is about, fewer where
-    /// there was too much to note. That number does not depend on who noted what first: it is halved if and
-    /// only if the notes on so many merges are too many.
+    /// Returns which tokens were next to each of these merges, in order, and how many of the merges are
+    /// covered: fewer than all where there was too much to note. That number does not depend on which thread
+    /// noted what first: it is halved if and only if the notes on that many merges are too many.
     fn notes(&self, merges: &[(u32, u32)]) -> Result<(Vec<(Note, u64)>, usize)> {
         let TrainSettings { base, first_id, .. } = *self.settings;
         let splitter = self.source.settings().splitter.clone();
         let tokenizer = Tokenizer::trained(base, merges, first_id, splitter, Vec::new())?;
         let checked = AtomicUsize::new(merges.len());
-        let all: Mutex<Notes> = Mutex::default();
-        let hand_over = |own: &mut Notes| {
+        let all: Mutex<NoteWeights> = Mutex::default();
+        let hand_over = |own: &mut NoteWeights| {
             let mut all = all.lock().unwrap();
             let mut limit = checked.load(Relaxed);
             for (note, weight) in own.drain().filter(|&(note, _)| merge_of(note) < limit) {
@@ -216,17 +218,17 @@ impl Replay<'_> {
             }
             checked.store(limit, Relaxed);
         };
-        self.for_each_share(
-            |(own, ids): &mut (Notes, Vec<u32>), pretoken, count| {
+        self.for_each_batch(
+            |(own, ids): &mut (NoteWeights, Vec<u32>), pretoken, count| {
                 let limit = checked.load(Relaxed);
                 ids.clear();
-                tokenizer.pairs().merge_told(pretoken, ids, |new, left, right| {
-                    // Merges of the base are the beginning.
+                tokenizer.pairs().merge_and_report(pretoken, ids, |new, left, right| {
+                    // Merges of the base belong to the initial state.
                     let Some(merge) = new.checked_sub(first_id).map(|merge| merge as usize) else { return };
                     if merge < limit {
-                        for (side, neighbour) in [(LEFT, left), (RIGHT, right)] {
-                            if neighbour != NONE {
-                                *own.entry(note(merge, side, neighbour)).or_default() += count;
+                        for (side, neighbor) in [(LEFT, left), (RIGHT, right)] {
+                            if neighbor != NONE {
+                                *own.entry(note(merge, side, neighbor)).or_default() += count;
                             }
                         }
                     }
@@ -243,7 +245,7 @@ impl Replay<'_> {
     }
 }
 
-/// How many of the first merges are those that the true counts choose.
+/// Returns how many of the first merges the true counts choose.
 fn sweep(
     start: &PairCounts,
     notes: Vec<(Note, u64)>,
@@ -254,19 +256,19 @@ fn sweep(
     let rules = Rules::new(settings);
     let mut vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
     let least = rules.min_frequency.max(1);
-    let (inside, first) = (vocabulary.inside(), vocabulary.len() as u32);
-    let inside = |id: u32| inside.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
+    let (internal, first) = (vocabulary.internal(), vocabulary.len() as u32);
+    let internal = |id: u32| internal.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
 
     let mut counts = PairCounts::new();
-    let mut queue = Queue::default();
-    let enter = |queue: &mut Queue, (left, right), count, vocabulary: &Vocabulary| {
-        let entry = Entry { count, left, right };
+    let mut queue = MergeQueue::default();
+    let enter = |queue: &mut MergeQueue, (left, right), count, vocabulary: &Vocabulary| {
+        let entry = CountedPair { count, left, right };
         if count >= least && rules.allows(left, right, vocabulary) {
             queue.push(entry, rules.tie_break, vocabulary);
         }
     };
     for (&(left, right), &count) in start {
-        let pair = (inside(left), inside(right));
+        let pair = (internal(left), internal(right));
         counts.insert(pair, count);
         enter(&mut queue, pair, count, &vocabulary);
     }
@@ -274,8 +276,8 @@ fn sweep(
     let mut notes = notes.into_iter().peekable();
     for (merge, &(left, right)) in merges.iter().enumerate() {
         progress.check()?;
-        let (left, right) = (inside(left), inside(right));
-        // Counts of pairs that exist only fall, so a top that is true is the best.
+        let (left, right) = (internal(left), internal(right));
+        // Counts of existing pairs only fall, so a top that is up to date is the best pair.
         let best = loop {
             let Some(top) = queue.top() else { break None };
             match counts.get(&(top.left, top.right)).copied().unwrap_or(0) {
@@ -291,13 +293,13 @@ fn sweep(
         vocabulary.add(left, right);
         let mut born = Vec::new();
         while let Some((note, weight)) = notes.next_if(|&(note, _)| merge_of(note) == merge) {
-            let neighbour = inside(note as u32 & ((1 << ID_BITS) - 1));
+            let neighbor = internal(note as u32 & ((1 << ID_BITS) - 1));
             let (lost, gained) = match note >> ID_BITS & 1 {
-                LEFT => ((neighbour, left), (neighbour, new)),
-                _ => ((right, neighbour), (new, neighbour)),
+                LEFT => ((neighbor, left), (neighbor, new)),
+                _ => ((right, neighbor), (new, neighbor)),
             };
-            // A pair that one merge makes and the next one takes away again (`abab`) may be taken away first
-            // here. All sums are right when the last note on this merge is read.
+            // A pair that one merge creates and the next one removes (`abab`) may be subtracted before it is
+            // added here. All sums are right once the last note on this merge is read.
             let lost = counts.entry(lost).or_default();
             *lost = lost.wrapping_sub(weight);
             let gained_count = counts.entry(gained).or_default();
@@ -315,107 +317,5 @@ fn sweep(
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::tests::{TIES, counts, fast, pretokens, settings};
-    use super::*;
-    use crate::Error;
-    use crate::split::Splitter;
-
-    /// How many of the first merges two trainings share.
-    fn shared(a: &Merges, b: &Merges) -> usize {
-        a.pairs.iter().zip(&b.pairs).take_while(|(a, b)| a == b).count()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1500))]
-
-        #[test]
-        fn the_certificate_is_exactly_right(
-            first in pretokens(),
-            then in pretokens(),
-            merges in 0..60usize,
-            tie in 0..3usize,
-            threads in 1..4usize,
-            based: bool,
-            min_frequency in 1..4u64,
-            min_pretoken_count in 1..6u64,
-            max_token_bytes in proptest::option::of(1..8usize),
-            forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
-            most_notes in prop_oneof![Just(usize::MAX), 0..60usize],
-        ) {
-            let splitter = Splitter::new("gpt2").unwrap();
-            let learned = fast(&counts(first), &settings(12, TIES[tie])).pairs;
-            let base = Tokenizer::trained(None, &learned, 256, splitter, vec![]).unwrap();
-            let settings = TrainSettings {
-                threads,
-                min_frequency,
-                min_pretoken_count,
-                max_token_bytes,
-                forbidden: &forbidden,
-                base: based.then_some(&base),
-                first_id: base.next_id() + 5,
-                ..settings(merges, TIES[tie])
-            };
-            let counts = counts(then);
-            let pruned = fast(&counts, &settings);
-            let truth = fast(&counts, &TrainSettings { min_pretoken_count: 1, ..settings });
-            let shared = shared(&pruned, &truth);
-            let found = certify_within(most_notes, &Source::Memory(&counts), &settings, &pruned, &Progress::new()).unwrap();
-            if most_notes == usize::MAX {
-                prop_assert_eq!(found.proven, shared);
-                prop_assert_eq!(found.checked, pruned.pairs.len().min(shared + 1));
-            } else {
-                prop_assert!(found.proven <= shared && found.proven <= found.checked);
-                if found.proven < found.checked {
-                    prop_assert_eq!(found.proven, shared);
-                }
-                let alone = TrainSettings { threads: 1, ..settings };
-                let again = certify_within(most_notes, &Source::Memory(&counts), &alone, &pruned, &Progress::new()).unwrap();
-                prop_assert_eq!(found, again);
-            }
-        }
-
-        #[test]
-        fn a_base_with_tokens_that_no_merge_makes_is_no_trap(
-            then in pretokens(), tie in 0..3usize, min_pretoken_count in 2..6u64,
-        ) {
-            let bytes = (0..=255u8).map(|byte| (vec![byte], byte as u32));
-            let whole = [&b"aba"[..], b"bab", b" a"].into_iter().map(<[u8]>::to_vec).zip(300..);
-            let splitter = Splitter::new("gpt2").unwrap();
-            let base = Tokenizer::from_ranks(bytes.chain(whole).collect(), splitter, vec![]).unwrap();
-            let settings = TrainSettings {
-                min_pretoken_count, base: Some(&base), first_id: 303, ..settings(30, TIES[tie])
-            };
-            let counts = counts(then);
-            let pruned = fast(&counts, &settings);
-            let truth = fast(&counts, &TrainSettings { min_pretoken_count: 1, ..settings });
-            let found = certify(&Source::Memory(&counts), &settings, &pruned, None, &Progress::new()).unwrap();
-            prop_assert_eq!(found.proven, shared(&pruned, &truth));
-        }
-    }
-
-    #[test]
-    fn pretokens_that_change_nothing_are_seen_to() {
-        let counts = counts([("ab", 9), ("cd", 5), ("ef", 1)]);
-        let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
-        let found =
-            certify(&Source::Memory(&counts), &settings, &fast(&counts, &settings), None, &Progress::new())
-                .unwrap();
-        assert_eq!(found, Certificate { proven: 2, checked: 2 });
-    }
-
-    #[test]
-    fn a_request_to_stop_is_heard() {
-        let counts = counts([("ab", 9), ("cd", 1)]);
-        let settings = TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) };
-        let merges = fast(&counts, &settings);
-        let progress = Progress::new();
-        progress.cancel();
-        assert!(matches!(
-            certify(&Source::Memory(&counts), &settings, &merges, None, &progress),
-            Err(Error::Cancelled)
-        ));
-    }
-}
+#[path = "certify_tests.rs"]
+mod tests;

@@ -1,16 +1,16 @@
-//! Merges on disk while they are learned, so that a training which was killed goes on where it was.
+//! Checkpoint: a log of the merges on disk, so that a training that was killed resumes where it stopped.
 //!
 //! ```text
-//! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       whose merges these are
-//! 32 116 90210 9b1c0e77                                      left id, right id, how often it was seen
+//! merganser merges 1⇥counts=…⇥tie_break=…⇥… 5d41402a       the settings that these merges belong to
+//! 32 116 90210 9b1c0e77                                      left id, right id, count
 //! ```
-//! Text, to be read by people too. Each line ends with the CRC-32 of all that was said up to there: a line
-//! that was torn, and all that follows it, is cut off, and training learns those merges again. What makes a
-//! merge depends on the pre-tokens, the rules and the merges before it, never on how many are to come: so the
-//! log of a training serves any number of merges.
+//! The log is text, for people too. Each line ends with the CRC-32 of everything up to there: a torn line and
+//! everything after it is cut off, and training learns those merges again. A merge depends on the pre-tokens,
+//! the rules and the merges before it, never on how many are to follow: so the log of a training serves any
+//! number of merges.
 //!
-//! Cost: one line a merge, appended and flushed to the disk every so many merges or seconds. Nothing is
-//! written inside the work on a merge.
+//! Cost: one line per merge, appended and flushed to the disk at the interval that the caller sets. Nothing
+//! is written while a merge is applied.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -20,31 +20,32 @@ use std::time::{Duration, Instant};
 use super::{Merges, Source, TrainSettings};
 use crate::durable::sync_folder;
 use crate::key::{self, PACKED};
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Tokenizer};
 
 const MAGIC: &str = "merganser merges 1";
 
-/// The log of one training. Nobody else can open it meanwhile. It is made when there is something to write.
+/// The log of one training, locked against other processes. The file is created when there is something to
+/// write.
 pub struct MergeLog {
     path: PathBuf,
     file: Option<File>,
-    /// What it begins with.
+    /// The first line.
     header: String,
     sum: crc32fast::Hasher,
-    /// What the file holds.
+    /// The merges in the file.
     noted: Merges,
     every: Duration,
     last: Instant,
 }
 
 impl MergeLog {
-    /// Opens the log of this very training, if there is one. The log of another one is an error, unless it is
-    /// `afresh`: then it is emptied, whatever it was.
+    /// Opens the log of this training, if there is one. The log of another training is an error, unless
+    /// `restart` is set: then it is emptied, whatever it holds.
     pub fn open(
         path: &Path,
         source: &Source,
         settings: &TrainSettings,
-        afresh: bool,
+        restart: bool,
         every: Duration,
     ) -> Result<MergeLog> {
         let ours = identity(source, settings)?;
@@ -60,12 +61,12 @@ impl MergeLog {
             last: Instant::now(),
         };
         if path.exists() {
-            log.read(&ours, afresh)?;
+            log.read(&ours, restart)?;
         }
         Ok(log)
     }
 
-    fn read(&mut self, ours: &[String], afresh: bool) -> Result<()> {
+    fn read(&mut self, ours: &[String], restart: bool) -> Result<()> {
         let path = self.path.clone();
         let mut file = self.open_file()?;
         let mut text = Vec::new();
@@ -73,16 +74,16 @@ impl MergeLog {
         self.file = Some(file);
         let mut lines = text.split_inclusive(|&byte| byte == b'\n');
         let first = lines.next().unwrap_or_default();
-        // Part of our own header is the first thing that was ever written here, and was torn.
+        // A part of our own header means that the very first write was torn.
         let torn = !first.ends_with(b"\n") && self.header.as_bytes().starts_with(first);
-        if afresh || torn {
+        if restart || torn {
             return self.begin();
         }
         let found = self.check(first).map(|line| line.split('\t').map(str::to_owned).collect());
         let found: Vec<String> = found.unwrap_or_default();
         let difference = match found.split_first() {
             Some((magic, theirs)) if magic == MAGIC => difference(ours, theirs),
-            _ => Some("it is damaged, or something else".into()),
+            _ => Some("it is corrupt, or not a merge log".into()),
         };
         if let Some(reason) = difference {
             return Err(Error::OtherCheckpoint { path, reason });
@@ -107,7 +108,7 @@ impl MergeLog {
         }
     }
 
-    /// Writes the header, and nothing else.
+    /// Empties the file and writes the header.
     fn begin(&mut self) -> Result<()> {
         self.cut(0)?;
         self.sum = crc32fast::Hasher::new();
@@ -124,18 +125,19 @@ impl MergeLog {
         self.file.is_some()
     }
 
-    /// The first merges that stand in the log, as many as are asked for.
+    /// Returns the first merges of the log, at most `most`.
     pub(super) fn learned(&self, most: usize) -> Merges {
         let Merges { pairs, counts } = &self.noted;
         let n = pairs.len().min(most);
         Merges { pairs: pairs[..n].to_vec(), counts: counts[..n].to_vec() }
     }
 
+    /// Writes the log if the interval has passed since the last write.
     pub(super) fn write_if_due(&mut self, merges: &Merges) -> Result<()> {
         if self.last.elapsed() >= self.every { self.write(merges) } else { Ok(()) }
     }
 
-    /// Notes the merges that are not in the log yet.
+    /// Appends the merges that are not in the log yet.
     pub(super) fn write(&mut self, merges: &Merges) -> Result<()> {
         if self.file.is_none() {
             if let Some(folder) = self.path.parent() {
@@ -162,7 +164,7 @@ impl MergeLog {
         written.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
-    /// What a line says, if it is whole and stands where it was written.
+    /// Returns the text of a line if its checksum is right.
     fn check<'l>(&mut self, line: &'l [u8]) -> Option<&'l str> {
         let (text, sum) = std::str::from_utf8(line).ok()?.strip_suffix('\n')?.rsplit_once(' ')?;
         let mut whole = String::new();
@@ -175,7 +177,7 @@ impl MergeLog {
         Some(text)
     }
 
-    /// Forgets what comes after `end`.
+    /// Truncates the file to `end` bytes.
     fn cut(&mut self, end: usize) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let cut = file.set_len(end as u64).and_then(|()| file.seek(SeekFrom::Start(end as u64)));
@@ -183,7 +185,7 @@ impl MergeLog {
     }
 }
 
-/// Adds a line to `lines` and to the sum; its own sum is that of all before it and of what it says.
+/// Appends a line to `lines`, with the checksum of everything before it and of its own text.
 fn push_line(lines: &mut String, text: &str, sum: &mut crc32fast::Hasher) {
     sum.update(text.as_bytes());
     lines.push_str(&format!("{text} {:08x}\n", sum.clone().finalize()));
@@ -196,7 +198,7 @@ fn parse(line: &str) -> Option<((u32, u32), u64)> {
     numbers.next().is_none().then_some(((left, right), count))
 }
 
-/// All that decides which merges are learned, as `name=value`.
+/// Returns everything that decides which merges are learned, as `name=value`.
 fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     let mut forbidden: Vec<_> = settings.forbidden.iter().map(|bytes| bytes.escape_ascii()).collect();
     forbidden.sort_by_key(|bytes| bytes.to_string());
@@ -204,7 +206,7 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     Ok(vec![
         format!("counts={}", known_by(source)?),
         format!("special_tokens={forbidden:?}"),
-        format!("base={}", settings.base.map_or("none".into(), crate::tokens::fingerprint)),
+        format!("base={}", settings.base.map_or("none".into(), Tokenizer::fingerprint)),
         format!("first_id={}", settings.first_id),
         format!("tie_break={:?}", settings.tie_break),
         format!("min_frequency={}", settings.min_frequency),
@@ -213,7 +215,7 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     ])
 }
 
-/// The same for the same pre-tokens and counts in whatever order.
+/// Returns a text that is equal for equal pre-tokens and counts, in whatever order they come.
 fn known_by(source: &Source) -> Result<String> {
     let (mut different, mut total, mut sum) = (0u64, 0u64, 0u64);
     source.for_each(&Progress::new(), |pretoken, count| {
@@ -230,172 +232,16 @@ fn known_by(source: &Source) -> Result<String> {
     Ok(format!("{different} unique pre-tokens, {total} in all, {sum:016x}"))
 }
 
+/// Returns the first setting that differs, as a reason; `None` if all are equal.
 fn difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let (ours, theirs) = match ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs) {
         Some(found) => found,
         None if ours.len() == theirs.len() => return None,
-        None => return Some("it was made by another version".into()),
+        None => return Some("another version of merganser wrote it".into()),
     };
-    Some(format!("it was made with {theirs}, and not with {ours}"))
+    Some(format!("it was trained with {theirs}, not {ours}"))
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::tests::{TIES, counts, fast, pretokens, settings};
-    use super::super::{Room, train, train_beyond};
-    use super::*;
-    use crate::Tokenizer;
-    use crate::count::Counts;
-    use crate::split::Splitter;
-
-    /// A file of its own for each case.
-    fn log_path() -> PathBuf {
-        use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("merganser-merges-{}-{}.log", std::process::id(), NEXT.fetch_add(1, Relaxed));
-        std::env::temp_dir().join(name)
-    }
-
-    fn logged(path: &Path, counts: &Counts, settings: &TrainSettings) -> Result<Merges> {
-        let source = Source::Memory(counts);
-        let log = MergeLog::open(path, &source, settings, false, Duration::ZERO)?;
-        train(&source, settings, Some(log), None, &Progress::new())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
-
-        #[test]
-        fn going_on_after_any_merge_changes_nothing(
-            first in pretokens(),
-            then in pretokens(),
-            tie in 0..3usize,
-            threads in 1..3usize,
-            based: bool,
-            min_frequency in 1..3u64,
-            min_pretoken_count in 1..3u64,
-            max_token_bytes in proptest::option::of(2..8usize),
-            forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
-        ) {
-            let splitter = Splitter::new("gpt2").unwrap();
-            let learned = fast(&counts(first), &settings(12, TIES[tie])).pairs;
-            let base = Tokenizer::trained(None, &learned, 256, splitter, vec![]).unwrap();
-            let settings = TrainSettings {
-                threads,
-                min_frequency,
-                min_pretoken_count,
-                max_token_bytes,
-                forbidden: &forbidden,
-                base: based.then_some(&base),
-                first_id: base.next_id() + 5,
-                ..settings(40, TIES[tie])
-            };
-            let counts = counts(then);
-            let whole = fast(&counts, &settings);
-            for stop in 0..=whole.pairs.len() {
-                let path = log_path();
-                let part = logged(&path, &counts, &TrainSettings { merges: stop, ..settings }).unwrap();
-                prop_assert_eq!(&part.pairs[..], &whole.pairs[..stop]);
-                let log = std::fs::read(&path).unwrap_or_default();
-                prop_assert_eq!(&logged(&path, &counts, &settings).unwrap(), &whole);
-                if stop % 5 == 0 {
-                    std::fs::write(&path, log).unwrap();
-                    let source = Source::Memory(&counts);
-                    let log = MergeLog::open(&path, &source, &settings, false, Duration::ZERO).unwrap();
-                    let room = Room { slots: 3 * stop, bits: 4, folder: &std::env::temp_dir() };
-                    let beyond = train_beyond(&source, &settings, Some(log), room, &Progress::new()).unwrap();
-                    prop_assert_eq!(&beyond, &whole);
-                }
-                let _ = std::fs::remove_file(path);
-            }
-        }
-
-        #[test]
-        fn a_torn_log_is_good_up_to_where_it_was_torn(pretokens in pretokens(), cut: prop::sample::Index, flip: bool) {
-            let (path, counts, settings) = (log_path(), counts(pretokens), settings(40, TIES[0]));
-            let whole = logged(&path, &counts, &settings).unwrap();
-            let Ok(mut text) = std::fs::read(&path) else { return Ok(()) };
-            let header = text.iter().position(|&byte| byte == b'\n').unwrap();
-            let cut = cut.index(text.len());
-            if flip && cut > header {
-                text[cut] ^= 1;
-            } else {
-                text.truncate(cut);
-            }
-            std::fs::write(&path, &text).unwrap();
-            prop_assert_eq!(logged(&path, &counts, &settings).unwrap(), whole.clone());
-            prop_assert_eq!(logged(&path, &counts, &settings).unwrap(), whole);
-            std::fs::remove_file(path).unwrap();
-        }
-    }
-
-    #[test]
-    fn the_log_of_another_training_is_refused_and_says_why() {
-        let (path, ours, rules) = (log_path(), counts([("abab", 3), ("ab", 1)]), settings(2, TIES[0]));
-        let whole = logged(&path, &ours, &rules).unwrap();
-        for (counts, settings, why) in [
-            (counts([("abab", 3), ("ab", 2)]), settings(2, TIES[0]), "2 unique pre-tokens, 5 in all"),
-            (counts([("abab", 3), ("ac", 1)]), settings(2, TIES[0]), "2 unique pre-tokens, 4 in all"),
-            (counts([("abab", 3), ("ab", 1)]), settings(2, TIES[2]), "tie_break=Bytes"),
-            (
-                counts([("abab", 3), ("ab", 1)]),
-                TrainSettings { min_pretoken_count: 2, ..settings(2, TIES[0]) },
-                "min_pretoken_count=2",
-            ),
-        ] {
-            let error = logged(&path, &counts, &settings).unwrap_err();
-            assert!(
-                matches!(&error, Error::OtherCheckpoint { reason, .. } if reason.contains(why)),
-                "{error}"
-            );
-        }
-        assert_eq!(logged(&path, &ours, &rules).unwrap(), whole);
-
-        std::fs::write(&path, "a letter\nto a friend\n").unwrap();
-        let error = logged(&path, &ours, &rules).unwrap_err();
-        assert!(error.to_string().contains("something else"), "{error}");
-        let log = MergeLog::open(&path, &Source::Memory(&ours), &rules, true, Duration::ZERO).unwrap();
-        assert_eq!(train(&Source::Memory(&ours), &rules, Some(log), None, &Progress::new()).unwrap(), whole);
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn a_log_has_one_writer() {
-        let (path, counts, settings) = (log_path(), counts([("abab", 3)]), settings(2, TIES[0]));
-        let open = || MergeLog::open(&path, &Source::Memory(&counts), &settings, false, Duration::ZERO);
-        let mut first = open().unwrap();
-        first.write(&Merges { pairs: vec![(97, 98)], counts: vec![6] }).unwrap();
-        assert!(matches!(open(), Err(Error::BusyCheckpoint { .. })));
-        drop(first);
-        assert!(open().is_ok());
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn a_stop_leaves_all_merges_so_far_in_the_log() {
-        let pretokens: Vec<(String, u64)> =
-            (0..30_000).map(|n: u64| (format!("{:x}", n * n * n), n % 5 + 1)).collect();
-        let (path, counts, settings) = (log_path(), counts(pretokens), settings(20_000, TIES[0]));
-        let progress = Progress::new();
-        let every = Duration::from_secs(3600);
-        let log = MergeLog::open(&path, &Source::Memory(&counts), &settings, false, every).unwrap();
-        let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while progress.snapshot().1 < 100 {
-                    std::hint::spin_loop();
-                }
-                progress.cancel();
-            });
-            train(&Source::Memory(&counts), &settings, Some(log), None, &progress)
-        });
-        assert!(matches!(outcome, Err(Error::Cancelled)));
-        let noted = MergeLog::open(&path, &Source::Memory(&counts), &settings, false, every).unwrap().noted;
-        let whole = fast(&counts, &settings);
-        assert!((100..20_000).contains(&noted.pairs.len()), "{}", noted.pairs.len());
-        assert_eq!(noted.pairs[..], whole.pairs[..noted.pairs.len()]);
-        assert_eq!(logged(&path, &counts, &settings).unwrap(), whole);
-        std::fs::remove_file(path).unwrap();
-    }
-}
+#[path = "checkpoint_tests.rs"]
+mod tests;

@@ -1,11 +1,16 @@
-//! Finding all pairs at or above a floor, with exact counts and positions, in a few sequential passes.
+//! Index: finds all pairs whose count reaches a floor, with exact counts and positions, in a few sequential passes.
 //!
-//! 1. *Tally*: add each pair's weight to one of about a million buckets by hash. No keys and no probing; a
-//!    bucket's sum can only be too high for a pair. With few tokens every pair has a bucket of its own.
-//! 2. *Fill*: note the positions of the buckets that reach the floor. Most pairs are rare and fall away here,
-//!    however many there are. Each thread has its own stretch of the array and its own place in every list;
+//! 1. *Sum*: add the weight of each pair to one of about a million cells, chosen by hash. There are no keys and
+//!    no probing, so the sum of a cell can only be too high for a pair. With few tokens every pair has its own
+//!    cell.
+//! 2. *Fill*: record the positions of the cells that reach the floor. Most pairs are rare and drop out here,
+//!    however many there are. Each thread has its own stretch of the array and its own offset in every list;
 //!    stretches are in order, so every list comes out sorted.
-//! 3. *Resolve*: where pairs share a bucket, tell them apart by a look at the array, and drop the rare ones.
+//! 3. *Resolve*: where pairs share a cell, read the array to distinguish them, and drop the rare ones.
+//!
+//! Cost: two passes over the array and one over the positions that are kept, all sequential and on all threads.
+//! The sums are a Count-Min sketch with one row (Cormode and Muthukrishnan, 2005), used as an upper bound only.
+//! It loses where nearly all pairs reach the floor: then nothing drops out and a hash table would do.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -14,37 +19,37 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use bytemuck::Zeroable;
 
 use super::arena::Arena;
-use super::pairs::Pairs;
 use super::symbols::Symbols;
+use super::watched::WatchedPairs;
 use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// What one thread saw of the pairs of one bucket. A weight that only has to be compared with the floor may
-/// stop at 2³² - 1: half the size keeps more of the table in the cache.
+/// The pairs of one cell that one thread saw. A weight that is only compared with the floor may saturate at
+/// 2³² - 1: half the size keeps more of the table in the cache.
 #[derive(Clone, Copy, Zeroable)]
-struct Tally<W> {
+struct CellSum<W> {
     weight: W,
     positions: u32,
 }
 
-/// Which bucket a pair belongs to.
-trait Buckets: Copy + Sync {
+/// Maps pairs to cells.
+trait Cells: Copy + Sync {
     type Weight: Copy + Zeroable + Send + Sync + Into<u64> + TryFrom<u64>;
     const MOST: Self::Weight;
     fn count(self) -> usize;
     fn of(self, left: u32, right: u32) -> usize;
-    /// The pair of a bucket that is its own, or none where pairs share it.
-    fn pair(self, bucket: usize) -> Option<(u32, u32)>;
+    /// The only pair of a cell, or `None` where pairs share it.
+    fn pair(self, cell: usize) -> Option<(u32, u32)>;
 }
 
-/// One bucket for each pair of so many tokens.
+/// One cell for each pair of `tokens` tokens.
 #[derive(Clone, Copy)]
-struct Own {
+struct OwnCells {
     tokens: u32,
 }
 
-impl Buckets for Own {
+impl Cells for OwnCells {
     type Weight = u64;
     const MOST: u64 = u64::MAX;
 
@@ -57,18 +62,18 @@ impl Buckets for Own {
         (left * self.tokens + right) as usize
     }
 
-    fn pair(self, bucket: usize) -> Option<(u32, u32)> {
-        Some((bucket as u32 / self.tokens, bucket as u32 % self.tokens))
+    fn pair(self, cell: usize) -> Option<(u32, u32)> {
+        Some((cell as u32 / self.tokens, cell as u32 % self.tokens))
     }
 }
 
-/// By multiplicative hash.
+/// Cells that pairs share, chosen by multiplicative hash.
 #[derive(Clone, Copy)]
-struct Shared {
+struct SharedCells {
     shift: u32,
 }
 
-impl Buckets for Shared {
+impl Cells for SharedCells {
     type Weight = u32;
     const MOST: u32 = u32::MAX;
 
@@ -78,7 +83,7 @@ impl Buckets for Shared {
 
     #[inline(always)]
     fn of(self, left: u32, right: u32) -> usize {
-        super::pairs::bucket(left, right, self.shift)
+        super::watched::cell_of(left, right, self.shift)
     }
 
     fn pair(self, _: usize) -> Option<(u32, u32)> {
@@ -86,168 +91,225 @@ impl Buckets for Shared {
     }
 }
 
-/// How many slots are walked between two looks at the request to stop: a few milliseconds.
+/// How many slots are read between two checks for a request to stop: a few milliseconds.
 const PART: usize = 1 << 20;
 
-/// How many positions ahead a cache line is asked for.
+/// How many positions ahead a cache line is prefetched.
 const AHEAD: usize = 24;
 
-/// A bucket below the floor.
+/// A cell below the floor.
 const NOWHERE: u32 = u32::MAX;
 
-/// With more tokens than this, pairs share buckets. (Small in tests, so that they take both roads.)
-const OWN_BUCKETS: usize = if cfg!(test) { 256 } else { 512 };
-/// At least and at most so many bits of hash choose a shared bucket.
+/// With more tokens than this, pairs share cells. (Small in tests, so that they take both paths.)
+const OWN_CELLS: usize = if cfg!(test) { 256 } else { 512 };
+/// The least and the greatest number of hash bits that choose a shared cell.
 const BITS: (u32, u32) = if cfg!(test) { (3, 5) } else { (12, 21) };
 
-/// What to look for, and who looks.
-pub struct Search<'a> {
+/// A search for frequent pairs: what to look for, and who looks.
+pub struct PairSearch<'a> {
     pub symbols: &'a Symbols,
-    /// About so many pairs are to be found: the floor follows from it.
+    /// About how many pairs to find; the floor follows from it.
     pub wanted: usize,
-    /// But pairs below this are never wanted.
+    /// The lowest floor: pairs with a lower count are never wanted.
     pub least: u64,
     pub team: &'a Team,
     pub progress: &'a Progress,
 }
 
-impl Search<'_> {
-    /// Every eligible pair whose count is at least the floor, and the floor. The lists replace what was in
-    /// `arena`.
-    pub fn run(&self, eligible: impl Fn(u32, u32) -> bool + Sync, arena: &mut Arena) -> Result<(Pairs, u64)> {
-        let tokens = self.symbols.tokens();
-        if tokens <= OWN_BUCKETS {
-            return self.with(Own { tokens: tokens as u32 }, eligible, arena);
-        }
-        let bits = (self.symbols.len() / 8).max(1).ilog2().clamp(BITS.0, BITS.1);
-        self.with(Shared { shift: 64 - bits }, eligible, arena)
-    }
-
-    fn with<B: Buckets>(
+impl PairSearch<'_> {
+    /// Returns every eligible pair whose count is at least the floor, and the floor. The lists replace the
+    /// contents of `arena`.
+    pub fn run(
         &self,
-        buckets: B,
         eligible: impl Fn(u32, u32) -> bool + Sync,
         arena: &mut Arena,
-    ) -> Result<(Pairs, u64)> {
-        let &Search { symbols, wanted, least, team, progress } = self;
-        // Each thread has one stretch of the array, in parts that end often enough to hear a request to stop.
-        let parts_each = symbols.len().div_ceil(team.size() * PART);
-        let parts = symbols.ranges(team.size() * parts_each);
-        let stretch = |member: usize| {
-            let parts = &parts[member * parts_each..][..parts_each];
-            parts.iter().take_while(|_| !progress.is_cancelled())
-        };
-        let tallies = on_each(team, |member| {
-            let mut tallies: Vec<Tally<B::Weight>> = zeroed_in_huge_pages(buckets.count());
-            for part in stretch(member) {
-                symbols.for_each_pair(part.clone(), |_, left, right, weight| {
-                    if eligible(left, right) {
-                        let tally = &mut tallies[buckets.of(left, right)];
-                        let sum = tally.weight.into().saturating_add(weight);
-                        tally.weight = sum.try_into().unwrap_or(B::MOST);
-                        tally.positions += 1;
-                    }
-                });
-            }
-            tallies
-        });
-        progress.check()?;
-
-        let weight = |bucket: usize| tallies.iter().map(|tallies| tallies[bucket].weight.into()).sum();
-        let weights: Vec<u64> = (0..buckets.count()).map(weight).collect();
-        let floor = largest(&weights, wanted).max(least);
-
-        // Lists get their places in the arena; each thread knows where in each list its own part begins.
-        let mut list_of = vec![NOWHERE; buckets.count()];
-        let mut lists: Vec<List> = Vec::new();
-        let mut cursors: Vec<Vec<u32>> = vec![Vec::new(); team.size()];
-        let mut end = 0;
-        for (bucket, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight >= floor) {
-            list_of[bucket] = lists.len() as u32;
-            let start = end;
-            for (cursors, tallies) in cursors.iter_mut().zip(&tallies) {
-                cursors.push(end as u32);
-                end += tallies[bucket].positions as usize;
-            }
-            lists.push(List { pair: buckets.pair(bucket), weight, positions: start..end });
+    ) -> Result<(WatchedPairs, u64)> {
+        let tokens = self.symbols.tokens();
+        if tokens <= OWN_CELLS {
+            return self.with(OwnCells { tokens: tokens as u32 }, eligible, arena);
         }
-        drop(weights);
-        drop(tallies);
-        let shared_arena = arena.restart(end);
-        let cursors: Vec<Mutex<Vec<u32>>> = cursors.into_iter().map(Mutex::new).collect();
-        on_each(team, |member| {
-            let mut cursors = cursors[member].lock().unwrap();
-            for part in stretch(member) {
-                symbols.for_each_pair(part.clone(), |position, left, right, _| {
-                    let list = list_of[buckets.of(left, right)];
-                    if list != NOWHERE && eligible(left, right) {
-                        let cursor = &mut cursors[list as usize];
-                        shared_arena[*cursor as usize].store(position, Relaxed);
-                        *cursor += 1;
-                    }
-                });
-            }
-        });
-        progress.check()?;
+        let bits = (self.symbols.len() / 8).max(1).ilog2().clamp(BITS.0, BITS.1);
+        self.with(SharedCells { shift: 64 - bits }, eligible, arena)
+    }
 
-        let share = lists.len().div_ceil(team.size());
-        let found = on_each(team, |member| {
+    fn with<C: Cells>(
+        &self,
+        cells: C,
+        eligible: impl Fn(u32, u32) -> bool + Sync,
+        arena: &mut Arena,
+    ) -> Result<(WatchedPairs, u64)> {
+        let stretches = self.stretches();
+        let sums = self.sum_cells(cells, &eligible, &stretches);
+        self.progress.check()?;
+        let weights = total_weights(cells, &sums);
+        let floor = largest(&weights, self.wanted).max(self.least);
+        let Layout { list_of, lists, cursors, end } = lay_out(cells, &sums, &weights, floor);
+        drop(weights);
+        drop(sums);
+        let positions = arena.restart(end);
+        self.fill_lists(cells, &eligible, &stretches, &list_of, cursors, positions);
+        self.progress.check()?;
+        let pairs = self.resolve_lists(&lists, floor, positions);
+        self.progress.check()?;
+        Ok((pairs, floor))
+    }
+
+    /// One stretch of the array for each member, in parts short enough to notice a request to stop.
+    fn stretches(&self) -> Vec<Vec<Range<u32>>> {
+        let members = self.team.size();
+        let parts_each = self.symbols.len().div_ceil(members * PART);
+        let parts = self.symbols.ranges(members * parts_each);
+        parts.chunks(parts_each).map(<[_]>::to_vec).collect()
+    }
+
+    /// Calls `visit(position, left, right, weight)` for every pair of a stretch, until asked to stop.
+    #[inline(always)]
+    fn for_each_pair(&self, stretch: &[Range<u32>], mut visit: impl FnMut(u32, u32, u32, u64)) {
+        for part in stretch.iter().take_while(|_| !self.progress.is_cancelled()) {
+            self.symbols.for_each_pair(part.clone(), &mut visit);
+        }
+    }
+
+    /// Step 1: the cells of every member.
+    fn sum_cells<C: Cells>(
+        &self,
+        cells: C,
+        eligible: &(impl Fn(u32, u32) -> bool + Sync),
+        stretches: &[Vec<Range<u32>>],
+    ) -> Vec<Vec<CellSum<C::Weight>>> {
+        on_each(self.team, |member| {
+            let mut sums: Vec<CellSum<C::Weight>> = zeroed_in_huge_pages(cells.count());
+            self.for_each_pair(&stretches[member], |_, left, right, weight| {
+                if eligible(left, right) {
+                    let cell = &mut sums[cells.of(left, right)];
+                    let sum = cell.weight.into().saturating_add(weight);
+                    cell.weight = sum.try_into().unwrap_or(C::MOST);
+                    cell.positions += 1;
+                }
+            });
+            sums
+        })
+    }
+
+    /// Step 2: writes the position of every pair whose cell has a list.
+    fn fill_lists<C: Cells>(
+        &self,
+        cells: C,
+        eligible: &(impl Fn(u32, u32) -> bool + Sync),
+        stretches: &[Vec<Range<u32>>],
+        list_of: &[u32],
+        cursors: Vec<Vec<u32>>,
+        positions: &[AtomicU32],
+    ) {
+        let cursors: Vec<Mutex<Vec<u32>>> = cursors.into_iter().map(Mutex::new).collect();
+        on_each(self.team, |member| {
+            let mut cursors = cursors[member].lock().unwrap();
+            self.for_each_pair(&stretches[member], |position, left, right, _| {
+                let list = list_of[cells.of(left, right)];
+                if list != NOWHERE && eligible(left, right) {
+                    let cursor = &mut cursors[list as usize];
+                    positions[*cursor as usize].store(position, Relaxed);
+                    *cursor += 1;
+                }
+            });
+        });
+    }
+
+    /// Step 3: the pairs of all lists that reach the floor.
+    fn resolve_lists(&self, lists: &[CellList], floor: u64, positions: &[AtomicU32]) -> WatchedPairs {
+        let share = lists.len().div_ceil(self.team.size());
+        let found = on_each(self.team, |member| {
             let mut found = Vec::new();
             let lists = lists.iter().skip(member * share).take(share);
-            for list in lists.take_while(|_| !progress.is_cancelled()) {
-                list.resolve(symbols, shared_arena, floor, &mut found);
+            for list in lists.take_while(|_| !self.progress.is_cancelled()) {
+                list.resolve(self.symbols, positions, floor, &mut found);
             }
             found
         });
-        let mut pairs = Pairs::new(16);
-        for Found { left, right, weight, positions } in found.into_iter().flatten() {
+        let mut pairs = WatchedPairs::new(16);
+        for PairPositions { left, right, weight, positions } in found.into_iter().flatten() {
             pairs.insert(left, right, weight, positions);
         }
-        progress.check()?;
-        Ok((pairs, floor))
+        pairs
     }
 }
 
-/// What each member of the team makes, in their order.
+/// The weight of every cell, of all members together.
+fn total_weights<C: Cells>(cells: C, sums: &[Vec<CellSum<C::Weight>>]) -> Vec<u64> {
+    let weight = |cell: usize| sums.iter().map(|sums| sums[cell].weight.into()).sum();
+    (0..cells.count()).map(weight).collect()
+}
+
+/// Where the lists are in the arena.
+struct Layout {
+    /// By cell: its list, or [`NOWHERE`].
+    list_of: Vec<u32>,
+    lists: Vec<CellList>,
+    /// By member and list: where in the arena the member's first position goes.
+    cursors: Vec<Vec<u32>>,
+    /// Where the last list ends.
+    end: usize,
+}
+
+/// Gives every cell that reaches the floor a list, and every member its own part of each list.
+fn lay_out<C: Cells>(cells: C, sums: &[Vec<CellSum<C::Weight>>], weights: &[u64], floor: u64) -> Layout {
+    let mut list_of = vec![NOWHERE; cells.count()];
+    let mut lists = Vec::new();
+    let mut cursors: Vec<Vec<u32>> = vec![Vec::new(); sums.len()];
+    let mut end = 0;
+    for (cell, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight >= floor) {
+        list_of[cell] = lists.len() as u32;
+        let start = end;
+        for (cursors, sums) in cursors.iter_mut().zip(sums) {
+            cursors.push(end as u32);
+            end += sums[cell].positions as usize;
+        }
+        lists.push(CellList { pair: cells.pair(cell), weight, positions: start..end });
+    }
+    Layout { list_of, lists, cursors, end }
+}
+
+/// Calls `make` on every member of the team and returns the results in the order of the members.
 fn on_each<T: Send>(team: &Team, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let made: Vec<Mutex<Option<T>>> = (0..team.size()).map(|_| Mutex::new(None)).collect();
     team.run(&|member| *made[member].lock().unwrap() = Some(make(member)));
     made.into_iter().map(|made| made.into_inner().unwrap().expect("every member makes one")).collect()
 }
 
-/// The `n`-th largest value that is not zero, or 0 where there are fewer.
+/// Returns the `n`-th largest value that is not zero, or 0 if there are fewer.
 pub fn largest(values: &[u64], n: usize) -> u64 {
     let mut values: Vec<u64> = values.iter().copied().filter(|&v| v > 0).collect();
     if values.len() <= n {
         return 0;
     }
-    let place = values.len() - n.max(1);
-    *values.select_nth_unstable(place).1
+    let index = values.len() - n.max(1);
+    *values.select_nth_unstable(index).1
 }
 
-/// The positions of one bucket.
-struct List {
-    /// Whose they are, where the bucket has one pair only.
+/// The positions of the pairs of one cell.
+struct CellList {
+    /// The pair, if the cell has only one.
     pair: Option<(u32, u32)>,
     weight: u64,
     positions: Range<usize>,
 }
 
-struct Found {
+/// One pair with its exact weight and its positions in the arena.
+struct PairPositions {
     left: u32,
     right: u32,
     weight: u64,
     positions: Range<usize>,
 }
 
-impl List {
-    /// Sorts the list by pair, keeping the order of positions, and reports the pairs that reach the floor.
-    fn resolve(&self, symbols: &Symbols, arena: &[AtomicU32], floor: u64, found: &mut Vec<Found>) {
+impl CellList {
+    /// Groups the list by pair, keeping the order of positions, and adds the pairs that reach the floor to `found`.
+    fn resolve(&self, symbols: &Symbols, arena: &[AtomicU32], floor: u64, found: &mut Vec<PairPositions>) {
         if let Some((left, right)) = self.pair {
-            found.push(Found { left, right, weight: self.weight, positions: self.positions.clone() });
+            found.push(PairPositions { left, right, weight: self.weight, positions: self.positions.clone() });
             return;
         }
-        let mut pairs: Vec<Found> = Vec::new();
+        let mut pairs: Vec<PairPositions> = Vec::new();
         let mut sorted = true;
         let positions = &arena[self.positions.clone()];
         let mut weights = symbols.weights();
@@ -265,7 +327,7 @@ impl List {
                     pair.weight += weight;
                     pair.positions.end += 1;
                 }
-                None => pairs.push(Found { left, right, weight, positions: here..here + 1 }),
+                None => pairs.push(PairPositions { left, right, weight, positions: here..here + 1 }),
             }
         }
         pairs.retain(|pair| pair.weight >= floor);

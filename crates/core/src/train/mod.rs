@@ -1,90 +1,115 @@
 //! Train: counts become an ordered list of merges.
+//!
+//! The next merge is always the most frequent pair of adjacent tokens, equal counts decided by the tie rule.
+//! The result does not depend on the number of threads, on the memory allowed, or on interruptions.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `naive` | the oracle: recounts every pair after every merge |
+//! | `source` | the counts to train on, in memory or in a file |
+//! | `vocabulary` | the tokens so far, under dense internal ids |
+//! | `symbols` | all pre-tokens as one flat array of tokens |
+//! | `in_memory` | the trainer: phases, merges, bookkeeping |
+//! | `index` | finds the pairs worth watching, with their positions |
+//! | `watched` | their table: count and positions of each |
+//! | `arena` | the storage of position lists |
+//! | `queue` | the heap that yields the next pair |
+//! | `apply` | one merge along its positions |
+//! | `out_of_core` | the same merges with most pre-tokens on disk |
+//! | `buckets` | the pre-tokens on disk, by the count of their best pair |
+//! | `checkpoint` | the log that lets a killed training resume |
+//! | `certify` | how many merges are proven after rare pre-tokens were dropped |
 
 mod apply;
 mod arena;
-mod beyond;
+mod buckets;
 mod certify;
 mod checkpoint;
+mod in_memory;
 mod index;
-mod indexed;
-pub mod naive;
-mod pairs;
+mod job;
+#[cfg(test)]
+mod naive;
+mod out_of_core;
 mod queue;
-mod shelves;
-mod source;
 mod symbols;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
+mod watched;
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use self::beyond::{Beyond, Room};
 pub use self::certify::{Certificate, certify};
 pub use self::checkpoint::MergeLog;
-use self::indexed::Trainer;
-use self::queue::Entry;
-pub use self::source::Source;
+use self::in_memory::InMemoryTrainer;
+pub use self::job::{Dropped, LogSettings, Trained, TrainingJob, train_tokenizer};
+use self::out_of_core::{MemoryPlan, OutOfCoreTrainer};
+use self::queue::CountedPair;
 use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
 use crate::count::Counts;
+pub use crate::count::Source;
 use crate::team::{Team, thread_count};
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 /// Which of several equally frequent pairs is merged first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieBreak {
-    /// The smallest (left id, right id), as rustbpe.
+    /// The smallest (left id, right id), as in rustbpe.
     Ids,
-    /// The same with the byte alphabet in the order of Hugging Face tokenizers.
+    /// The smallest (left id, right id), with the bytes in the order of Hugging Face's alphabet.
     HuggingFace,
-    /// The lexicographically greatest (left bytes, right bytes), as the CS336 course.
+    /// The lexicographically greatest (left bytes, right bytes), as in the CS336 course.
     Bytes,
 }
 
+/// The settings of a training.
 pub struct TrainSettings<'a> {
-    /// How many merges to learn at most.
+    /// The largest number of merges to learn.
     pub merges: usize,
     pub tie_break: TieBreak,
-    /// Pairs seen less often are not merged.
+    /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
-    /// Tokens longer than this are not made.
+    /// Longer tokens are not created.
     pub max_token_bytes: Option<usize>,
-    /// Pre-tokens seen less often are dropped beforehand; [`certify`] says what that has changed.
+    /// Pre-tokens with a lower count are dropped before training; [`certify`] reports which merges are still
+    /// proven exact.
     pub min_pretoken_count: u64,
-    /// Byte strings that no merge may make (the special tokens).
+    /// Byte strings that no merge may produce (the special tokens).
     pub forbidden: &'a [Vec<u8>],
-    /// Go on from this tokenizer: its ids stay, and new ones start at `first_id`.
+    /// Continue from this tokenizer: its ids stay, and new ones start at `first_id`.
     pub base: Option<&'a Tokenizer>,
     pub first_id: u32,
-    /// 0 means one per core.
+    /// The number of threads; 0 means one per core.
     pub threads: usize,
 }
 
-/// What training yields: merge `i` joins `pairs[i]` to the token `first_id + i`; it was seen `counts[i]`
-/// times.
+/// The result of training: merge `i` joins `pairs[i]` into the token `first_id + i`, and that pair had the
+/// count `counts[i]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merges {
     pub pairs: Vec<(u32, u32)>,
     pub counts: Vec<u64>,
 }
 
-/// The settings in the form the trainers use.
+/// The settings in the form that the trainers use.
 pub(crate) struct Rules {
     merges: usize,
     tie_break: TieBreak,
     min_frequency: u64,
     max_token_bytes: usize,
     forbidden: HashSet<Vec<u8>>,
-    /// Whether a byte string of this length is forbidden: most pairs are told apart by that.
+    /// By length: whether a byte string of that length is forbidden, which rules out most pairs without a
+    /// look-up.
     forbidden_lengths: Vec<bool>,
 }
 
 impl Merges {
-    fn push(&mut self, merge: Entry, vocabulary: &Vocabulary) {
-        self.pairs.push((vocabulary.outside(merge.left), vocabulary.outside(merge.right)));
+    fn push(&mut self, merge: CountedPair, vocabulary: &Vocabulary) {
+        self.pairs.push((vocabulary.external(merge.left), vocabulary.external(merge.right)));
         self.counts.push(merge.count);
     }
 }
@@ -120,26 +145,26 @@ impl Rules {
                 && self.forbidden.contains(&[vocabulary.bytes(left), vocabulary.bytes(right)].concat()))
     }
 
-    /// Whether a neighbour could form a pair with one of these two that may not become a token.
-    fn touches_forbidden(&self, pair: Entry, vocabulary: &Vocabulary) -> bool {
+    /// Whether a neighbor could form a pair with one of these two that may not become a token.
+    fn touches_forbidden(&self, pair: CountedPair, vocabulary: &Vocabulary) -> bool {
         let (left, right) = (vocabulary.bytes(pair.left), vocabulary.bytes(pair.right));
         self.forbidden.iter().any(|bytes| bytes.ends_with(left) || bytes.starts_with(right))
     }
 }
 
-/// What training in memory takes for each token or end of a pre-token; measured at 11 to 14.
+/// The bytes that training in memory takes for each token or end of a pre-token; measured at 11 to 14.
 const BYTES_A_SLOT: u64 = 14;
 
-/// What it may take, and where it may put what does not fit.
+/// The memory that training may use, and the folder for what does not fit.
 pub struct Limit<'a> {
     pub memory: u64,
     pub folder: &'a Path,
 }
 
-/// Learns merges. The same for every number of threads, and within whatever memory.
+/// Learns merges: the same ones for every number of threads and every memory limit.
 ///
-/// With a log, it goes on after the merges that stand there and notes new ones, also when it is stopped: the
-/// result is that of a training which was never interrupted.
+/// With a log, training resumes after the merges in it and appends new ones, also when it is stopped. The
+/// result equals that of a training that was never interrupted.
 pub fn train(
     source: &Source,
     settings: &TrainSettings,
@@ -149,37 +174,37 @@ pub fn train(
 ) -> Result<Merges> {
     if let Some(limit) = limit {
         let size = source.size(settings.min_pretoken_count, progress)?;
-        // The counts have a number and an end for each pre-token, and training a place in their order.
+        // Counts store a number and an end for each pre-token, and training an index to sort them by.
         let needed = size.bytes + 20 * size.pretokens + BYTES_A_SLOT * (size.bytes + size.pretokens);
         // Positions in memory have 32 bits.
         let countable = size.bytes + size.pretokens < symbols::END as u64 - 1;
         if needed > limit.memory || !countable {
-            let room = Room::within(limit.memory, limit.folder);
-            return train_beyond(source, settings, log, room, progress);
+            let plan = MemoryPlan::within(limit.memory, limit.folder);
+            return train_out_of_core(source, settings, log, plan, progress);
         }
     }
-    go_on(source, settings, log, progress, |start, merges, log| {
+    resume(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
         let counts = source.in_memory(progress)?;
         let symbols = lay_out(&counts, settings.min_pretoken_count, base, &vocabulary, &team, progress)?;
         drop(counts);
-        Trainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
+        InMemoryTrainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)
     })
 }
 
-/// The same with most pre-tokens on disk.
-fn train_beyond(
+/// Learns the same merges with most pre-tokens on disk.
+fn train_out_of_core(
     source: &Source,
     settings: &TrainSettings,
     log: Option<MergeLog>,
-    room: Room,
+    plan: MemoryPlan,
     progress: &Progress,
 ) -> Result<Merges> {
-    go_on(source, settings, log, progress, |start, merges, log| {
+    resume(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
-        let (byte_tokens, inside) = (vocabulary.byte_tokens(), vocabulary.inside());
-        let mut beyond = Beyond::new(rules, vocabulary, room, &team)?;
-        beyond.fill(|put| {
+        let (byte_tokens, internal) = (vocabulary.byte_tokens(), vocabulary.internal());
+        let mut trainer = OutOfCoreTrainer::new(rules, vocabulary, plan, &team)?;
+        trainer.fill(|put| {
             let (mut ids, mut tokens, mut weight_of_all) = (Vec::new(), Vec::new(), 0u64);
             source.for_each(progress, |pretoken, count| {
                 if count < settings.min_pretoken_count {
@@ -192,27 +217,28 @@ fn train_beyond(
                     Some(base) => {
                         ids.clear();
                         base.encode_pretoken(pretoken, &mut ids);
-                        tokens.extend(ids.iter().map(|id| inside[id]));
+                        tokens.extend(ids.iter().map(|id| internal[id]));
                     }
                 }
                 if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
             })
         })?;
-        beyond.run(merges, log, progress)
+        trainer.run(merges, log, progress)
     })
 }
 
-/// What training begins with.
+/// What a trainer starts from.
 struct Start<'a> {
     rules: &'a Rules,
     vocabulary: Vocabulary,
-    /// What pre-tokens are encoded with; without it they are bytes.
+    /// Encodes the pre-tokens; without it they are bytes.
     base: Option<&'a Tokenizer>,
     team: Team,
 }
 
-/// Lets `learn` go on after the merges in the log, and notes there what it has made, however it ended.
-fn go_on(
+/// Calls `learn` to resume after the merges in the log, and writes the new merges to it, however `learn`
+/// ended.
+fn resume(
     source: &Source,
     settings: &TrainSettings,
     mut log: Option<MergeLog>,
@@ -228,23 +254,23 @@ fn go_on(
         return Ok(merges);
     }
     let team = Team::new(thread_count(settings.threads));
-    // Encoding a pre-token with the merges so far is what the training had made of it: docs/how-bpe-works.md.
+    // Encoding a pre-token with the merges so far gives what training had made of it: docs/how-bpe-works.md.
     let so_far = match merges.pairs.is_empty() {
         true => None,
         false => Some(vocabulary.learn(&source.settings().splitter, settings.base, &merges.pairs)?),
     };
     let base = so_far.as_ref().or(settings.base);
     let outcome = learn(Start { rules, vocabulary, base, team }, &mut merges, log.as_mut());
-    // Every merge was chosen with exact counts, so what was made before a stop is good.
+    // Every merge was chosen by exact counts, so the merges before a stop are valid.
     let noted = match &mut log {
-        // A short training that was not disturbed leaves nothing behind.
+        // A short training that was not interrupted leaves no file behind.
         Some(log) if outcome.is_err() || log.is_begun() => log.write(&merges),
         _ => Ok(()),
     };
     outcome.and(noted).map(|()| merges)
 }
 
-/// All pre-tokens as tokens of the base (bytes where there is none), by falling count.
+/// Lays out all pre-tokens by falling count, as tokens of the base, or as bytes if there is none.
 fn lay_out(
     counts: &Counts,
     min_pretoken_count: u64,
@@ -278,8 +304,8 @@ fn lay_out(
             })
         }
         Some(base) => {
-            // Encoded first, because only then is it known how many tokens a pre-token has.
-            let inside = vocabulary.inside();
+            // Encoded first, because the number of tokens of each pre-token must be known.
+            let internal = vocabulary.internal();
             let encoded: Vec<Mutex<Vec<Vec<u32>>>> = shares.iter().map(|_| Mutex::default()).collect();
             team.for_each((0..shares.len()).collect(), |share| {
                 *encoded[share].lock().unwrap() = pretokens(share)
@@ -297,7 +323,7 @@ fn lay_out(
             check_slots(&sizes)?;
             Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
                 for (ids, (_, count)) in encoded[share].lock().unwrap().iter().zip(pretokens(share)) {
-                    out.push(ids.iter().map(|id| inside[id]), count);
+                    out.push(ids.iter().map(|id| internal[id]), count);
                 }
             })
         }
@@ -306,28 +332,28 @@ fn lay_out(
     Ok(symbols)
 }
 
-/// The sum of all counts of pairs is at most the bytes of all pre-tokens, each as often as it is seen: where
-/// those fit in 64 bits, no count overflows.
+/// Adds the weight of a pre-token to `sum`. The counts of all pairs add up to at most the bytes of all
+/// pre-tokens times their counts: if those fit in 64 bits, no count overflows.
 fn add_weight(sum: u64, pretoken: &[u8], count: u64) -> Result<u64> {
     let weight = count.checked_mul(pretoken.len() as u64);
     weight.and_then(|weight| sum.checked_add(weight)).ok_or(Error::CountOverflow)
 }
 
-/// Positions have 32 bits.
+/// Checks that the positions fit in 32 bits.
 fn check_slots(sizes: &[usize]) -> Result<()> {
     let slots: usize = sizes.iter().sum();
     if slots < symbols::END as usize - 1 {
         return Ok(());
     }
     let reason = format!(
-        "the pre-tokens have {slots} tokens, more than the 2^32 that training can hold; drop rare pre-tokens first"
+        "the pre-tokens have {slots} tokens, more than the 2^32 that training supports; drop rare pre-tokens first"
     );
     Err(Error::BadSetting { reason })
 }
 
-/// The indices of all pre-tokens that can hold a pair and are seen often enough, most frequent first. Nearly
-/// all counts are small, so a counting sort does most of the work; equal counts keep their order, which keeps
-/// reading sequential.
+/// Returns the indices of all pre-tokens that contain a pair and are frequent enough, most frequent first.
+/// Nearly all counts are small, so a counting sort does most of the work; equal counts keep their order,
+/// which keeps reading sequential.
 fn by_falling_count(counts: &Counts, least: u64) -> Vec<u32> {
     const SMALL: u64 = 4096;
     let count = |i: u32| counts.count(i as usize);
@@ -341,14 +367,14 @@ fn by_falling_count(counts: &Counts, least: u64) -> Vec<u32> {
         starts[(SMALL - count(i)) as usize] += 1;
     }
     let mut start = order.len();
-    for place in &mut starts {
-        start += std::mem::replace(place, start);
+    for offset in &mut starts {
+        start += std::mem::replace(offset, start);
     }
     order.resize(start, 0);
     for i in pairs().filter(|&i| count(i) < SMALL) {
-        let place = &mut starts[(SMALL - count(i)) as usize];
-        order[*place] = i;
-        *place += 1;
+        let offset = &mut starts[(SMALL - count(i)) as usize];
+        order[*offset] = i;
+        *offset += 1;
     }
     order
 }

@@ -1,4 +1,5 @@
-//! The oracle: training as the definition says it, so simple that it is unlikely to be wrong.
+//! Naive: the oracle of training, which follows the definition and is so simple that it is unlikely to be
+//! wrong.
 //!
 //! Every merge counts all pairs of all pre-tokens again, so it costs merges × corpus. It shares no code with
 //! the fast trainer except the settings.
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 
 use super::{Merges, TieBreak, TrainSettings};
 use crate::count::Counts;
-use crate::encode::naive::encode_pretoken;
+use crate::merge::naive::encode_pretoken;
 
 /// Merges every `left`, `right` in `tokens`, leftmost first: [1, 2, 3, 1, 2] with (1, 2) → 4 gives [4, 3, 4].
 fn merge(tokens: &[u32], left: u32, right: u32, new: u32) -> Vec<u32> {
@@ -25,7 +26,7 @@ fn merge(tokens: &[u32], left: u32, right: u32, new: u32) -> Vec<u32> {
     merged
 }
 
-/// The place of a byte in Hugging Face's alphabet, worked out by building that alphabet.
+/// The bytes in the order of Hugging Face's alphabet, found by building that alphabet.
 fn huggingface_order() -> Vec<u8> {
     let visible = (b'!'..=b'~').chain(0xA1..=0xAC).chain(0xAE..=0xFF);
     let mut order: Vec<u8> = visible.collect();
@@ -58,7 +59,7 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
                 && token.len() <= settings.max_token_bytes.unwrap_or(usize::MAX)
                 && !settings.forbidden.contains(&token)
         });
-        let place = |id: u32| match (settings.tie_break, &bytes[&id][..]) {
+        let rank = |id: u32| match (settings.tie_break, &bytes[&id][..]) {
             (TieBreak::HuggingFace, &[byte]) => (0, alphabet.iter().position(|&b| b == byte).unwrap() as u32),
             _ => (1, id),
         };
@@ -66,7 +67,7 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
             let ((l1, r1), (l2, r2)) = (a.0, b.0);
             let b_first = match settings.tie_break {
                 TieBreak::Bytes => (&bytes[&l2], &bytes[&r2]) > (&bytes[&l1], &bytes[&r1]),
-                _ => (place(l2), place(r2)) < (place(l1), place(r1)),
+                _ => (rank(l2), rank(r2)) < (rank(l1), rank(r1)),
             };
             if b.1 > a.1 || (b.1 == a.1 && b_first) { b } else { a }
         });

@@ -1,46 +1,51 @@
-//! Which pair is next: a heap of pairs by count, equal counts by the tie rule.
+//! Queue: a heap that yields the next pair to merge, by count and then by the tie rule.
 //!
-//! Counts of pairs that exist only fall, so an entry pushed at birth is an upper bound for ever. The owner
-//! compares the top with the true count and lowers it where it is stale; a top that is true is the best.
+//! Counts of existing pairs only fall, so an entry stays an upper bound from the moment it is pushed. The
+//! owner compares the top with the true count and lowers it if it is stale; a top that is up to date is the
+//! best pair.
+//!
+//! Cost: one push per watched pair and a few sifts per merge. Hugging Face tokenizers and rustbpe keep such
+//! lazy heaps too.
 
 use super::TieBreak;
 use super::vocabulary::Vocabulary;
 
+/// A pair and its count, or an upper bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CountedPair {
     pub count: u64,
     pub left: u32,
     pub right: u32,
 }
 
-impl Entry {
-    /// Whether this entry is to be merged before the other. Internal ids follow the order of the rules
-    /// `Ids` and `HuggingFace`, so both compare ids.
+impl CountedPair {
+    /// Whether this pair is merged before the other. Internal ids follow the order of the rules `Ids` and
+    /// `HuggingFace`, so both compare ids.
     #[inline]
-    pub fn goes_before(&self, other: &Entry, tie_break: TieBreak, vocabulary: &Vocabulary) -> bool {
+    pub fn goes_before(&self, other: &CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) -> bool {
         if self.count != other.count {
             return self.count > other.count;
         }
         match tie_break {
             TieBreak::Ids | TieBreak::HuggingFace => (self.left, self.right) < (other.left, other.right),
             TieBreak::Bytes => {
-                let key = |e: &Entry| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
+                let key = |e: &CountedPair| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
                 key(self) > key(other)
             }
         }
     }
 }
 
-/// A heap with four children a node: half the depth of a binary one, and siblings share a cache line.
+/// A heap with four children per node: half the depth of a binary one, and siblings share a cache line.
 #[derive(Default)]
-pub struct Queue {
-    heap: Vec<Entry>,
+pub struct MergeQueue {
+    heap: Vec<CountedPair>,
 }
 
 const ARITY: usize = 4;
 
-impl Queue {
-    pub fn top(&self) -> Option<Entry> {
+impl MergeQueue {
+    pub fn top(&self) -> Option<CountedPair> {
         self.heap.first().copied()
     }
 
@@ -48,7 +53,7 @@ impl Queue {
         self.heap.clear();
     }
 
-    pub fn push(&mut self, entry: Entry, tie_break: TieBreak, vocabulary: &Vocabulary) {
+    pub fn push(&mut self, entry: CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let mut at = self.heap.len();
         self.heap.push(entry);
         while at > 0 {
@@ -71,14 +76,14 @@ impl Queue {
         }
     }
 
-    /// Gives the top a lower count.
+    /// Lowers the count of the top.
     pub fn lower_top(&mut self, count: u64, tie_break: TieBreak, vocabulary: &Vocabulary) {
-        let top = Entry { count, ..self.heap[0] };
+        let top = CountedPair { count, ..self.heap[0] };
         self.sift_down(top, tie_break, vocabulary);
     }
 
-    /// Puts `entry` in the place of the top and lets it sink.
-    fn sift_down(&mut self, entry: Entry, tie_break: TieBreak, vocabulary: &Vocabulary) {
+    /// Replaces the top with `entry` and sifts it down.
+    fn sift_down(&mut self, entry: CountedPair, tie_break: TieBreak, vocabulary: &Vocabulary) {
         let mut at = 0;
         loop {
             let children = ARITY * at + 1..(ARITY * at + 1 + ARITY).min(self.heap.len());

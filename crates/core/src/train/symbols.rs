@@ -1,12 +1,15 @@
-//! All pre-tokens as one flat array of tokens, laid out so that a merge touches one cache line.
+//! Symbols: all pre-tokens as one flat array of tokens, laid out so that a merge touches one cache line.
 //!
-//! Each token takes one slot at first; an `END` slot stands before, between and after the pre-tokens. A
-//! merged token keeps the slots of its parts and writes its id in the first *and* the last of them (boundary
-//! tags, as in `malloc`): from any token, the left neighbour's id is one slot to the left and the right
-//! neighbour's is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
+//! Each token takes one slot at first; an `END` slot precedes, separates and follows the pre-tokens. A merged
+//! token keeps the slots of its parts and writes its id to the first *and* the last of them (boundary tags,
+//! as in `malloc`): from any token, the id of the left neighbor is one slot to the left and that of the right
+//! neighbor is `width[token]` slots to the right. There are no links to follow and nothing is shifted.
 //!
-//! Pre-tokens are sorted by falling count. A position's weight is then found by walking a short list of
-//! boundaries beside an ascending list of positions: no weight is stored per slot or per pre-token.
+//! Pre-tokens are sorted by falling count. The weight of a position is then found by walking a short list of
+//! boundaries alongside an ascending list of positions: no weight is stored per slot or per pre-token.
+//!
+//! Cost: four bytes per token. Merged tokens keep their slots until `compact`, so late merges read memory
+//! that is mostly holes; phases (`in_memory.rs`) compact the array before that hurts.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -16,59 +19,60 @@ use crate::memory::zeroed_in_huge_pages;
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// Stands between pre-tokens; greater than every token.
+/// Separates pre-tokens; greater than every token.
 pub const END: u32 = u32::MAX - 1;
-/// Written over the first slot of a token that became the right part of a merge.
+/// Replaces the first slot of a token that became the right part of a merge.
 const HOLE: u32 = u32::MAX;
 
-/// From the previous group's end up to `end`, every slot belongs to a pre-token seen `weight` times.
+/// The slots from the previous group's end up to `end`, which belong to pre-tokens of this weight.
 #[derive(Clone, Copy)]
-struct Group {
+struct WeightGroup {
     end: u32,
     weight: u64,
 }
 
-/// Threads change disjoint ranges of pre-tokens at the same time: relaxed atomics say so at no cost.
+/// The array of all pre-tokens. Threads change disjoint ranges of it at the same time; relaxed atomics make
+/// that sound at no cost.
 pub struct Symbols {
     slots: Vec<AtomicU32>,
-    /// How many slots a token takes, by token.
+    /// By token: how many slots it takes.
     width: Vec<u32>,
-    groups: Vec<Group>,
+    groups: Vec<WeightGroup>,
     /// The group of every 64th slot, so that a walk can jump.
     group_of_block: Vec<u32>,
 }
 
 const BLOCK: u32 = 64;
 
-/// What stands around a pair that was just merged.
-pub struct Neighbours {
+/// The tokens on both sides of a pair that was just merged.
+pub struct Neighbors {
     pub left: u32,
     pub right: u32,
 }
 
 impl Symbols {
-    /// All pre-tokens, in shares that several threads write at the same time.
+    /// Builds the array from shares that several threads write at the same time.
     ///
-    /// Share `n` takes `sizes[n]` slots: every pre-token of it one for each token and one for an `END`.
-    /// `write(n, pretokens)` adds the pre-tokens of share `n`; all of them must come in falling order of
-    /// weight.
+    /// Share `n` takes `sizes[n]` slots: one for each token and one `END` for each of its pre-tokens.
+    /// `write(n, pretokens)` adds the pre-tokens of share `n`; across all shares, weights must be in falling
+    /// order.
     pub fn build(
         sizes: &[usize],
         tokens: usize,
         team: &Team,
-        write: impl Fn(usize, &mut Pretokens) + Sync,
+        write: impl Fn(usize, &mut PretokenWriter) + Sync,
     ) -> Symbols {
         let slots: Vec<AtomicU32> = zeroed_in_huge_pages(1 + sizes.iter().sum::<usize>());
         slots[0].store(END, Relaxed);
         let starts = sizes.iter().scan(1, |end, size| Some(std::mem::replace(end, *end + size)));
         let shares: Vec<_> = starts.enumerate().collect();
-        let groups: Vec<Mutex<Vec<Group>>> = shares.iter().map(|_| Mutex::default()).collect();
+        let groups: Vec<Mutex<Vec<WeightGroup>>> = shares.iter().map(|_| Mutex::default()).collect();
         team.for_each(shares, |(share, start)| {
-            let mut pretokens = Pretokens { slots: &slots, next: start, groups: Vec::new() };
+            let mut pretokens = PretokenWriter { slots: &slots, next: start, groups: Vec::new() };
             write(share, &mut pretokens);
             *groups[share].lock().unwrap() = pretokens.groups;
         });
-        let mut all: Vec<Group> = Vec::new();
+        let mut all: Vec<WeightGroup> = Vec::new();
         for group in groups.into_iter().flat_map(|groups| groups.into_inner().unwrap()) {
             match all.last_mut() {
                 Some(last) if last.weight == group.weight => last.end = group.end,
@@ -80,7 +84,7 @@ impl Symbols {
         symbols
     }
 
-    /// To be called when all pre-tokens are there; `tokens` is the number of tokens known.
+    /// Fills the tables that depend on all pre-tokens; `tokens` is the number of known tokens.
     fn finish(&mut self, tokens: usize) {
         self.width = vec![1; tokens];
         self.group_of_block.clear();
@@ -97,7 +101,7 @@ impl Symbols {
         self.slots.len()
     }
 
-    /// How many tokens are known.
+    /// The number of known tokens.
     pub fn tokens(&self) -> usize {
         self.width.len()
     }
@@ -121,17 +125,17 @@ impl Symbols {
         self.width[token as usize]
     }
 
-    /// Announces a token made of these two; its id is the next one.
+    /// Adds the token left + right; its id is the next one.
     pub fn add_token(&mut self, left: u32, right: u32) {
         self.width.push(self.width(left) + self.width(right));
     }
 
-    /// Writes `new` over the pair that begins at `position` if it still stands there.
+    /// Replaces the pair that begins at `position` by `new` if it is still there.
     ///
-    /// A position was the start of `left` when it was noted. Since then that token may have been swallowed:
-    /// then its slot holds a longer token or a hole, never `left` again, so one comparison tells.
+    /// A position was the start of `left` when it was recorded. Since then that token may have become part of
+    /// another: then its slot holds a longer token or a hole, never `left` again, so one comparison decides.
     #[inline(always)]
-    pub fn merge_at(&self, position: u32, left: u32, right: u32, new: u32) -> Option<Neighbours> {
+    pub fn merge_at(&self, position: u32, left: u32, right: u32, new: u32) -> Option<Neighbors> {
         if self.at(position) != left {
             return None;
         }
@@ -143,11 +147,11 @@ impl Symbols {
         self.put(position, new);
         self.put(middle, HOLE);
         self.put(after - 1, new);
-        Some(Neighbours { left: self.at(position - 1), right: self.at(after) })
+        Some(Neighbors { left: self.at(position - 1), right: self.at(after) })
     }
 
     /// Calls `visit(position, left, right, weight)` for every adjacent pair in the slots of `range`, which
-    /// must begin and end at an `END`. Only right after `finish` or `compact`, while every token has one
+    /// must begin and end at an `END`. Valid only right after `build` or `compact`, while every token has one
     /// slot.
     #[inline(always)]
     pub fn for_each_pair(&self, range: Range<u32>, mut visit: impl FnMut(u32, u32, u32, u64)) {
@@ -193,12 +197,12 @@ impl Symbols {
         Ok(())
     }
 
-    /// A walker over the weights of ascending positions.
-    pub fn weights(&self) -> Weights<'_> {
-        Weights { symbols: self, group: 0, end: 0, weight: 0 }
+    /// Returns a cursor over the weights of ascending positions.
+    pub fn weights(&self) -> WeightCursor<'_> {
+        WeightCursor { symbols: self, group: 0, end: 0, weight: 0 }
     }
 
-    /// The first slot at or after `position` that holds an `END`, if it is near. Ends never move.
+    /// Returns the first slot at or after `position` that holds an `END`, if it is near. Ends never move.
     pub fn end_near(&self, position: u32) -> Option<u32> {
         (position..self.len() as u32).take(1 << 16).find(|&p| self.at(p) == END)
     }
@@ -207,7 +211,7 @@ impl Symbols {
         (position..self.len() as u32).find(|&p| self.at(p) == END).expect("the last slot is an end")
     }
 
-    /// Cuts all slots in about equal ranges, each from one `END` to another.
+    /// Divides all slots into `count` ranges of about equal size, each from one `END` to another.
     pub fn ranges(&self, count: usize) -> Vec<Range<u32>> {
         let last = self.len() - 1;
         let mut start = 0;
@@ -221,7 +225,7 @@ impl Symbols {
     }
 
     /// Gives every token one slot again and drops the pre-tokens that have become a single token. Positions
-    /// noted before are void after this.
+    /// recorded before become invalid.
     pub fn compact(&mut self, progress: &Progress) -> Result<()> {
         let mut write = 1;
         let mut groups = Vec::with_capacity(self.groups.len());
@@ -250,7 +254,7 @@ impl Symbols {
                 }
             }
             if write > before {
-                groups.push(Group { end: write, weight: group.weight });
+                groups.push(WeightGroup { end: write, weight: group.weight });
             }
         }
         self.slots.truncate(write as usize);
@@ -260,14 +264,15 @@ impl Symbols {
     }
 }
 
-/// Where one share of the pre-tokens is written.
-pub struct Pretokens<'a> {
+/// Writes one share of the pre-tokens.
+pub struct PretokenWriter<'a> {
     slots: &'a [AtomicU32],
     next: usize,
-    groups: Vec<Group>,
+    groups: Vec<WeightGroup>,
 }
 
-impl Pretokens<'_> {
+impl PretokenWriter<'_> {
+    /// Appends a pre-token and its `END`.
     pub fn push(&mut self, tokens: impl Iterator<Item = u32>, weight: u64) {
         for token in tokens.chain([END]) {
             self.slots[self.next].store(token, Relaxed);
@@ -276,20 +281,21 @@ impl Pretokens<'_> {
         let end = self.next as u32;
         match self.groups.last_mut() {
             Some(group) if group.weight == weight => group.end = end,
-            _ => self.groups.push(Group { end, weight }),
+            _ => self.groups.push(WeightGroup { end, weight }),
         }
     }
 }
 
-pub struct Weights<'a> {
+/// A cursor over the weights of ascending positions.
+pub struct WeightCursor<'a> {
     symbols: &'a Symbols,
     group: usize,
     end: u32,
     weight: u64,
 }
 
-impl Weights<'_> {
-    /// The weight at a position that is not smaller than the one asked for before.
+impl WeightCursor<'_> {
+    /// Returns the weight at `position`, which must not be smaller than the previous one.
     #[inline(always)]
     pub fn at(&mut self, position: u32) -> u64 {
         if position >= self.end {

@@ -3,14 +3,15 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::count::Settings;
+use crate::count::CountSettings;
 use crate::split::Splitter;
 
 pub const TIES: [TieBreak; 3] = [TieBreak::Ids, TieBreak::HuggingFace, TieBreak::Bytes];
 
 pub fn counts<P: AsRef<[u8]>>(pretokens: impl IntoIterator<Item = (P, u64)>) -> Counts {
     let splitter = Splitter::new("gpt2").unwrap();
-    Counts::from_pretokens(Settings { splitter, special_tokens: vec![], separator: None }, pretokens).unwrap()
+    Counts::from_pretokens(CountSettings { splitter, special_tokens: vec![], separator: None }, pretokens)
+        .unwrap()
 }
 
 pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
@@ -31,8 +32,8 @@ pub fn fast(counts: &Counts, settings: &TrainSettings) -> Merges {
     train(&Source::Memory(counts), settings, None, None, &Progress::new()).unwrap()
 }
 
-/// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD
-/// stand at other places in Hugging Face's alphabet.
+/// Few letters and small counts make ties, overlaps and touching merges common. 0x00, a space and 0xAD have
+/// other ranks in Hugging Face's alphabet than among the bytes.
 pub fn pretokens() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     let byte = prop_oneof![Just(b'a'), Just(b'b'), Just(b' '), Just(0u8), Just(0xAD)];
     let pretoken = prop_oneof![
@@ -70,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn going_on_from_a_base_equals_the_oracle(
+    fn continuing_from_a_base_equals_the_oracle(
         first in pretokens(), then in pretokens(), merges in 1..30usize, tie in 0..3usize, gap in 0..9u32,
     ) {
         let splitter = Splitter::new("gpt2").unwrap();
@@ -83,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn training_beyond_memory_equals_the_oracle(
+    fn training_out_of_core_equals_the_oracle(
         pretokens in pretokens(),
         merges in 0..60usize,
         tie in 0..3usize,
@@ -104,9 +105,9 @@ proptest! {
             threads,
             ..settings(merges, TIES[tie])
         };
-        let room = Room { slots, bits, folder: &std::env::temp_dir() };
-        let beyond = train_beyond(&Source::Memory(&counts), &settings, None, room, &Progress::new()).unwrap();
-        prop_assert_eq!(beyond, naive::train(&counts, &settings));
+        let plan = MemoryPlan { slots, bits, folder: &std::env::temp_dir() };
+        let out_of_core = train_out_of_core(&Source::Memory(&counts), &settings, None, plan, &Progress::new()).unwrap();
+        prop_assert_eq!(out_of_core, naive::train(&counts, &settings));
     }
 
     #[test]
@@ -146,7 +147,7 @@ fn no_pairs_give_no_merges() {
 }
 
 #[test]
-fn a_request_to_stop_is_heard() {
+fn a_request_to_stop_is_obeyed() {
     let progress = Progress::new();
     progress.cancel();
     let error =

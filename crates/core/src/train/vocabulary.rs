@@ -1,8 +1,9 @@
-//! The tokens known so far, under ids of the trainer's own.
+//! Vocabulary: the tokens known so far, under the trainer's internal ids.
 //!
-//! Inside the trainer, ids are dense and ordered as the tie rule wants them: first the tokens training
-//! starts from, in the rule's order, then the new ones as they are made. So the rules `Ids` and
-//! `HuggingFace` are the same comparison, and a base whose ids have gaps costs nothing.
+//! Internal ids are dense and ordered as the tie rule needs them: first the tokens that training starts from,
+//! in the order of the rule, then the new ones as they are created. So the rules `Ids` and `HuggingFace` are
+//! the same comparison, and a base whose ids have gaps costs nothing. *External* ids are those of the
+//! tokenizer.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,14 @@ use super::TieBreak;
 use crate::split::Splitter;
 use crate::{Result, Tokenizer};
 
+/// The bytes of every token, by internal id.
 #[derive(Default)]
 pub struct Vocabulary {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Outside id of each token that training starts from.
-    outside: Vec<u32>,
-    /// Outside id of the first new token.
+    /// The external id of each token that training starts from.
+    external: Vec<u32>,
+    /// The external id of the first new token.
     first_id: u32,
 }
 
@@ -27,12 +29,12 @@ impl Vocabulary {
             None => (0..=255u8).map(|byte| (byte as u32, vec![byte])).collect(),
         };
         tokens.sort_by_key(|(id, bytes)| match (tie_break, &bytes[..]) {
-            (TieBreak::HuggingFace, &[byte]) => (0, huggingface_place(byte)),
+            (TieBreak::HuggingFace, &[byte]) => (0, huggingface_order(byte)),
             _ => (1, *id),
         });
-        let mut vocabulary = Vocabulary { bytes: Vec::new(), ends: vec![0], outside: Vec::new(), first_id };
+        let mut vocabulary = Vocabulary { bytes: Vec::new(), ends: vec![0], external: Vec::new(), first_id };
         for (id, bytes) in tokens {
-            vocabulary.outside.push(id);
+            vocabulary.external.push(id);
             vocabulary.bytes.extend(bytes);
             vocabulary.ends.push(vocabulary.bytes.len());
         }
@@ -47,12 +49,12 @@ impl Vocabulary {
         &self.bytes[self.ends[token as usize]..self.ends[token as usize + 1]]
     }
 
-    /// How many bytes the two have together.
+    /// The length of the two tokens together, in bytes.
     pub fn joint_len(&self, left: u32, right: u32) -> usize {
         self.bytes(left).len() + self.bytes(right).len()
     }
 
-    /// Adds left + right; its id is the next one.
+    /// Adds the token left + right; its id is the next one.
     pub fn add(&mut self, left: u32, right: u32) {
         for token in [left, right] {
             self.bytes.extend_from_within(self.ends[token as usize]..self.ends[token as usize + 1]);
@@ -60,7 +62,8 @@ impl Vocabulary {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds all these merges. Gives the tokenizer that they and the base make, to encode pre-tokens with.
+    /// Adds all these merges and returns the tokenizer of the base and these merges, to encode pre-tokens
+    /// with.
     pub fn learn(
         &mut self,
         splitter: &Splitter,
@@ -68,9 +71,9 @@ impl Vocabulary {
         merges: &[(u32, u32)],
     ) -> Result<Tokenizer> {
         let tokenizer = Tokenizer::trained(base, merges, self.first_id, splitter.clone(), Vec::new())?;
-        let inside = self.inside();
+        let internal = self.internal();
         let first = self.len() as u32;
-        let known = |id: u32| inside.get(&id).copied().unwrap_or_else(|| first + (id - self.first_id));
+        let known = |id: u32| internal.get(&id).copied().unwrap_or_else(|| first + (id - self.first_id));
         let merges: Vec<_> = merges.iter().map(|&(left, right)| (known(left), known(right))).collect();
         for (left, right) in merges {
             self.add(left, right);
@@ -78,23 +81,23 @@ impl Vocabulary {
         Ok(tokenizer)
     }
 
-    /// The id that the world outside the trainer knows.
-    pub fn outside(&self, token: u32) -> u32 {
-        match self.outside.get(token as usize) {
+    /// Returns the external id of a token.
+    pub fn external(&self, token: u32) -> u32 {
+        match self.external.get(token as usize) {
             Some(&id) => id,
-            None => self.first_id + (token as usize - self.outside.len()) as u32,
+            None => self.first_id + (token as usize - self.external.len()) as u32,
         }
     }
 
-    /// From outside ids to the trainer's own.
-    pub fn inside(&self) -> HashMap<u32, u32> {
-        (0..self.len() as u32).map(|token| (self.outside(token), token)).collect()
+    /// Returns the map from external to internal ids.
+    pub fn internal(&self) -> HashMap<u32, u32> {
+        (0..self.len() as u32).map(|token| (self.external(token), token)).collect()
     }
 
-    /// The trainer's id of each byte, where training starts from bytes.
+    /// Returns the internal id of each byte, for a training that starts from bytes.
     pub fn byte_tokens(&self) -> [u32; 256] {
         let mut tokens = [0; 256];
-        for token in 0..self.outside.len() as u32 {
+        for token in 0..self.external.len() as u32 {
             if let &[byte] = self.bytes(token) {
                 tokens[byte as usize] = token;
             }
@@ -103,9 +106,9 @@ impl Vocabulary {
     }
 }
 
-/// Hugging Face writes each byte as a printable character and sorts its alphabet by that character: bytes
-/// that are printable in Latin-1 stand for themselves, the others follow as U+0100 and up.
-pub fn huggingface_place(byte: u8) -> u32 {
+/// The rank of a byte in Hugging Face's alphabet. It writes each byte as a printable character and sorts by
+/// that character: bytes that are printable in Latin-1 map to themselves, the others follow as U+0100 and up.
+pub fn huggingface_order(byte: u8) -> u32 {
     let printable = |b: u8| matches!(b, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF);
     if printable(byte) { byte as u32 } else { 256 + (0..byte).filter(|&b| !printable(b)).count() as u32 }
 }
@@ -117,7 +120,7 @@ mod tests {
     #[test]
     fn huggingface_sorts_printable_bytes_first() {
         let mut bytes: Vec<u8> = (0..=255).collect();
-        bytes.sort_by_key(|&b| huggingface_place(b));
+        bytes.sort_by_key(|&b| huggingface_order(b));
         assert_eq!(bytes[..3], [b'!', b'"', b'#']);
         assert_eq!(bytes[187..190], [0xFF, 0x00, 0x01]);
         assert_eq!(bytes[255], 0xAD);

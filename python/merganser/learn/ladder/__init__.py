@@ -1,18 +1,17 @@
-"""Fourteen trainers, each a file that adds one idea to the one before. All give the same merges.
+"""Fourteen trainers, each a file that adds one idea to the one before. All return the same merges.
 
-Each file can be read alone. All have the same function, `train(source, settings)`; the words, the tie rule
-and the settings are in `words.py` and `settings.py`. `approximate.py` stands beside the ladder: it is fast,
-and sometimes wrong.
+Each file can be read alone. All define `train(source, settings)`; words, the tie rule and the settings are in
+`words.py` and `settings.py`. `approximate.py` is not part of the ladder: it is fast, and sometimes wrong.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 
-__all__ = ["STEPS", "Merges", "Settings", "Source", "load_step"]
+__all__ = ["STEPS", "LadderSettings", "Merges", "Source", "load_step"]
 
-#: The modules by number.
+#: The module of each step.
 STEPS = {
     1: "step01_naive",
     2: "step02_type_frequency",
@@ -30,13 +29,13 @@ STEPS = {
     14: "step14_structure_of_arrays",
 }
 
-Train = Callable[[Source, Settings], Merges]
+Train = Callable[[Source, LadderSettings], Merges]
 
 
 def load_step(number: int) -> Train:
-    """The trainer of a step.
+    """Return the trainer of a step.
 
-    >>> load_step(1)("low lower lowest", Settings(vocab_size=258))
+    >>> load_step(1)("low lower lowest", LadderSettings(vocab_size=258))
     [(b'l', b'o'), (b'lo', b'w')]
     """
     train: Train = import_module(f"{__name__}.{STEPS[number]}").train

@@ -1,23 +1,23 @@
 """Beside the ladder: the approximate re-sort. Fast, and sometimes wrong; we do not use it.
 
-What changes from step 8: the most frequent tenth of all pairs lies in a cache. A merge is chosen from the
-cache alone; pairs that a merge updates are looked at again (a new one enters the cache if it is frequent
-enough), all others keep their place. Only when half of the cache is used up are all pairs sorted again.
-Why it helps: `max` goes over a tenth of the pairs.
-Cost: the result. Between two sorts, cached pairs may become rarer than one that was left out; the choice
-is then wrong, and every later one may be. The tests hold a small corpus on which it happens; the
-docs say what it saves.
-When it does not help: ever, since step 10. A heap is exact and faster.
+What changes from step 8: the most frequent tenth of all pairs is cached. A merge is chosen from the cache
+alone; pairs that a merge updates are checked again (a new pair enters the cache if it is frequent enough),
+all others keep their state. All pairs are sorted again only when half of the cache is used up.
+Why it helps: `max` looks at a tenth of the pairs.
+Cost: correctness. Between two sorts, cached pairs may become rarer than a pair that is not cached; the choice
+is then wrong, and so may be every later one. The tests contain a small corpus on which that happens; the docs
+show what it saves.
+When it does not help: since step 10, never. A heap is exact and faster.
 
-One comparison would mend it: counts of pairs that exist only fall, so a choice is right as long as its
-count is above that of the first pair left out. Then it is a slower heap.
+One comparison would fix it: counts of existing pairs only fall, so a choice is right while its count is above
+that of the first pair that is not cached. Then it is a slower heap.
 """
 
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
 CACHED_PART = 0.1
@@ -27,7 +27,7 @@ def pack_pair(a: int, b: int) -> int:
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -35,7 +35,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
     return types
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(word) for word in counted]
     frequencies = list(counted.values())
@@ -67,11 +67,11 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    counts[born] += frequencies[n]
-                    index[born].append(n)
-                    counts[gone] -= frequencies[n]
-                    updated |= {gone, born}
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    counts[old_pair] -= frequencies[n]
+                    updated |= {old_pair, new_pair}
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             types[n] = merged

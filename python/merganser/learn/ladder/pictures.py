@@ -1,11 +1,11 @@
-"""The charts of the ladder: time and memory of each step; time by size of text, and by size of vocabulary."""
+"""Charts of the ladder: time and memory of each step, and time by size of text and vocabulary."""
 
 import math
 from pathlib import Path
 from typing import Any
 
 from merganser import charts
-from merganser.charts.look import BLUE, GREEN, GREY, ORANGE
+from merganser.charts.theme import BLUE, GRAY, GREEN, ORANGE
 
 Spec = dict[str, Any]
 
@@ -17,55 +17,41 @@ _COUNT = "format(datum.value, ',')"
 
 
 def save(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Draws what there is to draw, each as PNG, SVG and a page."""
+    """Save the charts as PNG, SVG and HTML; return the paths."""
     specs = {"ladder": per_step(result)}
     if result["sweep"]:
         specs["ladder-sizes"] = by_size(result)
-    paths = []
-    for name, spec in specs.items():
-        files = [folder / f"{name}.{kind}" for kind in ("png", "svg", "html")]
-        charts.save(spec, *files)
-        paths += files
-    return paths
-
-
-def drawable(text: str) -> str:
-    """Text that every font can draw; the rest is escaped.
-
-    >>> drawable("naïve 中.txt")
-    'naïve \\\\u4e2d.txt'
-    """
-    latin = text.encode("latin-1", "backslashreplace").decode("latin-1")
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in latin)
+    return [path for name, spec in specs.items() for path in charts.save_all(spec, folder, name)]
 
 
 def title(result: dict[str, Any], text: str) -> Spec:
-    below = f"{drawable(result['corpus'])}, {result['bytes'] / 1e6:,.1f} MB, {result['vocab_size']:,} tokens"
+    corpus = charts.drawable(result["corpus"])
+    subtitle = f"{corpus}, {result['bytes'] / 1e6:,.1f} MB, {result['vocab_size']:,} tokens"
     return {
         "text": text,
-        "subtitle": f"{below}; each step in a fresh process; logarithmic scale",
+        "subtitle": f"{subtitle}; each step in a separate process; log scale",
         "fontSize": 16,
         "offset": 14,
     }
 
 
 def per_step(result: dict[str, Any]) -> Spec:
-    """Two columns of points, with the figure beside each."""
-    done = [run for run in result["steps"] if not run["timed_out"]]
-    order = [run["name"] for run in done]
+    """Two columns of labeled points: CPU time and peak memory."""
+    finished = [run for run in result["steps"] if not run["timed_out"]]
+    order = [run["name"] for run in finished]
     columns = []
-    for field, label, expression, colour in (
-        ("cpu_seconds", "processor time", _SECONDS, BLUE),
-        ("peak_bytes", "peak memory of the process", _BYTES, ORANGE),
+    for field, label, expression, color in (
+        ("cpu_seconds", "CPU time", _SECONDS, BLUE),
+        ("peak_bytes", "peak memory", _BYTES, ORANGE),
     ):
         figures = [
             {
                 "name": run["name"],
                 "value": run[field],
-                "shown": _shown(field, run[field]),
-                "colour": GREY if run["step"] == "core" else colour,
+                "label": _label(field, run[field]),
+                "color": GRAY if run["step"] == "core" else color,
             }
-            for run in done
+            for run in finished
         ]
         values = [figure["value"] for figure in figures]
         y = {
@@ -92,7 +78,7 @@ def per_step(result: dict[str, Any]) -> Spec:
                 "grid": False,
             },
         }
-        base = {"x": x, "y": y, "color": {"field": "colour", "type": "nominal", "scale": None}}
+        base = {"x": x, "y": y, "color": {"field": "color", "type": "nominal", "scale": None}}
         columns.append(
             {
                 "width": 320,
@@ -102,15 +88,15 @@ def per_step(result: dict[str, Any]) -> Spec:
                     {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 1}, "encoding": base},
                     {
                         "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 8},
-                        "encoding": base | {"text": {"field": "shown"}},
+                        "encoding": base | {"text": {"field": "label"}},
                     },
                 ],
             }
         )
-    return {"title": title(result, "What each step of the ladder takes"), "hconcat": columns, "spacing": 20}
+    return {"title": title(result, "CPU time and memory of each step"), "hconcat": columns, "spacing": 20}
 
 
-def _shown(field: str, value: float) -> str:
+def _label(field: str, value: float) -> str:
     if field == "peak_bytes":
         return f"{value / 1e6:,.0f} MB"
     if value < 1:
@@ -119,7 +105,7 @@ def _shown(field: str, value: float) -> str:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers on a logarithmic axis: three to a decade, two or one where it spans several.
+    """Return round numbers for a log axis: three per decade, fewer if it spans several.
 
     >>> ticks(15, 120)
     [20.0, 50.0, 100.0]
@@ -128,25 +114,25 @@ def ticks(low: float, high: float) -> list[float]:
     """
     steps = (1, 2, 5) if high / low < 100 else (1, 3) if high / low < 10_000 else (1,)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [float(f"{step}e{decade}") for decade in decades for step in steps]
-    return [value for value in found if low <= value <= high]
+    candidates = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [value for value in candidates if low <= value <= high]
 
 
 def by_size(result: dict[str, Any]) -> Spec:
-    """Lines, one for each step, against the size of the text and of the vocabulary."""
+    """One line per step, against the size of the text and of the vocabulary."""
     whole = {"bytes": result["bytes"], "vocab_size": result["vocab_size"]}
     points = [whole | run for run in result["steps"]] + result["sweep"]
     points = [point for point in points if not point["timed_out"]]
     panels = []
     for field, other, label, expression in (
-        ("bytes", "vocab_size", "size of the text", _BYTES),
-        ("vocab_size", "bytes", "size of the vocabulary", _COUNT),
+        ("bytes", "vocab_size", "text size", _BYTES),
+        ("vocab_size", "bytes", "vocabulary size", _COUNT),
     ):
-        shown = [point for point in points if point[other] == whole[other]]
-        values = sorted({point[field] for point in shown})
-        panels.append(_lines(shown, field, label, expression, values))
+        selected = [point for point in points if point[other] == whole[other]]
+        values = sorted({point[field] for point in selected})
+        panels.append(_lines(selected, field, label, expression, values))
     return {
-        "title": title(result, "Time against the size of the text, and of the vocabulary"),
+        "title": title(result, "CPU time by text size and vocabulary size"),
         "hconcat": panels,
         "spacing": 30,
     }
@@ -173,7 +159,7 @@ def _lines(points: list[Spec], field: str, label: str, expression: str, values: 
             "y": {
                 "field": "y",
                 "type": "quantitative",
-                "title": "processor time",
+                "title": "CPU time",
                 "scale": {"type": "log", "domain": [low, high], "nice": False},
                 "axis": {"labelExpr": _SECONDS, "values": ticks(low, high)},
             },
@@ -181,20 +167,20 @@ def _lines(points: list[Spec], field: str, label: str, expression: str, values: 
                 "field": "name",
                 "type": "nominal",
                 "sort": order,
-                "scale": {"domain": order, "range": _colours(len(order))},
+                "scale": {"domain": order, "range": _colors(len(order))},
                 "legend": {"title": None, "labelLimit": 220, "symbolType": "stroke", "symbolStrokeWidth": 3},
             },
         },
     }
 
 
-def _colours(count: int) -> list[str]:
-    """From orange over green to blue as the steps rise; the core, which comes first, is grey."""
-    stops = [tuple(int(colour[n : n + 2], 16) for n in (1, 3, 5)) for colour in (ORANGE, GREEN, BLUE)]
-    made = [GREY]
+def _colors(count: int) -> list[str]:
+    """Interpolate from orange to green to blue; the core, which comes first, is gray."""
+    stops = [tuple(int(color[n : n + 2], 16) for n in (1, 3, 5)) for color in (ORANGE, GREEN, BLUE)]
+    colors = [GRAY]
     for nth in range(count - 1):
         at = 2 * nth / max(count - 2, 1)
         low = min(int(at), 1)
         mixed = [round(a + (b - a) * (at - low)) for a, b in zip(stops[low], stops[low + 1], strict=True)]
-        made.append("#" + "".join(f"{part:02x}" for part in mixed))
-    return made
+        colors.append("#" + "".join(f"{part:02x}" for part in mixed))
+    return colors

@@ -1,4 +1,4 @@
-"""What every step reads, and what every step yields."""
+"""The input, output and settings of every step."""
 
 import json
 import sys
@@ -7,18 +7,28 @@ from dataclasses import dataclass
 
 from merganser.errors import SettingsError
 
-#: A text, or a stream of lines of UTF-8 such as a file opened with "rb".
+#: A text, or UTF-8 lines, such as a file opened with "rb".
 Source = str | Iterable[bytes]
-#: Left and right token of each merge, in the order in which they were learned.
+#: The left and right token of each merge, in order.
 Merges = list[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """vocab_size: the 256 bytes and the merges. max_mb: how much of the source is read, in million bytes.
-    debug_logging: a step writes its counters to standard error, as a line of JSON.
+class LadderSettings:
+    """Settings of a step.
 
-    >>> Settings(vocab_size=300).merges
+    Parameters
+    ----------
+    vocab_size
+        The 256 bytes plus the number of merges.
+    max_mb
+        Maximum size of the source in MB. Default: no limit.
+    debug_logging
+        Write the counters of the step to standard error, as a line of JSON.
+
+    Examples
+    --------
+    >>> LadderSettings(vocab_size=300).merges
     44
     """
 
@@ -28,13 +38,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 256 <= self.vocab_size <= 1 << 21:
-            raise SettingsError(f"vocab_size is between 256 and {1 << 21:,}, not {self.vocab_size:,}")
+            raise SettingsError(f"vocab_size must be between 256 and {1 << 21:,}, got {self.vocab_size:,}")
         if self.max_mb is not None and self.max_mb <= 0:
-            raise SettingsError(f"max_mb is above 0, not {self.max_mb}")
+            raise SettingsError(f"max_mb must be greater than 0, got {self.max_mb}")
 
     @property
     def merges(self) -> int:
-        """How many there can be."""
+        """The maximum number of merges."""
         return self.vocab_size - 256
 
     def log(self, **counters: float) -> None:

@@ -1,18 +1,18 @@
 """Step 1, naive: the definition of BPE as a program.
 
-Begin with all words as lists of single bytes. Count every pair of neighbours. Merge the most frequent pair in
+Start with every word as a list of single bytes. Count all adjacent pairs. Merge the most frequent pair in
 every word. Repeat. Nothing is kept from one merge to the next.
 
-Why start here: there is nothing that could be wrong. Every later step must give these merges.
-Cost: each merge walks the whole text twice; merges x text. All words lie in memory, each time they occur.
-When it is enough: for a page of text, and as the judge of all others.
+Why start here: it is too simple to be wrong. Every later step must return the same merges.
+Cost: each merge walks the whole text twice: O(merges x text). Every occurrence of a word is in memory.
+When it is enough: for a page of text, and as the reference for all other steps.
 """
 
 from collections import Counter
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
-from merganser.learn.ladder.words import WHITE_SPACE, as_bytes, visible, whole_text
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
+from merganser.learn.ladder.words import WHITESPACE, as_bytes, visible, whole_text
 
 Pair = tuple[str, str]
 
@@ -24,21 +24,21 @@ def split_words(text: str) -> list[str]:
     """
     words, word = [], ""
     for character in text:
-        if character not in WHITE_SPACE:
+        if character not in WHITESPACE:
             word += character
             continue
         if word:
             words.append(word)
         word = ""
         if character == " ":
-            word = " "  # may begin the next word
+            word = " "  # may start the next word
         else:
             words.append(character)
     return [*words, word] if word else words
 
 
 def count_pairs(words: list[list[str]]) -> Counter[Pair]:
-    """Overlaps count: a a a has the pair (a, a) twice."""
+    """Count pairs, overlaps included: a a a contains the pair (a, a) twice."""
     counts: Counter[Pair] = Counter()
     for tokens in words:
         for pair in pairwise(tokens):
@@ -47,7 +47,7 @@ def count_pairs(words: list[list[str]]) -> Counter[Pair]:
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -64,7 +64,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     words = [list(visible(word.encode())) for word in split_words(whole_text(source, settings))]
     ids = {visible(bytes([byte])): byte for byte in range(256)}
     merges: list[Pair] = []

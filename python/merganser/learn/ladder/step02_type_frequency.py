@@ -1,18 +1,16 @@
-"""Step 2, type frequency: each different word is kept once, with the number of times that it occurs.
+"""Step 2, type frequency: each unique word is stored once, with its count.
 
-What changes: the words are counted before training. A pair in a word that occurs 500 times counts 500.
-Why it helps: equal words merge equally, and a text repeats itself: of 2 MB of English, one word in nine
-is new.
-Cost: the list of all words is still made first, so memory hardly falls.
-When it does not help: on text that does not repeat itself, such as Chinese without blanks, or one long
-word.
+What changes: words are counted before training. A pair in a word that occurs 500 times counts 500.
+Why it helps: equal words merge equally, and text is repetitive: in 2 MB of English, one word in nine is new.
+Cost: the list of all words is still built first, so memory hardly shrinks.
+When it does not help: on text without repetition, such as Chinese without spaces, or one long word.
 """
 
 from collections import Counter
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
-from merganser.learn.ladder.words import WHITE_SPACE, as_bytes, visible, whole_text
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
+from merganser.learn.ladder.words import WHITESPACE, as_bytes, visible, whole_text
 
 Pair = tuple[str, str]
 
@@ -24,21 +22,21 @@ def split_words(text: str) -> list[str]:
     """
     words, word = [], ""
     for character in text:
-        if character not in WHITE_SPACE:
+        if character not in WHITESPACE:
             word += character
             continue
         if word:
             words.append(word)
         word = ""
         if character == " ":
-            word = " "  # may begin the next word
+            word = " "  # may start the next word
         else:
             words.append(character)
     return [*words, word] if word else words
 
 
 def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]:
-    """Overlaps count: a a a has the pair (a, a) twice."""
+    """Count pairs, overlaps included: a a a contains the pair (a, a) twice."""
     counts: Counter[Pair] = Counter()
     for tokens, frequency in zip(types, frequencies, strict=True):
         for pair in pairwise(tokens):
@@ -47,7 +45,7 @@ def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -64,7 +62,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = Counter(split_words(whole_text(source, settings)))
     types = [list(visible(word.encode())) for word in counted]
     frequencies = list(counted.values())

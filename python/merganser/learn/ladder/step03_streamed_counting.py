@@ -1,19 +1,19 @@
-"""Step 3, streamed type counting: the text is read line by line, and only the types are kept.
+"""Step 3, streamed type counting: the text is read line by line, and only the types are stored.
 
-What changes: words are counted as they are read. Neither the text nor the list of its words is ever whole.
-Why it helps: memory follows the different words, not the text. A text larger than memory can be read.
-Cost: none to speak of.
-When it does not help: time, which is that of step 2; and a text that is one single line is held all the same.
+What changes: words are counted while reading. Neither the text nor the list of its words is held in memory.
+Why it helps: memory depends on the unique words, not on the text. A text may be larger than memory.
+Cost: negligible.
+When it does not help: time, which is the same as in step 2; a text on a single line is still held as a whole.
 
-A word must not lie across two lines. It cannot: a line break is a word of its own (see `words.py`).
+A word must not span two lines. It cannot: a line break is always a separate word (see `words.py`).
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
-from merganser.learn.ladder.words import WHITE_SPACE, as_bytes, lines, visible
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
+from merganser.learn.ladder.words import WHITESPACE, as_bytes, lines, visible
 
 Pair = tuple[str, str]
 
@@ -25,14 +25,14 @@ def split_words(line: str) -> Iterator[str]:
     """
     word = ""
     for character in line:
-        if character not in WHITE_SPACE:
+        if character not in WHITESPACE:
             word += character
             continue
         if word:
             yield word
         word = ""
         if character == " ":
-            word = " "  # may begin the next word
+            word = " "  # may start the next word
         else:
             yield character
     if word:
@@ -40,7 +40,7 @@ def split_words(line: str) -> Iterator[str]:
 
 
 def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]:
-    """Overlaps count: a a a has the pair (a, a) twice."""
+    """Count pairs, overlaps included: a a a contains the pair (a, a) twice."""
     counts: Counter[Pair] = Counter()
     for tokens, frequency in zip(types, frequencies, strict=True):
         for pair in pairwise(tokens):
@@ -49,7 +49,7 @@ def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -66,7 +66,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted: Counter[str] = Counter()
     for line in lines(source, settings):
         counted.update(split_words(line.decode()))

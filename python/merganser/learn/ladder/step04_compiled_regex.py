@@ -1,24 +1,24 @@
-"""Step 4, compiled regex: a pattern finds the words, compiled once, one match after the other (`finditer`).
+"""Step 4, compiled regex: a regular expression, compiled once, finds the words one by one (`finditer`).
 
 What changes: the loop over characters is gone. `re` does the same in C.
-Why it should help: counting was a step of Python for every character; now it is one for every word. And any
-pattern can be put in its place, where the loop would have to be written anew.
-Cost: the pattern must say exactly what the loop did; the tests hold the two against each other.
-When it does not help: where words are short, and here they are. To make a match and its text costs as much as
-five characters of the loop. And merging, which is most of the time until step 6, is as slow as before.
+Why it should help: counting took one Python step per character; now it takes one per word. And any other
+pattern can replace it, where the loop would have to be rewritten.
+Cost: the pattern must match exactly what the loop did; the tests compare the two.
+When it does not help: for short words, as here. Creating a match and its text costs as much as five
+characters of the loop. And merging, which takes most of the time until step 6, is as slow as before.
 """
 
 import re
 from collections import Counter
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, as_bytes, lines, visible
 
 Pair = tuple[str, str]
 
 
-def count_types(source: Source, settings: Settings) -> Counter[str]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[str]:
     find_words = re.compile(PATTERN).finditer
     types: Counter[str] = Counter()
     for line in lines(source, settings):
@@ -27,7 +27,7 @@ def count_types(source: Source, settings: Settings) -> Counter[str]:
 
 
 def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]:
-    """Overlaps count: a a a has the pair (a, a) twice."""
+    """Count pairs, overlaps included: a a a contains the pair (a, a) twice."""
     counts: Counter[Pair] = Counter()
     for tokens, frequency in zip(types, frequencies, strict=True):
         for pair in pairwise(tokens):
@@ -36,7 +36,7 @@ def count_pairs(types: list[list[str]], frequencies: list[int]) -> Counter[Pair]
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -53,7 +53,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(visible(word.encode())) for word in counted]
     frequencies = list(counted.values())

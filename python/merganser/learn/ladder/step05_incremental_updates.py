@@ -1,23 +1,23 @@
-"""Step 5, incremental pair updates: the counts of pairs are kept, and only what a merge changes is changed.
+"""Step 5, incremental pair updates: pair counts are kept, and a merge updates only what it changes.
 
-What changes: each type keeps the counts of its own pairs. A type without the merged pair is passed over;
-one that has it takes its pairs out of the total, merges, and puts its new ones in.
-Why it helps: most merges touch few types, so hardly anything is counted again.
-Cost: memory, for a table of pairs for each type. Every type is still asked, at every merge.
-When it does not help: for the first merges, which touch nearly every type.
+What changes: each type stores the counts of its pairs. A type without the merged pair is skipped; a type
+with it subtracts its pairs from the total, merges, and adds its new pairs.
+Why it helps: most merges change few types, so hardly anything is recounted.
+Cost: memory, for one table of pairs per type. Every merge still checks every type.
+When it does not help: for the first merges, which change nearly every type.
 """
 
 import re
 from collections import Counter
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, as_bytes, lines, visible
 
 Pair = tuple[str, str]
 
 
-def count_types(source: Source, settings: Settings) -> Counter[str]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[str]:
     find_words = re.compile(PATTERN).finditer
     types: Counter[str] = Counter()
     for line in lines(source, settings):
@@ -26,7 +26,7 @@ def count_types(source: Source, settings: Settings) -> Counter[str]:
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -43,7 +43,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(visible(word.encode())) for word in counted]
     frequencies = list(counted.values())

@@ -1,9 +1,8 @@
-"""Step 6, pair-to-type index: each pair knows the types that hold it.
+"""Step 6, pair-to-type index: each pair lists the types that contain it.
 
-What changes: beside the counts there is, for each pair, the set of its types. A merge visits these and no
-others.
-Why it helps: the work of a merge now follows what it changes, not the size of the corpus.
-Cost: memory, for the sets, on top of the tables of step 5; this is the step with the largest peak.
+What changes: next to the counts, each pair has the set of its types. A merge visits only these.
+Why it helps: the work of a merge depends on what it changes, not on the size of the corpus.
+Cost: memory, for the sets, on top of the tables of step 5; this step has the highest peak.
 When it does not help: for few merges, since the first ones visit nearly every type anyway.
 """
 
@@ -11,13 +10,13 @@ import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, as_bytes, lines, visible
 
 Pair = tuple[str, str]
 
 
-def count_types(source: Source, settings: Settings) -> Counter[str]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[str]:
     find_words = re.compile(PATTERN).finditer
     types: Counter[str] = Counter()
     for line in lines(source, settings):
@@ -26,7 +25,7 @@ def count_types(source: Source, settings: Settings) -> Counter[str]:
 
 
 def merge(tokens: list[str], pair: Pair) -> list[str]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -43,7 +42,7 @@ def merge(tokens: list[str], pair: Pair) -> list[str]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(visible(word.encode())) for word in counted]
     frequencies = list(counted.values())

@@ -1,29 +1,28 @@
-"""Step 7, memory-lean representations: bytes, integers and lists in place of strings, tuples and sets.
+"""Step 7, memory-lean representations: bytes, integers and lists instead of strings, tuples and sets.
 
-What changes: types are bytes and are found in bytes; a token is its id; a pair is one integer
-(`pack_pair`). No type keeps a table of its pairs: they are read off the type itself. The index of a pair
-is a list to which types are only added, so it may name a type that no longer holds the pair (stale), or
-name one twice; visiting finds that out.
-Why it helps: memory. A tuple of two strings takes 56 bytes, an integer 32; an entry of a set 32 and more,
-of a list 8. It also saves time, since a list grows faster than a set and nothing is ever removed from it.
-Cost: visits in vain to stale entries.
-When it does not help: where few types are touched by many merges, stale entries pile up (see step 9).
+What changes: types are bytes, matched in bytes; a token is its id; a pair is one integer (`pack_pair`). No
+type stores a table of its pairs: they are read off the type. The index of a pair is an append-only list, so
+it may list a type that no longer contains the pair (a stale entry), or list one twice; visits skip these.
+Why it helps: memory. A tuple of two strings takes 56 bytes, an integer 32; a set entry 32 and more, a list
+entry 8. It also saves time, since appending to a list is faster than adding to a set, and nothing is removed.
+Cost: wasted visits to stale entries.
+When it does not help: if many merges change the same few types, stale entries pile up (see step 9).
 """
 
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -32,7 +31,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
 
 
 def merge(ids: list[int], left: int, right: int, new: int) -> list[int]:
-    """From the left.
+    """Merge the pair, from left to right.
 
     >>> merge([97, 97, 97], 97, 97, 256)
     [256, 97]
@@ -48,7 +47,7 @@ def merge(ids: list[int], left: int, right: int, new: int) -> list[int]:
     return merged
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(word) for word in counted]
     frequencies = list(counted.values())
@@ -75,7 +74,7 @@ def train(source: Source, settings: Settings) -> Merges:
                 stale += 1
                 continue
             types[n] = merged
-            # Put in before taking out: a pair that is in both must not be forgotten in between.
+            # Add before subtracting: the count of a pair in both must not drop to zero in between.
             for a, b in pairwise(merged):
                 counts[pack_pair(a, b)] += frequencies[n]
                 if new in (a, b):

@@ -1,11 +1,11 @@
-"""Step 8, windowed local updates: a merge changes the pairs beside it, and no others.
+"""Step 8, windowed local updates: a merge changes only the pairs next to it.
 
-What changes: while a type is merged, only pairs that touch a merged place are taken out and put in. Step 7
-took out and put in all pairs of the type.
-Why it helps: a merge in the middle of a word changes two pairs beside itself, however long the word is.
-Cost: care. `a b a b` makes two new tokens side by side, and `a a a` has overlaps; the window must count
-each once.
-When it does not help: for short types, and most are; they are still walked from end to end to find the
+What changes: while a type is merged, only the pairs next to a merge are subtracted and added. Step 7
+subtracted and added all pairs of the type.
+Why it helps: a merge inside a word changes the two pairs next to it, however long the word is.
+Cost: care. `a b a b` puts two new tokens side by side, and `a a a` has overlaps; each pair must be counted
+once.
+When it does not help: for short types, which most are; they are still walked from end to end to find the
 pair.
 """
 
@@ -13,16 +13,16 @@ import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -30,7 +30,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
     return types
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(word) for word in counted]
     frequencies = list(counted.values())
@@ -57,14 +57,14 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    # The cut before this token lies beside a merge: another pair meets there now.
+                    # This token is next to a merge, so the pair to its left has changed.
                     changed += 1
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    counts[born] += frequencies[n]
-                    index[born].append(n)
-                    counts[gone] -= frequencies[n]
-                    if not counts[gone]:
-                        del counts[gone], index[gone]
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    counts[old_pair] -= frequencies[n]
+                    if not counts[old_pair]:
+                        del counts[old_pair], index[old_pair]
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):

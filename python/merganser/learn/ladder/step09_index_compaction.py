@@ -1,33 +1,32 @@
-"""Step 9, lazy index compaction: a list that is mostly stale is written anew.
+"""Step 9, lazy index compaction: a list of mostly stale entries is rewritten.
 
-What changes: for each pair we count how often it was taken out of a type (`touched`). Where a list is
-long, much was taken out, and little can be left, the list is reduced to the types that still hold the
-pair, each once.
-Why it helps: memory, and visits in vain are saved when the pair is merged later.
-Cost: a compaction walks all types of the list. What it saves is never certain: the pair may never be
-merged.
-When it does not help: with few merges, or rare pairs, whose lists are short; so nothing happens below the
-thresholds.
+What changes: for each pair we count how often it was removed from a type (`touched`). A list that is long and
+has had many removals, so that few entries can be live, is reduced to the types that still contain the pair,
+each once.
+Why it helps: it saves memory, and wasted visits when the pair is merged later.
+Cost: a compaction walks all types of the list. It may save nothing: the pair may never be merged.
+When it does not help: for few merges, or for rare pairs, whose lists are short; below the thresholds nothing
+happens.
 """
 
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
-COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth it
-COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # before that, hardly anything can be stale
-COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # a list with more live entries than this stays as it is
+COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth compacting
+COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # with fewer, hardly any entry can be stale
+COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # lists with a larger live share are left alone
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -36,7 +35,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
 
 
 def wasteful(size: int, touched: int) -> bool:
-    """Each time a pair is taken out of a type, at most one entry becomes stale."""
+    """Whether most entries may be stale: each removal of a pair makes at most one entry stale."""
     return (
         size >= COMPACTION_SIZE_THRESHOLD
         and touched >= COMPACTION_MIN_TOUCHED_FOR_WASTE
@@ -44,7 +43,7 @@ def wasteful(size: int, touched: int) -> bool:
     )
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(word) for word in counted]
     frequencies = list(counted.values())
@@ -68,7 +67,7 @@ def train(source: Source, settings: Settings) -> Merges:
         most = max(counts.values())
         best = min(pair for pair, count in counts.items() if count == most)
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
-        taken_out: set[int] = set()
+        removed: set[int] = set()
         for n in index.pop(best):
             visited += 1
             merged: list[int] = []
@@ -77,14 +76,14 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    # The cut before this token lies beside a merge: another pair meets there now.
+                    # This token is next to a merge, so the pair to its left has changed.
                     changed += 1
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    counts[born] += frequencies[n]
-                    index[born].append(n)
-                    counts[gone] -= frequencies[n]
-                    touched[gone] += 1
-                    taken_out.add(gone)
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    counts[old_pair] -= frequencies[n]
+                    touched[old_pair] += 1
+                    removed.add(old_pair)
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
@@ -92,7 +91,7 @@ def train(source: Source, settings: Settings) -> Merges:
             else:
                 types[n] = merged
         counts[best] = 0
-        for pair in taken_out | {best}:
+        for pair in removed | {best}:
             if not counts[pair]:
                 del counts[pair]
                 index.pop(pair, None)

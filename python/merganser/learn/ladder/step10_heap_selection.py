@@ -1,11 +1,10 @@
-"""Step 10, heap selection: the most frequent pair lies on top of a heap.
+"""Step 10, heap selection: the most frequent pair is on top of a heap.
 
-What changes: pairs lie in a heap by count. One whose count changes is pushed again, and its older entries
-are left where they are: an entry is believed only if its count is still the pair's (lazy invalidation).
-Where old entries are more than `REBUILD_FACTOR` times the live pairs, the heap is made anew (rebuild
-guard).
-Why it helps: before, each merge looked at every pair. With a large vocabulary that was most of the time.
-Cost: memory for the heap, and a push for each change of a count.
+What changes: pairs are in a heap, ordered by count. A pair whose count changes is pushed again, and its older
+entries stay: an entry is valid only if its count still matches (lazy invalidation). If outdated entries
+exceed `REBUILD_FACTOR` times the live pairs, the heap is rebuilt (rebuild guard).
+Why it helps: before, each merge looked at every pair. With a large vocabulary that took most of the time.
+Cost: memory for the heap, and a push for each changed count.
 When it does not help: while there are few pairs: `max` over a thousand of them takes microseconds.
 """
 
@@ -14,21 +13,21 @@ from collections import Counter, defaultdict
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
-COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth it
-COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # before that, hardly anything can be stale
-COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # a list with more live entries than this stays as it is
+COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth compacting
+COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # with fewer, hardly any entry can be stale
+COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # lists with a larger live share are left alone
 REBUILD_FACTOR = 4
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -37,7 +36,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
 
 
 def wasteful(size: int, touched: int) -> bool:
-    """Each time a pair is taken out of a type, at most one entry becomes stale."""
+    """Whether most entries may be stale: each removal of a pair makes at most one entry stale."""
     return (
         size >= COMPACTION_SIZE_THRESHOLD
         and touched >= COMPACTION_MIN_TOUCHED_FOR_WASTE
@@ -45,7 +44,7 @@ def wasteful(size: int, touched: int) -> bool:
     )
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [list(word) for word in counted]
     frequencies = list(counted.values())
@@ -73,8 +72,8 @@ def train(source: Source, settings: Settings) -> Merges:
             outdated += 1
             continue
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
-        taken_out: set[int] = set()
-        put_in: set[int] = set()
+        removed: set[int] = set()
+        added: set[int] = set()
         for n in index.pop(best):
             visited += 1
             merged: list[int] = []
@@ -83,15 +82,15 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    # The cut before this token lies beside a merge: another pair meets there now.
+                    # This token is next to a merge, so the pair to its left has changed.
                     changed += 1
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    counts[born] += frequencies[n]
-                    index[born].append(n)
-                    put_in.add(born)
-                    counts[gone] -= frequencies[n]
-                    touched[gone] += 1
-                    taken_out.add(gone)
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    added.add(new_pair)
+                    counts[old_pair] -= frequencies[n]
+                    touched[old_pair] += 1
+                    removed.add(old_pair)
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
@@ -99,7 +98,7 @@ def train(source: Source, settings: Settings) -> Merges:
             else:
                 types[n] = merged
         counts[best] = 0
-        for pair in taken_out | {best}:
+        for pair in removed | {best}:
             if not counts[pair]:
                 del counts[pair]
                 index.pop(pair, None)
@@ -112,7 +111,7 @@ def train(source: Source, settings: Settings) -> Merges:
                 compactions += 1
                 dropped += before - len(index[pair])
                 touched[pair] = 0
-        for pair in put_in:
+        for pair in added:
             heappush(heap, (-counts[pair], pair))
         if len(heap) > REBUILD_FACTOR * len(counts) + 1000:
             heap = [(-count, pair) for pair, count in counts.items()]

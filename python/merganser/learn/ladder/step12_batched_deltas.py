@@ -1,13 +1,11 @@
-"""Step 12, batched delta application: what a merge changes is gathered first, and applied once.
+"""Step 12, batched delta application: the changes of a merge are collected first, and applied once.
 
-What changes: while the types of a merge are visited, changes go into a small table (`deltas`); the table
-of all counts is touched once for each pair, at the end.
-Why it should help: the small table stays in the cache of the processor, and each pair is checked and
-pushed once.
-Cost: the same number of look-ups, in another table, and one more for each pair.
-When it does not help: in Python, where each look-up costs the same in a small table and in a large one. We
-keep it since it is what wins in a language where a miss of the cache is what costs (see step 14), with the
-figures in the docs.
+What changes: while the types of a merge are visited, changes go into a small table (`deltas`); the table of
+all counts is updated once per pair, at the end.
+Why it should help: the small table stays in the CPU cache, and each pair is checked and pushed once.
+Cost: the same number of lookups, in another table, and one more per pair.
+When it does not help: in Python, where a lookup costs the same in a small table and in a large one. We keep
+it because it wins in a language where cache misses dominate (see step 14), with the figures in the docs.
 """
 
 import re
@@ -16,21 +14,21 @@ from collections import Counter, defaultdict
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
-COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth it
-COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # before that, hardly anything can be stale
-COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # a list with more live entries than this stays as it is
+COMPACTION_SIZE_THRESHOLD = 2048  # shorter lists are not worth compacting
+COMPACTION_MIN_TOUCHED_FOR_WASTE = 512  # with fewer, hardly any entry can be stale
+COMPACTION_LIVE_RATIO_THRESHOLD = 0.25  # lists with a larger live share are left alone
 REBUILD_FACTOR = 4
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -39,7 +37,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
 
 
 def wasteful(size: int, touched: int) -> bool:
-    """Each time a pair is taken out of a type, at most one entry becomes stale."""
+    """Whether most entries may be stale: each removal of a pair makes at most one entry stale."""
     return (
         size >= COMPACTION_SIZE_THRESHOLD
         and touched >= COMPACTION_MIN_TOUCHED_FOR_WASTE
@@ -47,7 +45,7 @@ def wasteful(size: int, touched: int) -> bool:
     )
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [array("I", list(word)) for word in counted]
     frequencies = list(counted.values())
@@ -76,7 +74,7 @@ def train(source: Source, settings: Settings) -> Merges:
             continue
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
         deltas: defaultdict[int, int] = defaultdict(int)
-        times_out: defaultdict[int, int] = defaultdict(int)
+        removals: defaultdict[int, int] = defaultdict(int)
         for n in index.pop(best):
             visited += 1
             old, merged, at, was_hit = types[n], array("I"), 0, False
@@ -84,13 +82,13 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    # The cut before this token lies beside a merge: another pair meets there now.
+                    # This token is next to a merge, so the pair to its left has changed.
                     changed += 1
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    deltas[born] += frequencies[n]
-                    index[born].append(n)
-                    deltas[gone] -= frequencies[n]
-                    times_out[gone] += 1
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    deltas[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    deltas[old_pair] -= frequencies[n]
+                    removals[old_pair] += 1
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
@@ -107,9 +105,9 @@ def train(source: Source, settings: Settings) -> Merges:
                 touched.pop(pair, None)
                 continue
             heappush(heap, (-counts[pair], pair))
-            if pair not in times_out:
+            if pair not in removals:
                 continue
-            touched[pair] += times_out[pair]
+            touched[pair] += removals[pair]
             if wasteful(len(index[pair]), touched[pair]):
                 before = len(index[pair])
                 index[pair] = array("I", [n for n in dict.fromkeys(index[pair]) if holds(n, pair)])

@@ -1,13 +1,12 @@
-"""Step 13, adaptive compaction: built on step 11; the thresholds follow what compaction has brought so far.
+"""Step 13, adaptive compaction: built on step 11; the threshold follows the payoff of past compactions.
 
-What changes: a list is written anew when enough of it was touched for each entry that may be live
-(`ratio`). Each compaction notes what part of the list it dropped in `shrink_history`; where that was
-little of late the ratio rises, where it was much it falls. A list that was just compacted is left alone
+What changes: a list is compacted when it has enough touched entries for each entry that may be live
+(`ratio`). Each compaction appends the share of entries that it dropped to `shrink_history`; if that was small
+recently, the ratio rises, and if it was large, the ratio falls. A list that was just compacted is left alone
 for some merges (cool-down).
-Why it helps: fixed thresholds fit one corpus; these find their own.
-Cost: a few more numbers for each list.
-When it does not help: where step 9 finds nothing to do, this finds nothing either. See its page for the
-figures.
+Why it helps: fixed thresholds fit one corpus; this one adapts.
+Cost: a few more numbers per list.
+When it does not help: if step 9 finds nothing to compact, neither does this. See its page for the figures.
 """
 
 import re
@@ -16,23 +15,23 @@ from collections import Counter, defaultdict, deque
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from merganser.learn.ladder.settings import Merges, Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Merges, Source
 from merganser.learn.ladder.words import PATTERN, lines
 
-COMPACTION_MIN_SIZE = 1024  # shorter lists are not worth it
+COMPACTION_MIN_SIZE = 1024  # shorter lists are not worth compacting
 COMPACTION_COOL_DOWN = 64  # merges for which a list is left alone
-PAYOFF_WINDOW = 32  # compactions that are remembered
-PAYOFF_LOW, PAYOFF_HIGH = 0.8, 0.97  # parts of a list dropped, below and above which the ratio moves
-RATIO_START, RATIO_MIN, RATIO_MAX = 3.0, 1.0, 32.0  # touched entries for each live one
+PAYOFF_WINDOW = 32  # compactions to average over
+PAYOFF_LOW, PAYOFF_HIGH = 0.8, 0.97  # dropped share below and above which the ratio changes
+RATIO_START, RATIO_MIN, RATIO_MAX = 3.0, 1.0, 32.0  # touched entries per live one
 REBUILD_FACTOR = 4
 
 
 def pack_pair(a: int, b: int) -> int:
-    """Two ids as one integer; smaller pairs are smaller integers, as the tie rule wants it."""
+    """Pack two ids into one integer that sorts like the pair, as the tie rule requires."""
     return a << 32 | b
 
 
-def count_types(source: Source, settings: Settings) -> Counter[bytes]:
+def count_types(source: Source, settings: LadderSettings) -> Counter[bytes]:
     find_words = re.compile(PATTERN.encode()).finditer
     types: Counter[bytes] = Counter()
     for line in lines(source, settings):
@@ -41,7 +40,7 @@ def count_types(source: Source, settings: Settings) -> Counter[bytes]:
 
 
 class Compaction:
-    """Decides when a list is worth compacting, from what it has brought so far."""
+    """Decide when to compact a list, from the payoff of past compactions."""
 
     def __init__(self) -> None:
         self.ratio = RATIO_START
@@ -67,7 +66,7 @@ class Compaction:
             self.ratio = max(self.ratio / 1.5, RATIO_MIN)
 
 
-def train(source: Source, settings: Settings) -> Merges:
+def train(source: Source, settings: LadderSettings) -> Merges:
     counted = count_types(source, settings)
     types = [array("I", list(word)) for word in counted]
     frequencies = list(counted.values())
@@ -96,8 +95,8 @@ def train(source: Source, settings: Settings) -> Merges:
             outdated += 1
             continue
         left, right, new = best >> 32, best & 0xFFFF_FFFF, len(tokens)
-        taken_out: set[int] = set()
-        put_in: set[int] = set()
+        removed: set[int] = set()
+        added: set[int] = set()
         for n in index.pop(best):
             visited += 1
             old, merged, at, was_hit = types[n], array("I"), 0, False
@@ -105,15 +104,15 @@ def train(source: Source, settings: Settings) -> Merges:
                 hit = old[at] == left and at + 1 < len(old) and old[at + 1] == right
                 token = new if hit else old[at]
                 if merged and (hit or was_hit):
-                    # The cut before this token lies beside a merge: another pair meets there now.
+                    # This token is next to a merge, so the pair to its left has changed.
                     changed += 1
-                    gone, born = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
-                    counts[born] += frequencies[n]
-                    index[born].append(n)
-                    put_in.add(born)
-                    counts[gone] -= frequencies[n]
-                    touched[gone] += 1
-                    taken_out.add(gone)
+                    old_pair, new_pair = pack_pair(old[at - 1], old[at]), pack_pair(merged[-1], token)
+                    counts[new_pair] += frequencies[n]
+                    index[new_pair].append(n)
+                    added.add(new_pair)
+                    counts[old_pair] -= frequencies[n]
+                    touched[old_pair] += 1
+                    removed.add(old_pair)
                 merged.append(token)
                 at, was_hit = at + (2 if hit else 1), hit
             if len(merged) == len(old):
@@ -121,7 +120,7 @@ def train(source: Source, settings: Settings) -> Merges:
             else:
                 types[n] = merged
         counts[best] = 0
-        for pair in taken_out | {best}:
+        for pair in removed | {best}:
             if not counts[pair]:
                 del counts[pair]
                 index.pop(pair, None)
@@ -133,7 +132,7 @@ def train(source: Source, settings: Settings) -> Merges:
                 index[pair] = array("I", [n for n in dict.fromkeys(index[pair]) if holds(n, pair)])
                 compaction.note(pair, before, len(index[pair]), len(merges))
                 touched[pair] = 0
-        for pair in put_in:
+        for pair in added:
             heappush(heap, (-counts[pair], pair))
         if len(heap) > REBUILD_FACTOR * len(counts) + 1000:
             heap = [(-count, pair) for pair, count in counts.items()]

@@ -1,26 +1,27 @@
-"""What a word is, how text is read, and which of equally frequent pairs goes first: the same in every step.
+"""Words, reading and ties: the same in every step.
 
-A word is a run of anything but white space, punctuation and all, with the blank before it if there is one;
-white space that begins no word stands alone. So a line break is always a word of its own, and a text may be
-cut behind it: reading line by line finds the same words as reading everything at once.
+A word is a run of characters other than whitespace, punctuation included, with one preceding space if there
+is one; any other whitespace character is a word by itself. So a line break is always a separate word, and
+reading line by line finds the same words as reading the whole text.
 
-Only the six ASCII characters count as white space. `re` and the Rust core differ on others (`re` takes \\x1c
-to \\x1f for white space), and these six are single bytes in UTF-8, so that the pattern also works on bytes.
+Only the six ASCII characters are whitespace. `re` and the Rust core differ on others (`re` treats \\x1c to
+\\x1f as whitespace), and these six are single bytes in UTF-8, so that the pattern also works on bytes.
 
-Ties: of equally frequent pairs the one with the smallest (left id, right id), the core's `tie_break="ids"`.
+Ties: among equally frequent pairs, the smallest (left id, right id) wins, as with the core's
+`tie_break="ids"`.
 """
 
 import io
 from collections.abc import Iterator
 from typing import Literal
 
-from merganser.learn.ladder.settings import Settings, Source
+from merganser.learn.ladder.settings import LadderSettings, Source
 
-WHITE_SPACE = " \t\n\r\f\v"
+WHITESPACE = " \t\n\r\f\v"
 PATTERN = r" ?[^ \t\n\r\f\v]+|[ \t\n\r\f\v]"
 TIE_BREAK: Literal["ids"] = "ids"
 
-# GPT-2's alphabet: a character that can be seen for each byte. A blank becomes Ġ, a line break Ċ.
+# GPT-2's alphabet: a visible character for each byte. A space becomes Ġ, a line break Ċ.
 _VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
 _TO_VISIBLE = {byte: chr(256 + nth) for nth, byte in enumerate(_HIDDEN)}
@@ -28,7 +29,7 @@ _TO_BYTE = {ord(visible): byte for byte, visible in _TO_VISIBLE.items()}
 
 
 def visible(word: bytes) -> str:
-    """One character for each byte, all of them such as can be seen.
+    """Return one visible character for each byte.
 
     >>> visible(" naïve\\n".encode())
     'ĠnaÃ¯veĊ'
@@ -36,17 +37,17 @@ def visible(word: bytes) -> str:
     return word.decode("latin-1").translate(_TO_VISIBLE)
 
 
-def as_bytes(shown: str) -> bytes:
-    """The way back.
+def as_bytes(text: str) -> bytes:
+    """Return the bytes of `visible` text.
 
     >>> as_bytes("Ġlow")
     b' low'
     """
-    return shown.translate(_TO_BYTE).encode("latin-1")
+    return text.translate(_TO_BYTE).encode("latin-1")
 
 
-def lines(source: Source, settings: Settings) -> Iterator[bytes]:
-    """The text line by line, up to `max_mb`; what is cut off there ends with a whole character."""
+def lines(source: Source, settings: LadderSettings) -> Iterator[bytes]:
+    """Yield the text line by line, cut after `max_mb` at a whole character."""
     left = float("inf") if settings.max_mb is None else int(settings.max_mb * 1e6)
     for line in io.BytesIO(source.encode()) if isinstance(source, str) else source:
         if len(line) >= left:
@@ -56,5 +57,5 @@ def lines(source: Source, settings: Settings) -> Iterator[bytes]:
         yield line
 
 
-def whole_text(source: Source, settings: Settings) -> str:
+def whole_text(source: Source, settings: LadderSettings) -> str:
     return b"".join(lines(source, settings)).decode()

@@ -1,9 +1,8 @@
-"""One training in a process of its own: `python -m merganser.learn.ladder.worker STEP FILE VOCAB_SIZE
-[--debug]`.
+"""One training in a separate process.
 
-STEP is a number, "approximate", or "core" for the Rust core. Prints one line of JSON: the merges, the time
-from the call to its return (wall clock and processor) and the highest memory of the process, interpreter
-and all.
+Run as `python -m merganser.learn.ladder.worker STEP FILE VOCAB_SIZE [--debug]`. STEP is a number,
+"approximate", or "core" for the Rust core. Prints one line of JSON: the merges, the wall-clock and CPU time
+of the call, and the peak memory of the process, interpreter included.
 """
 
 import json
@@ -12,13 +11,13 @@ import time
 import warnings
 from pathlib import Path
 
-from merganser import memory
+from merganser.engines import memory
 from merganser.learn.ladder import approximate, load_step
-from merganser.learn.ladder.settings import Merges, Settings
+from merganser.learn.ladder.settings import LadderSettings, Merges
 from merganser.learn.ladder.words import PATTERN, TIE_BREAK
 
 
-def run(step: str, path: Path, settings: Settings) -> Merges:
+def run(step: str, path: Path, settings: LadderSettings) -> Merges:
     if step == "core":
         return train_with_core(path, settings)
     train = approximate.train if step == "approximate" else load_step(int(step))
@@ -26,12 +25,13 @@ def run(step: str, path: Path, settings: Settings) -> Merges:
         return train(file, settings)
 
 
-def train_with_core(path: Path, settings: Settings) -> Merges:
-    from merganser import Local, MerganserWarning
-    from merganser import train as train_core
+def train_with_core(path: Path, settings: LadderSettings) -> Merges:
+    from merganser.engines.local import Local
+    from merganser.errors import MerganserWarning
+    from merganser.training import train as train_core
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MerganserWarning)  # pairs may run out, as they do in the steps
+        warnings.simplefilter("ignore", MerganserWarning)  # pairs may run out, as in the steps
         tokenizer = train_core(
             path,
             settings.vocab_size,
@@ -45,14 +45,12 @@ def train_with_core(path: Path, settings: Settings) -> Merges:
 
 def main(arguments: list[str]) -> None:
     step, path, vocab_size, *debug = arguments
-    settings = Settings(int(vocab_size), debug_logging=bool(debug))
+    settings = LadderSettings(int(vocab_size), debug_logging=bool(debug))
     if step == "core":
-        import merganser
-
-        _ = merganser.train  # what takes long to import is not training
-    wall, processor = time.perf_counter(), time.process_time()
+        import merganser.training  # noqa: F401  # import first, so that it is not timed
+    wall_start, cpu_start = time.perf_counter(), time.process_time()
     merges = run(step, Path(path), settings)
-    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - processor
+    seconds, cpu_seconds = time.perf_counter() - wall_start, time.process_time() - cpu_start
     result = {
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,

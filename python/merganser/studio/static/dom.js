@@ -1,6 +1,6 @@
-// Elements, built in one place. Text is only ever text: there is no way here to make markup of it.
+// Builds elements. Strings always become text nodes: nothing here parses markup.
 
-/** An element: make("p", {class: "quiet", onclick: f, ariaLabel: "x"}, "text", child, …). */
+/** Creates an element: make("p", {class: "quiet", onclick: f, ariaLabel: "x"}, "text", child, …). */
 export function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -15,19 +15,19 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-/** Puts these in the place of what an element has. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.filter((child) => child !== undefined && child !== null && child !== false));
   return element;
 }
 
 let last = 0;
-/** An id that no other element has. */
-export const fresh = (stem) => `${stem}-${++last}`;
+/** Returns an id that no other element has. */
+export const uniqueId = (stem) => `${stem}-${++last}`;
 
-/** A control with its label before it. */
-export function labelled(text, control) {
-  control.id ||= fresh("control");
+/** A control preceded by its label. */
+export function labeled(text, control) {
+  control.id ||= uniqueId("control");
   return make("span", { class: "field" }, make("label", { for: control.id }, text), control);
 }
 
@@ -35,7 +35,7 @@ export function button(text, onclick, properties = {}) {
   return make("button", { type: "button", onclick, ...properties }, text);
 }
 
-/** A choice among [value, text] pairs. */
+/** A select element with [value, text] options. */
 export function choice(options, value, onchange) {
   const select = make("select", { onchange: () => onchange(select.value) });
   for (const [key, text] of options) select.append(make("option", { value: key }, text));
@@ -49,18 +49,18 @@ export function toggle(text, checked, onchange) {
   return make("label", { class: "toggle" }, box, text);
 }
 
-/** A table of strings and elements; the columns are [title, is a number] pairs. */
+/** A table of strings and elements; columns are [title, is numeric] pairs. */
 export function table(columns, rows, caption) {
-  const head = make("tr", {}, ...columns.map(([title, number]) =>
-    make("th", { scope: "col", class: number ? "number" : "" }, title)));
-  const body = rows.map((row) => make("tr", {}, ...row.map((cell, place) =>
-    make("td", { class: columns[place][1] ? "number" : "" }, cell instanceof Node ? cell : make("bdi", {}, String(cell))))));
+  const head = make("tr", {}, ...columns.map(([title, isNumeric]) =>
+    make("th", { scope: "col", class: isNumeric ? "number" : "" }, title)));
+  const body = rows.map((row) => make("tr", {}, ...row.map((cell, column) =>
+    make("td", { class: columns[column][1] ? "number" : "" }, cell instanceof Node ? cell : make("bdi", {}, String(cell))))));
   const whole = make("table", {}, caption && make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...body));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" }, whole);
 }
 
 const formats = new Map();
-/** A number for people: 12,345 or 3.14. */
+/** Formats a number: 12,345 or 3.14. */
 export function number(value, digits = 0) {
   if (value === null || value === undefined) return "–";
   if (!formats.has(digits)) {
@@ -69,23 +69,23 @@ export function number(value, digits = 0) {
   return formats.get(digits).format(value);
 }
 
-/** A text without halves of characters, which no encoding has. */
+/** Replaces lone surrogates, which UTF-8 cannot encode. */
 export const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
 
-/** Says something to those who cannot see it. */
-export function say(text) {
+/** Announces a text to screen readers. */
+export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** Copies a text, and says so on the button for a moment. */
+/** Copies a text, and confirms it on the button for a moment. */
 export async function copy(text, trigger) {
   const before = trigger.textContent;
   try {
     await navigator.clipboard.writeText(text);
     trigger.textContent = "Copied";
   } catch {
-    trigger.textContent = "Not allowed to copy";
+    trigger.textContent = "Copying was blocked";
   }
-  say(trigger.textContent);
+  announce(trigger.textContent);
   setTimeout(() => { trigger.textContent = before; }, 1200);
 }

@@ -1,13 +1,13 @@
-// A field for a text of any length. Browsers need 70 ms for a key in a megabyte, wherever it is typed: so the field
-// holds only a part of a long text, and a row below says which, and leads to the others.
+// A text field for texts of any length. Browsers take 70 ms per key in a megabyte of text, so the field holds only a
+// part of a long text; a row below shows which part, and navigates to the others.
 import { button, fill, make, number, wellFormed } from "./dom.js";
 
-const PART = 40000; // characters: of longer texts the field gets this many
-const MOST = 2 * PART; // and may grow to that many before it gets them anew
-const LONG_PASTE = 4000; // the browser's own way to paste takes minutes for a megabyte
+const PART = 40000; // characters of a long text that the field holds
+const MOST = 2 * PART; // it may grow to this size before it is reduced to PART again
+const LONG_PASTE = 4000; // the browser's own paste takes minutes for a megabyte
 
 export class Editor {
-  /** onedit is called when the text was edited, not when it was set; properties are those of the field. */
+  /** `onedit` is called after an edit by the user, not after `set`; `properties` apply to the field. */
   constructor(properties, onedit) {
     this.field = make("textarea", { spellcheck: "false", autocomplete: "off", autocapitalize: "off", ...properties });
     this.row = make("div", { class: "row part" });
@@ -17,41 +17,41 @@ export class Editor {
     this.field.addEventListener("paste", (event) => this.paste(event));
     this.field.addEventListener("keydown", (event) => this.key(event));
     for (const kind of ["copy", "cut"]) this.field.addEventListener(kind, (event) => this.copy(event));
-    this.field.addEventListener("beforeinput", () => { if (this.hasAll) this.widen(); });
+    this.field.addEventListener("beforeinput", () => { if (this.isAllSelected) this.dropRest(); });
     this.earlier = button("‹ Earlier", () => this.show(this.before.length - PART / 2));
     this.later = button("Later ›", () => this.show(this.before.length + this.field.value.length + PART / 2));
-    this.place = make("input", { type: "range", min: "0", step: String(PART / 2), "aria-label": "Place in the text", oninput: () => this.show(Number(this.place.value)) });
-    this.says = make("span", { class: "quiet" });
+    this.slider = make("input", { type: "range", min: "0", step: String(PART / 2), "aria-label": "Position in the text", oninput: () => this.show(Number(this.slider.value)) });
+    this.status = make("span", { class: "quiet" });
     this.set("");
   }
 
   set(text) {
-    this.text = text; // fields make \r\n to \n, so the text itself is kept until it is edited
+    this.text = text; // fields change \r\n to \n, so the original is kept until it is edited
     [this.before, this.after] = ["", text.replace(/\r\n?/g, "\n")];
     this.field.value = "";
     this.show(0);
   }
 
-  /** Shows the part around a place of the text, with the caret there. */
+  /** Shows the part around an offset, with the caret there. */
   show(at) {
     const whole = this.before + wellFormed(this.field.value) + this.after;
-    const place = Math.min(Math.max(at, 0), whole.length);
+    const caret = Math.min(Math.max(at, 0), whole.length);
     let [start, end] = [0, whole.length];
     if (whole.length > MOST) {
-      const first = Math.min(Math.max(place - PART / 2, 0), whole.length - PART);
-      [start, end] = [lineAt(whole, first), lineAt(whole, first + PART)];
+      const first = Math.min(Math.max(caret - PART / 2, 0), whole.length - PART);
+      [start, end] = [breakNear(whole, first), breakNear(whole, first + PART)];
     }
     [this.before, this.field.value, this.after] = [whole.slice(0, start), whole.slice(start, end), whole.slice(end)];
-    this.field.setSelectionRange(place - start, place - start);
-    if (this.isPart) this.reveal((place - start) / (end - start));
+    this.field.setSelectionRange(caret - start, caret - start);
+    if (this.isPart) this.reveal((caret - start) / (end - start));
     this.all = false;
     this.describe(start, end, whole.length);
   }
 
-  /** Scrolls to the caret, which is at this share of the part. */
+  /** Scrolls to the caret, which is at this fraction of the part. */
   reveal(share) {
     const { field } = this;
-    if (document.activeElement === field) { // a field that gets the focus shows its caret
+    if (document.activeElement === field) { // focusing a field scrolls to its caret
       field.blur();
       field.focus();
     } else field.scrollTop = share * field.scrollHeight - field.clientHeight / 2;
@@ -59,25 +59,25 @@ export class Editor {
 
   describe(start, end, length) {
     if (end - start === length) fill(this.row);
-    else if (!this.row.children.length) fill(this.row, this.earlier, this.place, this.later, this.says);
+    else if (!this.row.children.length) fill(this.row, this.earlier, this.slider, this.later, this.status);
     this.earlier.disabled = start === 0;
     this.later.disabled = end === length;
-    if (document.activeElement !== this.place) [this.place.max, this.place.value] = [length, Math.round((start + end) / 2)];
-    const percent = (at) => `${number((100 * at) / length, 1)} %`;
-    this.says.textContent = `The field has the text from ${percent(start)} to ${percent(end)}`;
-    this.place.setAttribute("aria-valuetext", this.says.textContent);
+    if (document.activeElement !== this.slider) [this.slider.max, this.slider.value] = [length, Math.round((start + end) / 2)];
+    const percent = (at) => `${number((100 * at) / length, 1)}%`;
+    this.status.textContent = `Showing ${percent(start)} to ${percent(end)} of the text`;
+    this.slider.setAttribute("aria-valuetext", this.status.textContent);
   }
 
   get isPart() { return this.before !== "" || this.after !== ""; }
 
-  /** Whether all of a text is selected of which the field has a part. */
-  get hasAll() {
+  /** Whether the whole text is selected while the field holds only a part of it. */
+  get isAllSelected() {
     const { selectionStart, selectionEnd, value } = this.field;
     return this.all && this.isPart && selectionStart === 0 && selectionEnd === value.length;
   }
 
-  /** From now on the part is all there is: what replaces it replaces the text. */
-  widen() { [this.before, this.after] = ["", ""]; }
+  /** Drops the text outside the part, so that replacing the part replaces the whole text. */
+  dropRest() { [this.before, this.after] = ["", ""]; }
 
   edited() {
     const { value, selectionEnd } = this.field;
@@ -91,10 +91,10 @@ export class Editor {
     const pasted = event.clipboardData.getData("text/plain").replace(/\r\n?/g, "\n");
     if (pasted.length < LONG_PASTE) return;
     event.preventDefault();
-    if (this.hasAll) this.widen();
+    if (this.isAllSelected) this.dropRest();
     const { selectionStart, selectionEnd, value } = this.field;
     this.text = wellFormed(this.before + value.slice(0, selectionStart) + pasted + value.slice(selectionEnd) + this.after);
-    this.onedit(); // whoever works with it begins while the text is laid out
+    this.onedit(); // encoding starts while the browser lays out the text
     const caret = this.before.length + selectionStart + pasted.length;
     [this.before, this.after] = ["", this.text];
     this.field.value = "";
@@ -102,7 +102,7 @@ export class Editor {
   }
 
   copy(event) {
-    if (!this.hasAll) return;
+    if (!this.isAllSelected) return;
     event.preventDefault();
     event.clipboardData.setData("text/plain", this.text);
     if (event.type === "cut") {
@@ -111,7 +111,7 @@ export class Editor {
     }
   }
 
-  /** At the ends of a part the caret goes on; select all, first and last mean the text. */
+  /** Moves the caret past the ends of the part; Ctrl+A, Ctrl+Home and Ctrl+End apply to the whole text. */
   key(event) {
     if (!this.isPart) return;
     const { selectionStart, selectionEnd, value } = this.field;
@@ -131,12 +131,12 @@ export class Editor {
   }
 }
 
-/** A place near this one where a text can be cut: behind a line if there is one, and never inside a character. */
-function lineAt(text, place) {
-  if (place <= 0) return 0;
-  if (place >= text.length) return text.length;
-  const line = text.lastIndexOf("\n", place - 1) + 1;
-  if (place - line < PART / 4) return line;
-  const code = text.charCodeAt(place);
-  return code >= 0xdc00 && code < 0xe000 ? place - 1 : place;
+/** An offset near this one where a text can be cut: after a line break if there is one, and never inside a character. */
+function breakNear(text, offset) {
+  if (offset <= 0) return 0;
+  if (offset >= text.length) return text.length;
+  const line = text.lastIndexOf("\n", offset - 1) + 1;
+  if (offset - line < PART / 4) return line;
+  const code = text.charCodeAt(offset);
+  return code >= 0xdc00 && code < 0xe000 ? offset - 1 : offset;
 }

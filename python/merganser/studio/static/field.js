@@ -1,25 +1,25 @@
-// Field: very many points on a canvas, and how to move about in them. Draws only when something changed.
+// Field: tens of thousands of points on a canvas, with panning and zooming. Draws only after a change.
 //
-// The points are written into the pixels by hand: 50,000 take some milliseconds where a call for each takes fifty.
-// `points` has x, y (0 to 1), size (0, 1, 2) and kind (0 to 4) of each, the most important first, and labels.
+// Points are written directly to the pixels: 50,000 take a few milliseconds, where a canvas call for each takes fifty.
+// `points` holds x, y (0 to 1), size (0, 1, 2), kind (0 to 4) and label of each point, the most important first.
 
 const LABELS = 46;
 const RADII = [1.35, 2, 3];
 
-/** The pixels of a small disc: where they are, and how much of each is covered. */
-function disc(radius) {
+/** The pixels of a small disk, with their offsets and coverage. */
+function disk(radius) {
   const pixels = [];
   const reach = Math.ceil(radius + 0.5);
   for (let dy = -reach; dy <= reach; dy++) {
     for (let dx = -reach; dx <= reach; dx++) {
-      const cover = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(dx, dy)));
-      if (cover > 0.05) pixels.push([dx, dy, cover]);
+      const coverage = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(dx, dy)));
+      if (coverage > 0.05) pixels.push([dx, dy, coverage]);
     }
   }
   return pixels;
 }
 
-function readColours(element) {
+function readColors(element) {
   const probe = document.createElement("span");
   element.append(probe);
   const read = (name) => {
@@ -31,20 +31,20 @@ function readColours(element) {
   return found;
 }
 
-const packed = (colour) => {
-  const [red, green, blue] = colour.match(/[\d.]+/g).map(Number);
+const packed = (color) => {
+  const [red, green, blue] = color.match(/[\d.]+/g).map(Number);
   return (blue << 16) | (green << 8) | red;
 };
 
 export class Field {
-  /** `onpoint(row or -1, x, y)` when the pointer is over one, `onselect(row)` when one is chosen. */
+  /** Calls `onpoint(row or -1, x, y)` when the pointer moves, and `onselect(row or -1)` on a click. */
   constructor(canvas, { onpoint, onselect }) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
     this.onpoint = onpoint;
     this.onselect = onselect;
     this.points = { x: new Float32Array(0), y: new Float32Array(0), size: [], kind: [], labels: [] };
-    this.marked = null; // a Set of rows that are found; the others fade
+    this.marked = null; // a Set of rows that match the search; the others fade
     this.selected = -1;
     this.near = [];
     this.hidden = new Set(); // kinds
@@ -52,7 +52,7 @@ export class Field {
     this.motion = 0;
     this.home();
     this.listen();
-    this.recolour();
+    this.recolor();
   }
 
   home() {
@@ -67,9 +67,9 @@ export class Field {
     this.home();
   }
 
-  recolour() {
-    this.colours = readColours(this.canvas.parentElement);
-    this.discs = undefined;
+  recolor() {
+    this.colors = readColors(this.canvas.parentElement);
+    this.disks = undefined;
     this.draw();
   }
 
@@ -77,8 +77,8 @@ export class Field {
     if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
   }
 
-  /** Pixels for each unit of the plane, and where its corner is. */
-  get place() {
+  /** Pixels per unit of the plane, and the pixel position of its corner. */
+  get transform() {
     const { width, height } = this.canvas;
     const scale = Math.min(width, height) * 0.94 * this.zoom;
     return { scale, left: width / 2 - this.cx * scale, top: height / 2 - this.cy * scale };
@@ -95,7 +95,7 @@ export class Field {
       this.image = pen.createImageData(width, height);
       this.pixels = new Uint32Array(this.image.data.buffer);
     }
-    this.discs ||= RADII.map((radius) => disc(radius * ratio));
+    this.disks ||= RADII.map((radius) => disk(radius * ratio));
     this.pixels.fill(0);
     const fades = this.marked || this.selected >= 0;
     this.scatter(fades ? 0.28 : 0.85, ratio);
@@ -106,31 +106,31 @@ export class Field {
 
   scatter(strength, ratio) {
     const { pixels, points: { x, y, size, kind }, hidden, canvas: { width, height } } = this;
-    const { scale, left, top } = this.place;
+    const { scale, left, top } = this.transform;
     const grow = this.zoom > 6 ? 1 : 0;
     const edge = 5 * ratio;
-    const colours = this.colours.kinds.map(packed);
-    const flat = this.discs.map((pixelsOf) => pixelsOf.map(([dx, dy, cover]) => [dy * width + dx, Math.round(255 * cover * strength)]));
+    const colors = this.colors.kinds.map(packed);
+    const flat = this.disks.map((pixelsOf) => pixelsOf.map(([dx, dy, coverage]) => [dy * width + dx, Math.round(255 * coverage * strength)]));
     for (let row = x.length - 1; row >= 0; row--) {
       const across = (x[row] * scale + left + 0.5) | 0;
       const down = (y[row] * scale + top + 0.5) | 0;
       if (across < edge || down < edge || across >= width - edge || down >= height - edge || hidden.has(kind[row])) continue;
-      const colour = colours[kind[row]];
+      const color = colors[kind[row]];
       const at = down * width + across;
       for (const [offset, alpha] of flat[Math.min(size[row] + grow, 2)]) {
-        // The stronger wins. Mixing would take as long again and look the same.
-        if (pixels[at + offset] >>> 24 <= alpha) pixels[at + offset] = (alpha << 24) | colour;
+        // The more opaque pixel wins. Blending would take twice as long and look the same.
+        if (pixels[at + offset] >>> 24 <= alpha) pixels[at + offset] = (alpha << 24) | color;
       }
     }
   }
 
   decorate(ratio) {
-    const { pen, points, colours, canvas: { width, height } } = this;
-    const { scale, left, top } = this.place;
+    const { pen, points, colors, canvas: { width, height } } = this;
+    const { scale, left, top } = this.transform;
     const at = (row) => [points.x[row] * scale + left, points.y[row] * scale + top];
     const dot = (row, radius) => {
-      pen.fillStyle = colours.kinds[points.kind[row]];
-      pen.strokeStyle = colours.page;
+      pen.fillStyle = colors.kinds[points.kind[row]];
+      pen.strokeStyle = colors.page;
       pen.lineWidth = 1.5 * ratio;
       pen.beginPath();
       pen.arc(...at(row), radius * ratio, 0, 7);
@@ -138,7 +138,7 @@ export class Field {
       pen.stroke();
     };
     if (this.selected >= 0) {
-      pen.strokeStyle = colours.accent;
+      pen.strokeStyle = colors.accent;
       pen.lineWidth = ratio;
       pen.globalAlpha = 0.55;
       pen.beginPath();
@@ -153,24 +153,24 @@ export class Field {
     for (const row of this.marked || []) if (++shown <= 400 && !this.hidden.has(points.kind[row])) dot(row, 3.4);
     for (const row of this.near) dot(row, 4);
     if (this.selected >= 0) dot(this.selected, 6);
-    this.letter(at, ratio, width, height);
+    this.drawLabels(at, ratio, width, height);
     if (document.activeElement === this.canvas && this.canvas.matches(":focus-visible")) {
-      pen.strokeStyle = colours.accent;
+      pen.strokeStyle = colors.accent;
       pen.lineWidth = 1.5 * ratio;
       pen.strokeRect(width / 2 - 7 * ratio, height / 2 - 7 * ratio, 14 * ratio, 14 * ratio);
     }
   }
 
-  /** Names, the most important first, where there is room for them. */
-  letter(at, ratio, width, height) {
-    const { pen, points, colours } = this;
+  /** Draws labels where there is room, the most important first. */
+  drawLabels(at, ratio, width, height) {
+    const { pen, points, colors } = this;
     const first = this.selected >= 0 ? [this.selected, ...this.near] : [...(this.marked || [])].slice(0, LABELS);
     const taken = [];
     pen.font = `${12 * ratio}px system-ui, Arial, sans-serif`;
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
     pen.lineWidth = 3 * ratio;
-    pen.strokeStyle = colours.page;
+    pen.strokeStyle = colors.page;
     const put = (row, strong) => {
       const [x, y] = at(row);
       if (x < 0 || y < 8 * ratio || x > width || y > height - 8 * ratio) return;
@@ -180,13 +180,13 @@ export class Field {
       if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
       taken.push(box);
       pen.globalAlpha = strong ? 1 : 0.92;
-      pen.fillStyle = colours.ink;
+      pen.fillStyle = colors.ink;
       pen.strokeText(text, x + 7 * ratio, y);
       pen.fillText(text, x + 7 * ratio, y);
     };
     for (const row of first) put(row, true);
     if (!this.marked && this.selected < 0) {
-      for (const turn of [0, 1]) { // words say the most
+      for (const turn of [0, 1]) { // words before other tokens
         for (let row = 0; row < points.x.length && taken.length < LABELS; row++) {
           if ((points.kind[row] === 0) === (turn === 0) && points.labels[row].length > 1 && !this.hidden.has(points.kind[row])) put(row, false);
         }
@@ -195,10 +195,10 @@ export class Field {
     pen.globalAlpha = 1;
   }
 
-  /** The row of the point that is nearest to a place on the canvas, or −1 if none is within reach. */
+  /** The row of the point nearest to a position on the canvas, or −1 if none is within reach. */
   find(x, y, reach = 12) {
     const ratio = this.canvas.width / this.canvas.clientWidth;
-    const { scale, left, top } = this.place;
+    const { scale, left, top } = this.transform;
     const [wantedX, wantedY] = [(x * ratio - left) / scale, (y * ratio - top) / scale];
     let best = ((reach * ratio) / scale) ** 2;
     let found = -1;
@@ -213,13 +213,13 @@ export class Field {
     return found;
   }
 
-  /** Zooms so that the place on the canvas stays where it is. */
+  /** Zooms around a position on the canvas. */
   magnify(by, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
     const ratio = this.canvas.width / this.canvas.clientWidth;
-    const before = this.place;
+    const before = this.transform;
     const [worldX, worldY] = [(x * ratio - before.left) / before.scale, (y * ratio - before.top) / before.scale];
     this.zoom = Math.min(Math.max(this.zoom * by, 0.5), 400);
-    const { scale } = this.place;
+    const { scale } = this.transform;
     this.cx = worldX - (x * ratio - this.canvas.width / 2) / scale;
     this.cy = worldY - (y * ratio - this.canvas.height / 2) / scale;
     this.draw();
@@ -227,13 +227,13 @@ export class Field {
 
   move(dx, dy) {
     const ratio = this.canvas.width / this.canvas.clientWidth;
-    const { scale } = this.place;
+    const { scale } = this.transform;
     this.cx = Math.min(Math.max(this.cx - (dx * ratio) / scale, -0.2), 1.2);
     this.cy = Math.min(Math.max(this.cy - (dy * ratio) / scale, -0.2), 1.2);
     this.draw();
   }
 
-  /** Goes to a point, so near that those around it can be told apart. */
+  /** Moves to a point and zooms in enough to distinguish its neighbors. */
   visit(row, zoom = Math.max(this.zoom, 4)) {
     this.halt();
     this.canvas.dataset.moving = "";
@@ -254,7 +254,7 @@ export class Field {
     this.motion = requestAnimationFrame(step);
   }
 
-  /** Ends the way to a point, wherever it is. */
+  /** Stops a movement that is in progress. */
   halt() {
     cancelAnimationFrame(this.motion);
     delete this.canvas.dataset.moving;
@@ -270,7 +270,7 @@ export class Field {
       this.magnify(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
-      try { canvas.setPointerCapture(event.pointerId); } catch { /* it is gone already */ }
+      try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is already released */ }
       this.halt();
       down.set(event.pointerId, event);
       moved = 0;

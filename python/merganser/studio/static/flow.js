@@ -1,10 +1,10 @@
-// A pane of tokens that flow like text. Only blocks that can be seen have elements, so that a megabyte scrolls
-// as a line does; and only cells that differ are touched, so that typing is quick.
+// A pane of tokens that wrap like text. Only visible blocks have elements, so a megabyte scrolls as fast as a line,
+// and only cells that changed are updated, so typing is fast.
 //
-// Heights of blocks that were never seen are guessed from those that were.
-import { fresh, make } from "./dom.js";
+// Heights of blocks that have not been visible are estimated from those that have.
+import { make, uniqueId } from "./dom.js";
 
-const MARGIN = 400; // pixels beyond the edges that are drawn as well
+const MARGIN = 400; // pixels drawn beyond the visible edges
 
 export class Flow {
   /**
@@ -17,7 +17,7 @@ export class Flow {
     this.before = make("div", { "aria-hidden": "true" });
     this.after = make("div", { "aria-hidden": "true" });
     this.element = make("div", { class: "flow", tabindex: "0", "aria-label": label, role: "group" }, this.before, this.after);
-    this.drawn = new Map(); // the number of a block, to its element
+    this.drawn = new Map(); // block number to element
     this.heights = [];
     this.lit = [];
     this.current = null;
@@ -27,7 +27,7 @@ export class Flow {
       if (cell) on.hover(cell.from, cell.to);
     });
     this.element.addEventListener("pointerleave", () => on.hover());
-    let pressed = null; // if the page moves under the pointer, a click has no cell of its own
+    let pressed = null; // if the page moves under the pointer, a click may miss its cell
     this.element.addEventListener("pointerdown", (event) => { pressed = event.target.closest(".cell"); });
     this.element.addEventListener("click", (event) => {
       const cell = event.target.closest(".cell") || pressed;
@@ -35,7 +35,7 @@ export class Flow {
     });
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(([{ contentRect: { width } }]) => {
-      if (width === this.width) return; // it merely has more lines
+      if (width === this.width) return; // only the height changed
       this.width = width;
       this.heights = [];
       this.stale = true;
@@ -54,7 +54,7 @@ export class Flow {
     this.take(encoded);
   }
 
-  /** Where the pane stands. To ask after something was drawn would cost a layout. */
+  /** Reads the scroll position. Reading it after drawing would force a layout. */
   look() { this.seen = [this.element.scrollTop, Math.max(this.element.clientHeight, 200)]; }
 
   take(encoded) {
@@ -72,11 +72,11 @@ export class Flow {
   draw() {
     const top = this.seen[0] - MARGIN;
     const bottom = this.seen[0] + this.seen[1] + MARGIN;
-    let [first, place] = [0, 0];
-    while (first < this.starts.length - 1 && place + this.height(first) < top) place += this.height(first++);
-    const above = place;
+    let [first, offset] = [0, 0];
+    while (first < this.starts.length - 1 && offset + this.height(first) < top) offset += this.height(first++);
+    const above = offset;
     let last = first;
-    while (last < this.starts.length && place < bottom) place += this.height(last++);
+    while (last < this.starts.length && offset < bottom) offset += this.height(last++);
     if (!this.stale && this.first === first && this.last === last) return;
     this.render(first, last);
     this.before.style.height = `${above}px`;
@@ -86,7 +86,7 @@ export class Flow {
     [this.first, this.last, this.above, this.stale] = [first, last, above, false];
     if (this.starts.length > 1) {
       clearTimeout(this.measuring);
-      this.measuring = setTimeout(() => this.measure(), 50); // after the frame, where it costs nothing
+      this.measuring = setTimeout(() => this.measure(), 50); // after the frame, when the layout is done anyway
     }
     if (this.marked) this.light(...this.marked);
   }
@@ -112,36 +112,36 @@ export class Flow {
     }
   }
 
-  /** Heights as they turned out. If those of the others must be guessed anew, what is seen stays where it is. */
+  /** Measures the drawn blocks. If the estimates of the others change, the visible text keeps its position. */
   measure() {
     const edge = this.element.getBoundingClientRect().top;
-    let [pixels, tokens, held] = [0, 0, null];
+    let [pixels, tokens, anchor] = [0, 0, null];
     for (const [block, element] of this.drawn) {
       const { bottom, height } = element.getBoundingClientRect();
       this.heights[block] = height;
       pixels += height;
       tokens += this.end(block) - this.starts[block];
-      if (bottom > edge) held ??= element;
+      if (bottom > edge) anchor ??= element;
     }
     const perToken = pixels / tokens;
     if (!tokens || Math.abs(perToken - this.perToken) < this.perToken / 50) return;
     this.perToken = perToken;
-    const top = held?.getBoundingClientRect().top;
+    const top = anchor?.getBoundingClientRect().top;
     this.look();
-    this.seen[0] += this.place(this.first) - this.above;
+    this.seen[0] += this.offset(this.first) - this.above;
     this.stale = true;
     this.draw();
-    if (held?.isConnected) this.element.scrollTop += held.getBoundingClientRect().top - top;
+    if (anchor?.isConnected) this.element.scrollTop += anchor.getBoundingClientRect().top - top;
   }
 
-  /** Where a block begins. */
-  place(block) {
-    let place = 0;
-    for (let before = 0; before < Math.min(block, this.starts.length); before += 1) place += this.height(before);
-    return place;
+  /** The vertical offset of a block in pixels. */
+  offset(block) {
+    let offset = 0;
+    for (let before = 0; before < Math.min(block, this.starts.length); before += 1) offset += this.height(before);
+    return offset;
   }
 
-  /** Marks the cells of these tokens. */
+  /** Highlights the cells of these tokens. */
   light(from, to, kind = "lit") {
     for (const cell of this.lit) cell.classList.remove("lit", "chosen");
     this.lit = [];
@@ -156,17 +156,17 @@ export class Flow {
     }
   }
 
-  /** Scrolls so that a token can be seen. */
+  /** Scrolls a token into view. */
   reveal(k) {
     if (!this.encoded?.count) return;
     let block = 0;
     while (this.end(block) <= k) block += 1;
     if (!this.drawn.has(block)) {
-      const place = this.place(block);
+      const offset = this.offset(block);
       this.look();
-      this.seen[0] = place;
+      this.seen[0] = offset;
       this.draw();
-      this.element.scrollTop = place;
+      this.element.scrollTop = offset;
     }
     for (const cell of this.drawn.get(block)?.children || []) {
       if (cell.to <= k) continue;
@@ -197,20 +197,20 @@ export class Flow {
   }
 }
 
-/** Makes the cells of a block what they ought to be: what is the same at both ends stays. */
+/** Updates the cells of a block; equal cells at both ends are kept. */
 function patch(element, cells) {
   const shown = element.shown;
   const same = (a, b) => a.text === b.text && a.class === b.class;
   let first = 0;
   const least = Math.min(shown.length, cells.length);
   while (first < least && same(shown[first], cells[first])) first += 1;
-  let behind = 0;
-  while (behind < least - first && same(shown[shown.length - 1 - behind], cells[cells.length - 1 - behind])) behind += 1;
+  let back = 0;
+  while (back < least - first && same(shown[shown.length - 1 - back], cells[cells.length - 1 - back])) back += 1;
   const old = element.children;
-  for (let n = shown.length - behind - 1; n >= first; n -= 1) old[n].remove();
+  for (let n = shown.length - back - 1; n >= first; n -= 1) old[n].remove();
   const next = old[first] || null;
   const fragment = document.createDocumentFragment();
-  for (let n = first; n < cells.length - behind; n += 1) {
+  for (let n = first; n < cells.length - back; n += 1) {
     const cell = document.createElement("span");
     cell.className = `cell ${cells[n].class}`;
     cell.textContent = cells[n].text;
@@ -221,7 +221,7 @@ function patch(element, cells) {
   element.shown = cells;
 }
 
-/** Panes that show the same tokens: what is pointed at in one is marked in all. */
+/** Panes that show the same tokens: pointing at a token in one highlights it in all. */
 export class Linked {
   constructor(on) {
     this.on = on;
@@ -235,7 +235,7 @@ export class Linked {
       choose: (from, to) => this.choose(from, to),
       move: (from, to) => { this.choose(from, to, true); },
     });
-    pane.element.id = fresh("pane");
+    pane.element.id = uniqueId("pane");
     this.panes.push(pane);
     return pane.element;
   }
@@ -243,7 +243,7 @@ export class Linked {
   show(encoded) {
     this.encoded = encoded;
     this.chosen = null;
-    for (const pane of this.panes) pane.look(); // all are asked before the first is drawn
+    for (const pane of this.panes) pane.look(); // read all positions before drawing
     for (const pane of this.panes) {
       pane.marked = null;
       pane.current = null;

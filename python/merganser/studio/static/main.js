@@ -1,23 +1,23 @@
-// The frame: which view is shown, what is in its address, light or dark.
+// The frame: the current view, its URL, and the color scheme.
 //
-// A view is a module views/NAME.js that exports `title` and `mount(element, state, api)`. `mount` may give back
-// a function that is called when the view is left. `state` has
-//   about       what the server knows: {views, tokenizers: [{name, vocab_size, pattern, special_tokens, …}], folders}
-//   get(key)    a value of the address, or undefined
-//   set({…})    changes the address without a new entry in the history; undefined takes a key out
+// A view is a module views/NAME.js that exports `title` and `mount(element, state, api)`. `mount` may return a
+// function that is called when the user leaves the view. `state` has
+//   about       {views, tokenizers: [{name, vocab_size, pattern, special_tokens, …}], folders} from the server
+//   get(key)    a parameter of the URL, or undefined
+//   set({…})    changes parameters without adding a history entry; undefined removes a parameter
 //   go(view, {…})  opens another view
-//   refresh()   asks the server for `about` again, after a tokenizer was added
-// The address is #/NAME?key=value&…: a link to it shows the same again.
+//   refresh()   fetches `about` again, after a tokenizer was added
+// The URL is #/NAME?key=value&…: opening a copy of it restores the view.
 import * as api from "./api.js";
 import { button, fill, make } from "./dom.js";
 
 const views = {};
-const place = document.getElementById("view");
+const main = document.getElementById("view");
 const menu = document.getElementById("menu");
 let about = null;
 let leave = null;
 let shown = "";
-let visits = 0; // how many views were shown: one that was left has another number
+let visits = 0; // incremented for each view, so that a view that was left can be recognized
 
 function read() {
   const [, name = "", query = ""] = /^#\/([a-z]*)\??(.*)$/s.exec(location.hash) || [];
@@ -36,7 +36,7 @@ function stateOf(parameters) {
     get about() { return about; },
     get: (key) => parameters.get(key) ?? undefined,
     set(changes) {
-      if (mine !== visits) return; // the address is that of another view
+      if (mine !== visits) return; // another view is shown
       for (const [key, value] of Object.entries(changes)) {
         if (value === undefined || value === "") parameters.delete(key);
         else parameters.set(key, value);
@@ -51,7 +51,7 @@ function stateOf(parameters) {
 
 async function show() {
   if (!about.views.length) return;
-  if (location.hash === "#view") { place.focus(); return; }
+  if (location.hash === "#view") { main.focus(); return; }
   if (location.hash === shown && leave) return;
   const { name, parameters } = read();
   const view = views[name];
@@ -64,34 +64,34 @@ async function show() {
   for (const link of menu.querySelectorAll("a")) {
     if (link.dataset.view === name) {
       link.setAttribute("aria-current", "page");
-      menu.scrollLeft = link.offsetLeft - menu.offsetLeft - (menu.clientWidth - link.clientWidth) / 2; // on a phone not all have room
+      menu.scrollLeft = link.offsetLeft - menu.offsetLeft - (menu.clientWidth - link.clientWidth) / 2; // a phone is too narrow for all links
     } else link.removeAttribute("aria-current");
   }
   const element = make("div", { class: `view view-${name}` });
-  fill(place, make("h1", { class: "unseen" }, view.title), element);
+  fill(main, make("h1", { class: "unseen" }, view.title), element);
   document.documentElement.dataset.view = name;
-  const left = await view.mount(element, stateOf(parameters), api);
-  if (typeof left !== "function") return;
-  if (mine === visits) leave = left;
-  else left(); // it was left before all of it was there
+  const unmount = await view.mount(element, stateOf(parameters), api);
+  if (typeof unmount !== "function") return;
+  if (mine === visits) leave = unmount;
+  else unmount(); // the user left while the view was loading
 }
 
 const SCHEMES = { auto: "light dark", light: "light", dark: "dark" };
 const NEXT = { auto: "light", light: "dark", dark: "auto" };
 const SIGNS = { auto: "◐", light: "☀", dark: "☾" };
 
-/** What was chosen, else what the system says; a change is an event "theme" of the document. */
-function theme(chosen) {
+/** Applies a color scheme; "auto" follows the system. Dispatches "theme" on the document. */
+function setTheme(chosen) {
   const root = document.documentElement;
   if (chosen === "auto") delete root.dataset.theme;
   else root.dataset.theme = chosen;
   document.querySelector("meta[name=color-scheme]").content = SCHEMES[chosen];
-  try { localStorage.setItem("theme", chosen); } catch { /* then it is forgotten */ }
+  try { localStorage.setItem("theme", chosen); } catch { /* storage is blocked */ }
   const control = document.getElementById("theme");
   control.textContent = SIGNS[chosen];
-  control.setAttribute("aria-label", `Colours: ${chosen}. Change to ${NEXT[chosen]}`);
-  control.title = `Colours: ${chosen}`;
-  control.onclick = () => theme(NEXT[chosen]);
+  control.setAttribute("aria-label", `Color scheme: ${chosen}. Switch to ${NEXT[chosen]}`);
+  control.title = `Color scheme: ${chosen}`;
+  control.onclick = () => setTheme(NEXT[chosen]);
   document.dispatchEvent(new CustomEvent("theme", { detail: isDark() ? "dark" : "light" }));
 }
 
@@ -102,8 +102,8 @@ export function isDark() {
 
 async function start() {
   let chosen = "auto";
-  try { chosen = localStorage.getItem("theme") || "auto"; } catch { /* none */ }
-  theme(chosen in SCHEMES ? chosen : "auto");
+  try { chosen = localStorage.getItem("theme") || "auto"; } catch { /* storage is blocked */ }
+  setTheme(chosen in SCHEMES ? chosen : "auto");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
     document.dispatchEvent(new CustomEvent("theme", { detail: isDark() ? "dark" : "light" })));
   about = await api.get("about");
@@ -116,5 +116,5 @@ async function start() {
 }
 
 start().catch((error) => {
-  fill(place, make("p", { class: "error", role: "alert" }, error.message), button("Try again", () => location.reload()));
+  fill(main, make("p", { class: "error", role: "alert" }, error.message), button("Try again", () => location.reload()));
 });

@@ -1,8 +1,8 @@
-// A small line on a canvas, drawn anew for every frame: how often each merge was seen, both axes logarithmic.
+// A line chart on a canvas, redrawn every frame: the count of each merge, with logarithmic axes.
 
 const MARGIN = { left: 44, right: 12, top: 10, bottom: 24 };
 
-function colours() {
+function readColors() {
   const style = getComputedStyle(document.documentElement);
   const probe = document.createElement("span");
   document.body.append(probe);
@@ -17,7 +17,7 @@ function colours() {
 
 const short = (value) => value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : String(value);
 
-/** Draws values[0], values[1], … over 1, 2, …; the axis goes to `expected`; `at` marks one of them. */
+/** Draws values[0], values[1], … over 1, 2, …; the x axis ends at `expected`, and `at` is marked. */
 export function curve(canvas, values, expected, at) {
   const ratio = devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
@@ -26,7 +26,7 @@ export function curve(canvas, values, expected, at) {
     canvas.height = Math.round(height * ratio);
   }
   const pen = canvas.getContext("2d");
-  const { ink, line, accent } = colours();
+  const { ink, line, accent } = readColors();
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
   const most = Math.log10(Math.max(values[0] || 10, 10));
@@ -59,11 +59,11 @@ export function curve(canvas, values, expected, at) {
   pen.lineJoin = "round";
   pen.beginPath();
   let before = -1;
-  values.forEach((seen, place) => {
-    const across = x(place + 1);
-    if (across - before < 0.4 && place < values.length - 1) return;
+  values.forEach((seen, index) => {
+    const across = x(index + 1);
+    if (across - before < 0.4 && index < values.length - 1) return;
     before = across;
-    if (place === 0) pen.moveTo(across, y(seen));
+    if (index === 0) pen.moveTo(across, y(seen));
     else pen.lineTo(across, y(seen));
   });
   pen.stroke();

@@ -1,8 +1,8 @@
-// The style of one view, fetched when it is first shown.
+// Loads the style sheet of a view when the view is first shown.
 
 const sheets = new Map();
 
-/** Done when the sheet views/NAME.css is in place. */
+/** Resolves when views/NAME.css is loaded. */
 export function sheet(name) {
   if (!sheets.has(name)) {
     sheets.set(name, new Promise((resolve) => {

@@ -1,12 +1,11 @@
-// A text and its tokens, as the server has packed them: nothing is unpacked before it is seen.
-// The end of the last token in bytes is the size of the text, and an edit moves all that stands behind it.
+// A text and its tokens in the packed form that the server sends: tokens are unpacked only when they are shown.
 import { isBoundary } from "./glyphs.js";
 
 const WITHIN = 0x80000000;
 const utf8 = new TextEncoder();
 
 export class Encoded {
-  /** `arrays`: of every token its id, its end in bytes, and its end in the text. */
+  /** Arrays: the id of every token, its end offset in bytes, and its end offset in the text. */
   constructor(text, [ids, ends, cuts]) {
     this.text = text;
     this.ids = ids;
@@ -16,10 +15,10 @@ export class Encoded {
 
   get count() { return this.ids.length; }
 
-  /** All characters that have begun before the end of token k. */
+  /** The offset after the last character that starts before the end of token k. */
   end(k) { return k < 0 ? 0 : this.cuts[k] & 0x7fffffff; }
 
-  /** Where the first character begins that token k has a part in. */
+  /** The offset of the first character that token k contains or shares. */
   start(k) {
     if (k === 0 || !(this.cuts[k - 1] & WITHIN)) return this.end(k - 1);
     const last = this.end(k - 1) - 1;
@@ -31,17 +30,17 @@ export class Encoded {
 
   bytes(k) {
     let first = k;
-    while (first && this.cuts[first - 1] & WITHIN) first -= 1; // whole characters can be encoded
+    while (first && this.cuts[first - 1] & WITHIN) first -= 1; // only whole characters can be encoded
     const skip = this.byteStart(k) - this.byteStart(first);
     return utf8.encode(this.text.slice(this.end(first - 1), this.end(k))).subarray(skip, skip + this.ends[k] - this.byteStart(k));
   }
 
-  /** The tokens of an edited text: `front` and `back` of them are ours, those between are given. */
+  /** The tokens of an edited text: the first `front` and the last `back` are kept, `arrays` holds those between. */
   edited(text, { front, back, bytes }, arrays) {
     const kept = this.count - back;
     const count = front + arrays[0].length + back;
     const shifts = [0, bytes - (this.count ? this.ends[this.count - 1] : 0), text.length - this.text.length];
-    const made = [this.ids, this.ends, this.cuts].map((old, n) => {
+    const updated = [this.ids, this.ends, this.cuts].map((old, n) => {
       const array = new Uint32Array(count);
       array.set(old.subarray(0, front));
       array.set(arrays[n], front);
@@ -49,25 +48,25 @@ export class Encoded {
       if (shifts[n]) for (let k = count - back; k < count; k += 1) array[k] += shifts[n];
       return array;
     });
-    return new Encoded(text, made);
+    return new Encoded(text, updated);
   }
 
-  /** Whether a reader sees a boundary behind token k. */
-  parts(k) { return !(this.cuts[k] & WITHIN) && isBoundary(this.text, this.cuts[k]); }
+  /** Whether token k ends between two visible characters. */
+  endsAtBoundary(k) { return !(this.cuts[k] & WITHIN) && isBoundary(this.text, this.cuts[k]); }
 
-  /** The token behind the last one that shares characters with token k. */
+  /** The token after the last one that shares characters with token k. */
   segmentEnd(k) {
-    while (k < this.count - 1 && !this.parts(k)) k += 1;
+    while (k < this.count - 1 && !this.endsAtBoundary(k)) k += 1;
     return k + 1;
   }
 
   /** The first token that shares characters with token k. */
   segmentStart(k) {
-    while (k > 0 && !this.parts(k - 1)) k -= 1;
+    while (k > 0 && !this.endsAtBoundary(k - 1)) k -= 1;
     return k;
   }
 
-  /** The token that a byte of the text is in. */
+  /** The token that contains a byte of the text. */
   at(byte) {
     let [low, high] = [0, this.count];
     while (low < high) {
@@ -78,27 +77,27 @@ export class Encoded {
     return Math.min(low, this.count - 1);
   }
 
-  /** Where blocks of tokens begin that can be drawn apart: ended by a line of the text, or by their size. */
+  /** The first tokens of blocks that are drawn separately; a block ends at a line break or at its largest size. */
   blocks(least = 48, most = 240) {
-    this.starts ||= this.cutIntoBlocks(least, most);
+    this.starts ||= this.blockStarts(least, most);
     return this.starts;
   }
 
-  cutIntoBlocks(least, most) {
+  blockStarts(least, most) {
     const starts = [];
     for (let k = 0, start = 0; k < this.count; k += 1) {
       if (k === start) starts.push(start);
       const size = k - start + 1;
       const line = size >= least && this.text.charCodeAt((this.cuts[k] & 0x7fffffff) - 1) === 10;
-      if ((line || size >= most) && this.parts(k)) start = k + 1;
+      if ((line || size >= most) && this.endsAtBoundary(k)) start = k + 1;
     }
     return starts;
   }
 }
 
-const STRIDE = 4096; // strings of this size are compared as a whole
+const STRIDE = 4096; // characters compared at once
 
-/** Where two texts differ: {start, end, insert} makes `after` of `before`. */
+/** The edit {start, end, insert} that turns `before` into `after`. */
 export function editOf(before, after) {
   const least = Math.min(before.length, after.length);
   let start = 0;
@@ -112,9 +111,9 @@ export function editOf(before, after) {
   return { start, end: before.length - back, insert: after.slice(start, after.length - back) };
 }
 
-const LONG = 20000; // characters, of which the server keeps a text
+const LONG = 20000; // characters: the server caches longer texts
 
-/** Asks for the tokens of a text again and again: of long texts only the edits are sent. */
+/** Encodes a text repeatedly; for long texts only the edits are sent. */
 export class Encoder {
   constructor(api) {
     this.api = api;
@@ -124,13 +123,13 @@ export class Encoder {
   }
 
   async encode(tokenizer, text, specials) {
-    const asked = { tokenizer, specials, page: this.page, version: ++this.version };
+    const request = { tokenizer, specials, page: this.page, version: ++this.version };
     const base = this.last;
     const same = base && base.tokenizer === tokenizer && base.specials === specials && Math.min(base.text.length, text.length) >= LONG;
     let answer = null;
     if (same) {
       try {
-        answer = await this.api.post("playground/encode", { ...asked, edit: { base: base.version, ...editOf(base.text, text) } });
+        answer = await this.api.post("playground/encode", { ...request, edit: { base: base.version, ...editOf(base.text, text) } });
       } catch (error) {
         if (error.status !== 409) throw error;
       }
@@ -138,10 +137,10 @@ export class Encoder {
     let encoded;
     if (answer) encoded = base.encoded.edited(text, answer, answer.arrays);
     else {
-      answer = await this.api.post("playground/encode", { ...asked, text });
+      answer = await this.api.post("playground/encode", { ...request, text });
       encoded = new Encoded(text, answer.arrays);
     }
-    this.last = { ...asked, text, encoded };
+    this.last = { ...request, text, encoded };
     return { encoded, figures: answer };
   }
 }

@@ -12,67 +12,72 @@
 //! documents, invalid bytes, pre-tokens, total    eight bytes each, little-endian
 //! CRC-32 of all that came before             four bytes, little-endian
 //! ```
-//! Other lengths and numbers are LEB128. The numbers stand at the end, so that whoever writes need not know
-//! them beforehand, and have a fixed length, so that whoever reads finds them without reading all. A file is
-//! written, read, merged and checked in one pass and in a buffer of some hundred kilobytes, whatever its
-//! size; 35 million pre-tokens in 250 MB are read and checked in half a second. A *run*, what counting puts
-//! on disk when memory is full, is such a file.
+//! Other lengths and numbers are LEB128. The totals are at the end, so that a writer need not know them
+//! beforehand, and have a fixed length, so that a reader finds them without reading everything. A file is
+//! written, read, merged and verified in one pass, with a buffer of some hundred kilobytes, whatever its size;
+//! 35 million pre-tokens in 250 MB are read and verified in half a second. A *run*, which counting writes to
+//! disk when memory is full, is such a file.
 
 mod read;
 mod write;
 
 use std::path::Path;
 
-pub use self::read::{Reader, top};
-pub use self::write::Writer;
+pub use self::read::{CountsReader, top};
+pub use self::write::CountsWriter;
 use super::Counts;
 use crate::{Progress, Result};
 
 const MAGIC: &[u8] = b"merganser counts 2\n";
 
-/// The numbers and the checksum.
+/// The totals and the checksum.
 const TRAILER: usize = 4 * 8 + 4;
 
-/// How much is read or written at a time.
+/// How many bytes are read or written at a time.
 pub const BUFFER: usize = if cfg!(test) { 64 } else { 1 << 18 };
 
-/// How many pre-tokens pass between two looks at whether to stop.
+/// How many pre-tokens are processed between two checks for cancellation.
 pub const LOOK: u64 = 1 << 14;
 
-/// What a `.counts` file says about itself at its end.
+/// The totals of counts, stored at the end of a `.counts` file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Numbers {
+pub struct CountsTotals {
     pub documents: u64,
     pub invalid_bytes: u64,
-    /// Different pre-tokens.
+    /// The number of unique pre-tokens.
     pub pretokens: u64,
     /// The sum of their counts.
     pub total: u64,
 }
 
-impl Numbers {
+impl CountsTotals {
     fn to_bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
-        let numbers = [self.documents, self.invalid_bytes, self.pretokens, self.total];
-        for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+        let totals = [self.documents, self.invalid_bytes, self.pretokens, self.total];
+        for (bytes, number) in bytes.chunks_exact_mut(8).zip(totals) {
             bytes.copy_from_slice(&number.to_le_bytes());
         }
         bytes
     }
 
-    fn from_bytes(bytes: [u8; 32]) -> Numbers {
+    fn from_bytes(bytes: [u8; 32]) -> CountsTotals {
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        Numbers { documents: number(0), invalid_bytes: number(8), pretokens: number(16), total: number(24) }
+        CountsTotals {
+            documents: number(0),
+            invalid_bytes: number(8),
+            pretokens: number(16),
+            total: number(24),
+        }
     }
 }
 
 impl Counts {
-    /// Sorted by pre-token, checksummed, written to a temporary name and renamed: the file is there whole or
-    /// not at all.
+    /// Writes a `.counts` file: sorted, checksummed, and atomically, to a temporary name that is then
+    /// renamed.
     pub fn save(&self, path: &Path, progress: &Progress) -> Result<()> {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         order.sort_unstable_by_key(|&index| self.pretoken(index as usize));
-        let mut writer = Writer::create(path, &self.settings)?;
+        let mut writer = CountsWriter::create(path, &self.settings)?;
         for part in order.chunks(LOOK as usize) {
             progress.check()?;
             for &index in part {
@@ -83,9 +88,9 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads and checks a whole file.
+    /// Reads and verifies a whole file.
     pub fn load(path: &Path, progress: &Progress) -> Result<Counts> {
-        let mut reader = Reader::open(path)?;
+        let mut reader = CountsReader::open(path)?;
         let mut counts = Counts::empty(reader.settings()?);
         while reader.advance()? {
             if (counts.len() as u64).is_multiple_of(LOOK) {
@@ -93,8 +98,8 @@ impl Counts {
             }
             counts.push(reader.pretoken(), reader.count());
         }
-        counts.documents = reader.numbers().documents;
-        counts.invalid_bytes = reader.numbers().invalid_bytes;
+        counts.documents = reader.totals().documents;
+        counts.invalid_bytes = reader.totals().invalid_bytes;
         Ok(counts)
     }
 }

@@ -1,5 +1,5 @@
-//! Reading a `.counts` file, pre-token after pre-token. Nothing in it is believed before it is checked, and
-//! nothing that was read counts as true before the end is reached: there the checksum is.
+//! Read: a `.counts` file, pre-token by pre-token. Every value is validated before it is used, and the
+//! content is verified only when the end is reached, because the checksum is there.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,38 +8,38 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{BUFFER, LOOK, MAGIC, Numbers, TRAILER};
-use crate::count::{Settings, Words};
+use super::{BUFFER, CountsTotals, LOOK, MAGIC, TRAILER};
+use crate::count::{CountSettings, SettingsText};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
-/// A file that is read from its beginning to its end.
-pub struct Reader {
+/// Reads a `.counts` file from beginning to end.
+pub struct CountsReader {
     file: File,
     path: PathBuf,
-    words: Words,
-    /// What the file says of itself; true once its end was reached.
-    numbers: Numbers,
+    settings_text: SettingsText,
+    /// As stored in the file; verified once the end is reached.
+    totals: CountsTotals,
     checksum: u32,
     sum: crc32fast::Hasher,
-    /// Bytes that were read; those before `at` are used up.
+    /// Bytes that were read; those before `at` are consumed.
     buffer: Vec<u8>,
     at: usize,
-    /// Where in the file the buffer begins.
+    /// The offset in the file at which the buffer begins.
     offset: u64,
-    /// How much there is before the numbers and not yet in the buffer.
+    /// How many bytes before the totals are not in the buffer yet.
     unread: u64,
     pretoken: Vec<u8>,
     count: u64,
-    /// What was read so far.
+    /// Pre-tokens and the sum of counts read so far.
     pretokens: u64,
     total: u64,
     at_end: bool,
 }
 
-impl Reader {
-    /// Reads the settings and the numbers.
-    pub fn open(path: &Path) -> Result<Reader> {
+impl CountsReader {
+    /// Reads the settings and the totals.
+    pub fn open(path: &Path) -> Result<CountsReader> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let bad = |reason: String| Error::BadCountsFile { path: path.into(), reason };
         let mut file = File::open(path).map_err(cannot_read)?;
@@ -48,23 +48,23 @@ impl Reader {
         (&mut file).take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(cannot_read)?;
         if magic != MAGIC {
             let old = magic.starts_with(&MAGIC[..MAGIC.len() - 2]);
-            let what = if old { "its version is another" } else { "it does not begin like one" };
+            let what = if old { "it has a different version" } else { "it does not begin like one" };
             return Err(bad(what.into()));
         }
         if size < (MAGIC.len() + TRAILER) as u64 {
-            return Err(bad("it is cut short".into()));
+            return Err(bad("it is truncated".into()));
         }
-        let mut numbers = [0; 32];
+        let mut totals = [0; 32];
         let mut checksum = [0; 4];
         file.seek(SeekFrom::Start(size - TRAILER as u64)).map_err(cannot_read)?;
-        file.read_exact(&mut numbers).map_err(cannot_read)?;
+        file.read_exact(&mut totals).map_err(cannot_read)?;
         file.read_exact(&mut checksum).map_err(cannot_read)?;
         file.seek(SeekFrom::Start(0)).map_err(cannot_read)?;
-        let mut reader = Reader {
+        let mut reader = CountsReader {
             file,
             path: path.into(),
-            words: Words::default(),
-            numbers: Numbers::from_bytes(numbers),
+            settings_text: SettingsText::default(),
+            totals: CountsTotals::from_bytes(totals),
             checksum: u32::from_le_bytes(checksum),
             sum: crc32fast::Hasher::new(),
             buffer: Vec::with_capacity(BUFFER),
@@ -77,32 +77,32 @@ impl Reader {
             total: 0,
             at_end: false,
         };
-        reader.words = reader.read_words()?;
+        reader.settings_text = reader.read_settings_text()?;
         Ok(reader)
     }
 
-    pub fn words(&self) -> &Words {
-        &self.words
+    pub fn settings_text(&self) -> &SettingsText {
+        &self.settings_text
     }
 
-    /// The settings that made the counts. Compiles the pattern, which takes some milliseconds.
-    pub fn settings(&self) -> Result<Settings> {
-        let Words { pattern, special_tokens, separator } = self.words.clone();
+    /// Returns the settings of the counts. Compiles the pattern, which takes some milliseconds.
+    pub fn settings(&self) -> Result<CountSettings> {
+        let SettingsText { pattern, special_tokens, separator } = self.settings_text.clone();
         Splitter::new(&pattern)
-            .and_then(|splitter| Settings::new(splitter, special_tokens, separator))
+            .and_then(|splitter| CountSettings::new(splitter, special_tokens, separator))
             .map_err(|error| self.bad(&error.to_string()))
     }
 
-    /// What the file says of itself. It is true once the end was reached.
-    pub fn numbers(&self) -> Numbers {
-        self.numbers
+    /// Returns the totals as stored in the file; they are verified once the end is reached.
+    pub fn totals(&self) -> CountsTotals {
+        self.totals
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The pre-token that was reached.
+    /// Returns the current pre-token.
     #[inline]
     pub fn pretoken(&self) -> &[u8] {
         &self.pretoken
@@ -113,7 +113,7 @@ impl Reader {
         self.count
     }
 
-    /// Goes to the next pre-token; false at the end, where all that was read is known to be right.
+    /// Advances to the next pre-token. Returns false at the end, where everything that was read is verified.
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
         if self.at_end {
@@ -129,7 +129,7 @@ impl Reader {
                         return Err(self.bad("its pre-tokens are not in order"));
                     }
                     let total = self.total.checked_add(count).filter(|_| count > 0);
-                    self.total = total.ok_or_else(|| self.bad("a count is wrong"))?;
+                    self.total = total.ok_or_else(|| self.bad("a count is invalid"))?;
                     self.pretokens += 1;
                     self.pretoken.truncate(shared);
                     self.pretoken.extend_from_slice(&self.buffer[more]);
@@ -150,53 +150,51 @@ impl Reader {
         }
     }
 
-    /// Compares what was read with what the file says of itself.
+    /// Verifies the checksum and the totals.
     fn end(&mut self) -> Result<bool> {
         if self.at < self.buffer.len() || self.unread > 0 {
-            return Err(self.bad("something follows its last pre-token"));
+            return Err(self.bad("there is data after its last pre-token"));
         }
         self.sum.update(&self.buffer);
-        self.sum.update(&self.numbers.to_bytes());
+        self.sum.update(&self.totals.to_bytes());
         if self.sum.clone().finalize() != self.checksum {
-            return Err(
-                self.bad("its checksum does not match, so that something before this place has changed")
-            );
+            return Err(self.bad("its checksum does not match, so something before this offset has changed"));
         }
-        if (self.pretokens, self.total) != (self.numbers.pretokens, self.numbers.total) {
+        if (self.pretokens, self.total) != (self.totals.pretokens, self.totals.total) {
             return Err(self.bad("its counts do not add up to its total"));
         }
         self.at_end = true;
         Ok(false)
     }
 
-    /// Reads on; an error where there is no more.
+    /// Reads more into the buffer; it is an error if there is no more.
     #[cold]
     fn fill(&mut self) -> Result<()> {
         if self.unread == 0 {
             self.at = self.buffer.len();
-            return Err(self.bad("it is cut short"));
+            return Err(self.bad("it is truncated"));
         }
         self.sum.update(&self.buffer[..self.at]);
         self.offset += self.at as u64;
         self.buffer.drain(..self.at);
         self.at = 0;
-        // Something longer than the buffer makes it grow.
+        // The buffer grows for anything longer than itself.
         let room = if self.buffer.len() < BUFFER { BUFFER } else { 2 * self.buffer.len() };
         let more = ((room - self.buffer.len()) as u64).min(self.unread);
         let read = (&mut self.file).take(more).read_to_end(&mut self.buffer);
         match read.map_err(|source| Error::Read { path: self.path.clone(), source })? {
-            0 => self.unread = 0, // somebody has cut it meanwhile
+            0 => self.unread = 0, // the file was truncated meanwhile
             read => self.unread -= read as u64,
         }
         Ok(())
     }
 
-    /// How much there is behind what is used up.
+    /// Returns how many bytes are not consumed yet.
     fn left(&self) -> u64 {
         self.unread + (self.buffer.len() - self.at) as u64
     }
 
-    fn read_words(&mut self) -> Result<Words> {
+    fn read_settings_text(&mut self) -> Result<SettingsText> {
         while self.buffer.len() < MAGIC.len() {
             self.fill()?;
         }
@@ -208,7 +206,7 @@ impl Reader {
         for _ in 0..self.number()? {
             special_tokens.push(self.text()?);
         }
-        Ok(Words { pattern, special_tokens, separator })
+        Ok(SettingsText { pattern, special_tokens, separator })
     }
 
     fn number(&mut self) -> Result<u64> {
@@ -245,7 +243,7 @@ impl Reader {
 }
 
 enum Parsed {
-    /// Where the bytes of a pre-token lie that it does not share, and how long all that belongs to it is.
+    /// A pre-token: where the bytes are that it does not share, and the length of the whole entry.
     Pretoken {
         shared: usize,
         more: Range<usize>,
@@ -253,7 +251,7 @@ enum Parsed {
         len: usize,
     },
     End,
-    /// Not all of it is in the buffer; it has at least so many bytes.
+    /// The entry is not entirely in the buffer; it has at least `least` bytes.
     Part {
         least: u64,
     },
@@ -288,7 +286,8 @@ fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// A number and how many bytes it takes; `Some(None)` where it goes on behind `bytes`, none where it is none.
+/// Returns a number and its length in bytes, `Some(None)` if it continues past `bytes`, or None if it is
+/// invalid.
 #[inline(always)]
 fn number(bytes: &[u8]) -> Option<Option<(u64, usize)>> {
     match bytes.first() {
@@ -312,11 +311,11 @@ fn long_number(bytes: &[u8]) -> Option<Option<(u64, usize)>> {
     if bytes.len() < 10 { Some(None) } else { None }
 }
 
-/// The `n` most frequent pre-tokens of a file, equally frequent ones in the order of their bytes. All of the
-/// file is read and checked, and only `n` pre-tokens are kept.
+/// Returns the `n` most frequent pre-tokens of a file; ties are in the order of their bytes. Reads and
+/// verifies the whole file, and keeps only `n` pre-tokens.
 pub fn top(path: &Path, n: usize, progress: &Progress) -> Result<Vec<(Vec<u8>, u64)>> {
-    let mut reader = Reader::open(path)?;
-    // The least frequent is on top; of equals the last one, and pre-tokens come in order.
+    let mut reader = CountsReader::open(path)?;
+    // The least frequent is on top; of equals, the last one, because pre-tokens arrive in order.
     let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
     while reader.advance()? {
         if reader.pretokens.is_multiple_of(LOOK) {

@@ -1,32 +1,32 @@
-//! Writing a `.counts` file, pre-token after pre-token.
+//! Write: a `.counts` file, pre-token by pre-token.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{BUFFER, MAGIC, Numbers};
-use crate::count::Settings;
+use super::{BUFFER, CountsTotals, MAGIC};
+use crate::count::CountSettings;
 use crate::durable::{sync, sync_folder};
 use crate::{Error, Result};
 
-/// A file that grows under a temporary name; [`Writer::finish`] gives it its own.
-pub struct Writer {
+/// Writes a file under a temporary name, which [`CountsWriter::finish`] renames.
+pub struct CountsWriter {
     file: File,
     target: PathBuf,
     temporary: PathBuf,
-    /// What is not written yet.
+    /// What was not written yet.
     buffer: Vec<u8>,
     sum: crc32fast::Hasher,
     before: Vec<u8>,
-    numbers: Numbers,
+    totals: CountsTotals,
     /// Whether it must survive a power cut.
     durable: bool,
 }
 
-impl Writer {
-    pub fn create(target: &Path, settings: &Settings) -> Result<Writer> {
+impl CountsWriter {
+    pub fn create(target: &Path, settings: &CountSettings) -> Result<CountsWriter> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        // It starts with a dot, so that a corpus folder never takes it for a document.
+        // The name starts with a dot, so that it is never read as part of a corpus folder.
         let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let file = File::create(&temporary).map_err(|source| Error::Write { path: target.into(), source })?;
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
@@ -38,26 +38,25 @@ impl Writer {
         for token in &settings.special_tokens {
             put_string(&mut buffer, token.as_bytes());
         }
-        Ok(Writer {
+        Ok(CountsWriter {
             file,
             target: target.into(),
             temporary,
             buffer,
             sum: crc32fast::Hasher::new(),
             before: Vec::new(),
-            numbers: Numbers::default(),
+            totals: CountsTotals::default(),
             durable: true,
         })
     }
 
-    /// For a file that nobody will look for after a crash: it is not flushed to the disk, and so written
-    /// faster.
-    pub fn passing(mut self) -> Writer {
+    /// Skips flushing to disk, for a temporary file that is useless after a crash.
+    pub fn passing(mut self) -> CountsWriter {
         self.durable = false;
         self
     }
 
-    /// Adds a pre-token that comes behind all others in the order of bytes.
+    /// Appends a pre-token that is greater than all before.
     pub fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         let shared = shared(&self.before, pretoken);
         assert!(self.before.get(shared) < pretoken.get(shared) && count > 0, "pre-tokens rise, and occur");
@@ -66,16 +65,16 @@ impl Writer {
         put_number(&mut self.buffer, count);
         self.before.truncate(shared);
         self.before.extend_from_slice(&pretoken[shared..]);
-        self.numbers.pretokens += 1;
-        self.numbers.total = self.numbers.total.checked_add(count).ok_or(Error::CountOverflow)?;
+        self.totals.pretokens += 1;
+        self.totals.total = self.totals.total.checked_add(count).ok_or(Error::CountOverflow)?;
         if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
     }
 
-    /// Ends the file, sees that it is on disk and gives it its name.
-    pub fn finish(mut self, documents: u64, invalid_bytes: u64) -> Result<Numbers> {
-        self.numbers = Numbers { documents, invalid_bytes, ..self.numbers };
+    /// Ends the file, flushes it to disk and renames it.
+    pub fn finish(mut self, documents: u64, invalid_bytes: u64) -> Result<CountsTotals> {
+        self.totals = CountsTotals { documents, invalid_bytes, ..self.totals };
         self.buffer.extend_from_slice(&[0, 0]);
-        self.buffer.extend_from_slice(&self.numbers.to_bytes());
+        self.buffer.extend_from_slice(&self.totals.to_bytes());
         self.write()?;
         let sum = self.sum.clone().finalize().to_le_bytes();
         let written = self.file.write_all(&sum);
@@ -84,7 +83,7 @@ impl Writer {
         if self.durable {
             sync_folder(self.target.parent().unwrap_or(Path::new(".")));
         }
-        Ok(self.numbers)
+        Ok(self.totals)
     }
 
     fn write(&mut self) -> Result<()> {
@@ -99,14 +98,14 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for CountsWriter {
     fn drop(&mut self) {
-        // Gone already where it was renamed.
+        // It no longer exists if it was renamed.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// How many bytes two pre-tokens have in common at their beginning.
+/// Returns the length of the common prefix of two pre-tokens.
 #[inline]
 fn shared(a: &[u8], b: &[u8]) -> usize {
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Many documents at once, on any number of threads, cut or not, with a cache in any state: the ids are those
-//! of the oracle.
+//! Many documents at once, on any number of threads, cut or not, with a cache in any state: the ids equal
+//! those of the oracle.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 
 use super::{rank_map, trainer};
-use crate::encode::{Allowed, Options, naive};
+use crate::encode::{Allowed, Options};
+use crate::merge::naive;
 use crate::split::{Scratch, Splitter};
 use crate::train::TieBreak;
 use crate::{Error, Progress, Tokenizer};
@@ -100,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn the_first_error_is_told_whatever_the_threads() {
+fn the_first_error_is_reported_on_any_number_of_threads() {
     let tokenizer = tokenizer("gpt4");
     let mut texts = vec!["the cat sat on the mat. ".repeat(50); 40];
     texts[7].push_str("<|ab|>");
@@ -122,7 +123,7 @@ fn a_batch_stops_when_asked_to() {
     assert!(matches!(stopped, Err(Error::Cancelled)));
 }
 
-/// So many unique pre-tokens that the cache grows to its limit and starts over, under many threads.
+/// Enough unique pre-tokens that the cache grows to its limit and starts over, under many threads.
 #[test]
 fn a_full_cache_starts_over_and_stays_right() {
     let tokenizer = tokenizer("gpt4");

@@ -1,13 +1,13 @@
 //! Every example in `docs/how-bpe-works.md`, run.
 //!
-//! An example is a block of lines `what: words`. A word in quotes may hold spaces and `\n`.
+//! An example is a block of lines `what: words`. A word in quotes may contain spaces and `\n`.
 
 use std::collections::HashMap;
 
 use super::trainer::{count_pairs, train};
 use super::{check_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 use crate::train::TieBreak;
 
 const PAGE: &str = include_str!("../../../../../docs/how-bpe-works.md");
@@ -54,7 +54,7 @@ fn joined(words: &[String]) -> Vec<String> {
     words.iter().map(|word| word.replacen('+', "", 1)).collect()
 }
 
-/// What the pattern matches, and each character that it does not match on its own.
+/// The matches of the pattern, and each character outside a match.
 fn split(pattern: &str, text: &str) -> Vec<String> {
     let mut pretokens = Vec::new();
     let mut end = 0;

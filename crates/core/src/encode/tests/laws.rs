@@ -1,4 +1,4 @@
-//! What `docs/how-bpe-works.md` proves, tried on thousands of random vocabularies.
+//! The theorems of `docs/how-bpe-works.md`, tested on thousands of random vocabularies.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::trainer::train;
 use super::{check_pretoken, encode_pretoken, rank_map, splitter, tokenizer_of};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 use crate::train::TieBreak;
 
 fn word(letters: &'static [u8], longest: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -24,7 +24,7 @@ fn corpus() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     vec((word(letters, 12), 1..9u64), 1..12)
 }
 
-/// Different tokens in any order of ranks.
+/// Distinct tokens in any order of ranks.
 fn imported(longest: usize, most: usize) -> impl Strategy<Value = Vec<Vec<u8>>> {
     let token = vec(proptest::sample::select(&b"abc"[..]), 2..longest);
     btree_set(token, 0..most).prop_map(|set| set.into_iter().collect::<Vec<_>>()).prop_shuffle()
@@ -50,7 +50,7 @@ proptest! {
         }
     }
 
-    /// Ranks alone give back the merges that training chose.
+    /// The merges that training chose can be derived from the ranks alone.
     #[test]
     fn ranks_and_merges_make_the_same_tokenizer(corpus in corpus(), tie in tie()) {
         let merges = train(&corpus, 40, tie);
@@ -62,7 +62,7 @@ proptest! {
         prop_assert_eq!(one, two);
     }
 
-    /// Truncating is training with a smaller size.
+    /// Truncating equals training with a smaller size.
     #[test]
     fn truncated_is_trained_smaller(corpus in corpus(), tie in tie(), size in 0..40usize) {
         let make = |merges: &[(u32, u32)]| {
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(make(&merges).truncated(258 + size).unwrap(), make(&train(&corpus, size, tie)));
     }
 
-    /// Any set of ranked tokens: parts missing, ranked later than the whole, or beyond the reach of merges.
+    /// Any set of ranked tokens: parts missing, ranked later than the whole, or not formed by any merge.
     #[test]
     fn imported_vocabularies_encode_as_tiktoken_would(
         tokens in imported(6, 25),
@@ -93,8 +93,8 @@ proptest! {
         }
     }
 
-    /// New tokens that stay out of `forbidden_when_continued` leave the base's merges alone; a merge by
-    /// training order on top of the base's encoding is then what the whole tokenizer does.
+    /// New tokens that stay out of `forbidden_when_continued` leave the merges of the base alone; merging in
+    /// training order on top of the base's encoding then equals the whole tokenizer.
     #[test]
     fn continuing_from_any_base_keeps_the_theorem(
         tokens in imported(5, 12),
@@ -130,7 +130,7 @@ proptest! {
         }
     }
 
-    /// Any bytes at all come back from decoding.
+    /// Decoding returns any bytes unchanged.
     #[test]
     fn decode_gives_the_bytes_back(pretoken in vec(any::<u8>(), 0..300), text in any::<String>()) {
         let tokenizer = tokenizer_of(&["th", "the", " the", "\u{e9}", "aa", "aaa"]);
@@ -144,7 +144,8 @@ proptest! {
     // The oracle is quadratic: fewer cases.
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Pre-tokens beyond the stack array, with a trained vocabulary and with one whose ranks fall and rise.
+    /// Pre-tokens too long for the stack array, with a trained vocabulary and with one whose ranks fall and
+    /// rise.
     #[test]
     fn long_pretokens_merge_like_short_ones(
         corpus in corpus(), tokens in imported(7, 40),
@@ -171,7 +172,7 @@ fn a_base_token_completed_by_new_merges_is_refused() {
     assert_eq!(base.forbidden_when_continued(), [b"ab".to_vec(), b"bc".to_vec()]);
     let error =
         Tokenizer::from_merges(Some(&base), &[(98, 99)], 257, splitter(), vec![]).unwrap_err().to_string();
-    assert!(error.contains("complete the token \"abc\" (id 256)"), "{error}");
+    assert!(error.contains("produce the token \"abc\" (id 256)"), "{error}");
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn catastrophically_repetitive_pretokens_take_linear_logarithmic_time() {
         let pretoken = unit.repeat(1_000_000 / unit.len());
         let ids = encode_pretoken(&tokenizer, pretoken.as_bytes());
         assert_eq!(tokenizer.decode(&ids).unwrap(), pretoken);
-        // Quadratic work would take hours; this only has to tell the two apart on a busy machine.
+        // Quadratic work would take hours; this limit only has to distinguish the two on a busy machine.
         assert!(started.elapsed().as_secs() < 20, "{unit}");
         let short = &pretoken[..3000];
         assert_eq!(

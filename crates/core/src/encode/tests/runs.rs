@@ -1,5 +1,5 @@
-//! Clauses without spaces are encoded run by run: the ids are those of the whole pre-token, whatever tokens
-//! lie across or inside characters, and whichever of them no merge reaches.
+//! Clauses without spaces are encoded run by run: the ids equal those of the whole pre-token, whatever tokens
+//! cross or begin inside characters, and whichever of them no merge forms.
 
 use proptest::prelude::*;
 
@@ -28,8 +28,8 @@ proptest! {
         }
     }
 
-    /// Tokens cut out of text anywhere, also inside characters, in any order of ranks; many are whole
-    /// pre-tokens only.
+    /// Tokens taken from anywhere in a text, also from inside characters, in any order of ranks; many are
+    /// whole-pre-token only.
     #[test]
     fn imported_vocabularies(
         tokens in prop::collection::hash_set((text(8), 0..12usize, 2..9usize), 0..30),

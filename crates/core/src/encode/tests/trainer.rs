@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::encode::naive::sweep;
+use crate::merge::naive::sweep;
 use crate::train::TieBreak;
 
 /// Counts of all pairs, overlaps included: `aaa` has two `a a`.
@@ -44,7 +44,7 @@ pub fn train(pretokens: &[(Vec<u8>, u64)], merges: usize, tie: TieBreak) -> Vec<
     learned
 }
 
-/// The order of Hugging Face's byte alphabet: bytes that stand for themselves, then the others.
+/// The order of Hugging Face's byte alphabet: bytes that map to themselves, then the others.
 fn hf(id: u32) -> u32 {
     let itself = |byte: &u32| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     match id {

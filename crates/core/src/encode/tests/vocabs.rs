@@ -1,11 +1,11 @@
-//! Real vocabularies on real text. Skipped where `../shared` is not there: the files are not ours to ship.
+//! Real vocabularies on real text. Skipped where `../shared` is missing: its files may not be redistributed.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::{check_pretoken, encode_pretoken, rank_map, splitter};
 use crate::Tokenizer;
-use crate::encode::naive;
+use crate::merge::naive;
 
 fn shared(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
@@ -33,7 +33,7 @@ fn load(name: &str) -> Option<Tokenizer> {
     Some(Tokenizer::from_ranks(ranks, splitter(), vec![]).unwrap())
 }
 
-/// (name, tokens, whole-pre-token only, made of tokens that rank after them)
+/// (name, tokens, whole-pre-token only, formed from tokens that rank after them)
 const VOCABULARIES: [(&str, usize, usize, usize); 5] = [
     ("gpt2", 50_256, 0, 0),
     ("cl100k_base", 100_256, 0, 0),

@@ -1,5 +1,5 @@
-// Charts: the sections of a report about the tokenizers here. Vega draws; the server has made its specifications.
-import { button, fill, labelled, make, table } from "../dom.js";
+// Charts: the sections of a tokenizer report, drawn by Vega from specifications that the server sends.
+import { button, fill, labeled, make, table } from "../dom.js";
 import { sheet } from "../sheet.js";
 
 export const title = "Charts";
@@ -7,13 +7,13 @@ export const title = "Charts";
 const MOST = 4;
 let loaded;
 
-/** Vega, from the server. Its expressions are interpreted (`ast`), for the page runs no code made of strings. */
+/** Loads Vega from the server. Expressions are interpreted (`ast`), because the page does not allow `eval`. */
 function vega() {
   loaded ||= import(new URL("api/charts/vega.js", document.baseURI.split("#")[0])).then(() => globalThis.vegaEmbed);
   return loaded;
 }
 
-const HOW = {
+const OPTIONS = {
   mode: "vega", ast: true, actions: false, renderer: "svg", defaultStyle: false,
   tooltip: { disableDefaultStyle: true },
 };
@@ -33,10 +33,10 @@ export async function mount(element, state, api) {
     box.checked = chosen.includes(name);
     return make("label", { class: "toggle" }, box, make("bdi", {}, name));
   });
-  const path = make("input", { type: "text", placeholder: "a few paragraphs", value: state.get("path") || "", spellcheck: "false" });
+  const path = make("input", { type: "text", placeholder: "built-in samples", value: state.get("path") || "", spellcheck: "false" });
   const form = make("form", { class: "row card chosen" },
     make("fieldset", { class: "row" }, make("legend", { class: "unseen" }, "Tokenizers"), ...boxes),
-    labelled("Measured on", path), make("button", { type: "submit" }, "Measure"));
+    labeled("Measure on", path), make("button", { type: "submit" }, "Measure"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     show();
@@ -47,7 +47,7 @@ export async function mount(element, state, api) {
     if (!chosen.length || chosen.length > MOST) {
       box.checked = !box.checked;
       chosen = names.filter((other) => (other === name ? box.checked : chosen.includes(other)));
-      status.textContent = `Choose one to ${MOST}.`;
+      status.textContent = `Choose 1 to ${MOST} tokenizers.`;
       return;
     }
     show();
@@ -62,10 +62,10 @@ export async function mount(element, state, api) {
       const [report, embed] = await Promise.all([api.post("charts/report", { tokenizers: chosen, path: path.value }), vega()]);
       if (mine !== newest) return;
       drop();
-      drawn = report.sections.map((part, place) => section(part, place + 1));
+      drawn = report.sections.map((part, index) => section(part, index + 1));
       fill(sections, ...drawn.map((one) => one.element));
-      fill(contents, make("ol", {}, ...report.sections.map((part, place) => make("li", {},
-        button(part.title, () => go(drawn[place].element), { class: "plain" })))));
+      fill(contents, make("ol", {}, ...report.sections.map((part, index) => make("li", {},
+        button(part.title, () => go(drawn[index].element), { class: "plain" })))));
       await draw(embed, mine);
       if (mine === newest) status.textContent = report.about;
     } catch (problem) {
@@ -75,18 +75,18 @@ export async function mount(element, state, api) {
     }
   }
 
-  function go(place) {
-    place.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-    place.querySelector("h2").focus({ preventScroll: true });
+  function go(target) {
+    target.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    target.querySelector("h2").focus({ preventScroll: true });
   }
 
   async function draw(embed, mine) {
     const scheme = dark() ? "dark" : "light";
     for (const one of drawn) {
       if (!one.specs) continue;
-      if (mine !== newest || !one.place.isConnected) return;
+      if (mine !== newest || !one.canvas.isConnected) return;
       if (one.view) one.view.finalize();
-      one.view = await embed(one.place, one.specs[scheme], HOW);
+      one.view = await embed(one.canvas, one.specs[scheme], OPTIONS);
     }
     element.dataset.drawn = scheme;
   }
@@ -115,34 +115,34 @@ function dark() {
 }
 
 function section(part, nth) {
-  const place = part.chart && make("div", { class: "chart", role: "img", "aria-label": part.title });
+  const canvas = part.chart && make("div", { class: "chart", role: "img", "aria-label": part.title });
   const hint = part.chart && hints(part.chart.light);
   const details = make("details", {}, make("summary", {}, "Figures"),
     table(part.table.columns.map((name, column) => [name, part.table.numeric[column]]), part.table.rows, part.title));
   details.open = part.open;
   const element = make("section", { class: "card", "aria-label": part.title },
     make("h2", { tabindex: "-1" }, `${nth}. ${part.title}`), make("p", {}, part.text),
-    place, hint && make("p", { class: "quiet hint" }, hint),
+    canvas, hint && make("p", { class: "quiet hint" }, hint),
     ...part.cuts.flatMap(({ title: text, by }) => [make("h3", {}, make("bdi", {}, text)),
       ...by.flatMap((cut) => [by.length > 1 && make("div", { class: "quiet" }, make("bdi", {}, cut.name)), tokens(cut)])]),
     details);
-  return { element, place, specs: part.chart };
+  return { element, canvas, specs: part.chart };
 }
 
-/** What can be done with a chart, by the signals that it has. */
+/** Describes the interactions that a chart supports, by its signals. */
 function hints(spec) {
   const names = JSON.stringify(spec.signals || []);
   const parts = [];
-  if (names.includes("moved_")) parts.push("Drag to move, Shift and wheel to zoom, double click to reset.");
-  if (names.includes("chosen_")) parts.push("Click on the legend to see one alone.");
+  if (names.includes("moved_")) parts.push("Drag to pan, Shift + wheel to zoom, double-click to reset.");
+  if (names.includes("chosen_")) parts.push("Click a legend entry to highlight it.");
   return parts.join(" ");
 }
 
-/** Segments in the order in which they are read: runs of one direction, inside of the direction of the whole. */
+/** Segments in reading order: runs of one direction inside the direction of the text. */
 function tokens({ direction, runs, summary }) {
   let nth = 0;
-  const line = make("div", { class: "cuts", dir: direction }, ...runs.map(([way, segments]) =>
-    make("span", { dir: way }, ...segments.flatMap(({ text, ids, cut, ends }) => [
+  const line = make("div", { class: "cuts", dir: direction }, ...runs.map(([runDirection, segments]) =>
+    make("span", { dir: runDirection }, ...segments.flatMap(({ text, ids, cut, ends }) => [
       make("span", { class: `cut tint${nth++ % 5}${cut ? " within" : ""}`, title: cut ? "characters that several tokens share" : undefined },
         make("bdi", {}, text), make("small", { dir: "ltr" }, ids)),
       ends && make("br")]).filter(Boolean))));

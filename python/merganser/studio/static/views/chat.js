@@ -1,11 +1,11 @@
-// Chat: a conversation, its ids, and which of them a model is trained on.
-import { button, choice, copy, fill, labelled, make, number, toggle, wellFormed } from "../dom.js";
+// Chat: a conversation as ids, and the ids that a model is trained on.
+import { button, choice, copy, fill, labeled, make, number, toggle, wellFormed } from "../dom.js";
 import { fromHex, shownBytes, visible } from "../glyphs.js";
 
 export const title = "Chat";
 
-// A row is a message, or a part of an answer: parts that follow each other are one answer.
-const KINDS = { system: "System", user: "User", text: "Assistant", python: "Assistant runs Python", python_output: "Python answers" };
+// A row is a message or a part of an assistant message: consecutive parts form one message.
+const KINDS = { system: "System", user: "User", text: "Assistant", python: "Assistant: Python code", python_output: "Python output" };
 const START = [
   ["system", "You are a careful duck."], ["user", "How many tokens are in 12 × 12 quacks?"],
   ["python", "12 * 12"], ["python_output", "144"], ["text", "There are 144 quacks."],
@@ -28,23 +28,23 @@ export async function mount(element, state, api) {
   const figures = make("dl", { class: "figures" });
   const note = make("p", { class: "quiet" });
   const problem = make("p", { class: "error", role: "alert" });
-  const ask = api.latest((asked) => api.post("chat/render", asked));
+  const request = api.latest((body) => api.post("chat/render", body));
   let answer = null;
   let timer = 0;
 
   function messages() {
-    const made = [];
+    const list = [];
     for (const [kind, text] of rows) {
-      if (kind === "system" || kind === "user") made.push({ role: kind, content: text });
-      else if (made.at(-1)?.role === "assistant") made.at(-1).content.push({ type: kind, text });
-      else made.push({ role: "assistant", content: [{ type: kind, text }] });
+      if (kind === "system" || kind === "user") list.push({ role: kind, content: text });
+      else if (list.at(-1)?.role === "assistant") list.at(-1).content.push({ type: kind, text });
+      else list.push({ role: "assistant", content: [{ type: kind, text }] });
     }
-    return made;
+    return list;
   }
 
   async function render() {
     try {
-      const got = await ask({ tokenizer, messages: messages(), prompt });
+      const got = await request({ tokenizer, messages: messages(), prompt });
       if (!got) return;
       problem.textContent = got.problem ?? "";
       if (got.problem) return;
@@ -54,18 +54,18 @@ export async function mount(element, state, api) {
       return;
     }
     fill(tokens, ...answer.ids.map((id, n) => {
-      const learnt = answer.mask[n] === 1;
+      const isTrained = answer.mask[n] === 1;
       const bytes = shownBytes(fromHex(answer.tokens[n]));
-      const kind = `cell ${learnt ? "learnt" : "given"}${answer.special[n] ? " special" : ""}`;
-      return make("span", { class: "with-id", title: `id ${id}, ${learnt ? "trained" : "not trained"}` },
-        make("bdi", { class: kind }, bytes), make("small", {}, String(id), make("span", { class: "unseen" }, learnt ? " trained" : " not trained")));
+      const kind = `cell ${isTrained ? "trained" : "untrained"}${answer.special[n] ? " special" : ""}`;
+      return make("span", { class: "with-id", title: `id ${id}, ${isTrained ? "trained" : "not trained"}` },
+        make("bdi", { class: kind }, bytes), make("small", {}, String(id), make("span", { class: "unseen" }, isTrained ? " trained" : " not trained")));
     }));
-    const learnt = answer.mask.filter(Boolean).length;
-    const shown = [["tokens", number(answer.ids.length)], ["trained", number(learnt)], ["not trained", number(answer.ids.length - learnt)],
-      ["trained share", `${number(100 * learnt / answer.ids.length, 1)} %`]];
+    const trained = answer.mask.filter(Boolean).length;
+    const shown = [["tokens", number(answer.ids.length)], ["trained", number(trained)], ["not trained", number(answer.ids.length - trained)],
+      ["trained share", `${number(100 * trained / answer.ids.length, 1)}%`]];
     fill(figures, ...shown.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
     note.textContent = answer.added.length
-      ? `${visible(tokenizer, false)} lacks ${answer.added.length} special tokens of conversations; for this view they have the ids behind its last.` : "";
+      ? `${visible(tokenizer, false)} lacks ${answer.added.length} of the chat special tokens. This view adds them after its last id.` : "";
     tokens.dataset.shown = String(answer.ids.length);
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -77,12 +77,12 @@ export async function mount(element, state, api) {
   function lay(focus) {
     fill(editor, ...rows.map((row, n) => {
       const [kind, text] = row;
-      const field = make("textarea", { rows: "1", spellcheck: "false", "aria-label": `Text ${n + 1}` });
+      const field = make("textarea", { rows: "1", spellcheck: "false", "aria-label": `Message ${n + 1}` });
       field.value = text;
       field.addEventListener("input", () => { row[1] = wellFormed(field.value); render(); });
       const select = choice(Object.entries(KINDS), kind, (to) => { row[0] = to; lay(); render(); });
-      select.setAttribute("aria-label", `Who says text ${n + 1}`);
-      const drop = button("×", () => { rows.splice(n, 1); lay(); render(); }, { class: "plain", "aria-label": `Remove text ${n + 1}` });
+      select.setAttribute("aria-label", `Role of message ${n + 1}`);
+      const drop = button("×", () => { rows.splice(n, 1); lay(); render(); }, { class: "plain", "aria-label": `Remove message ${n + 1}` });
       return make("li", { class: `turn ${kind}` }, make("div", { class: "row end" }, select, drop), field);
     }));
     if (focus) editor.lastElementChild.querySelector("textarea").focus();
@@ -98,15 +98,15 @@ export async function mount(element, state, api) {
   const copied = (name, what) => { const control = button(name, () => copy(JSON.stringify(what()), control)); return control; };
   fill(element,
     make("div", { class: "row bar" },
-      labelled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
+      labeled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
         (name) => { tokenizer = name; render(); })),
-      toggle("As a prompt", prompt, (on) => { prompt = on; render(); }),
+      toggle("Render as a prompt", prompt, (on) => { prompt = on; render(); }),
       make("div", { class: "buttons" }, copied("Copy ids", () => answer.ids), copied("Copy mask", () => answer.mask),
         copied("Copy conversation", () => ({ messages: messages() })))),
     make("div", { class: "columns even" },
-      make("section", { class: "stack", "aria-label": "Conversation" }, editor, make("div", {}, button("Add a message", add))),
+      make("section", { class: "stack", "aria-label": "Conversation" }, editor, make("div", {}, button("Add message", add))),
       make("section", { class: "stack side", "aria-label": "Tokens" }, problem, figures,
-        make("p", { class: "legend quiet" }, make("span", { class: "cell learnt" }, "trained"), " the model learns to write it · ", make("span", { class: "cell given" }, "not trained"), " it only reads it"),
+        make("p", { class: "legend quiet" }, make("span", { class: "cell trained" }, "trained"), " included in the loss · ", make("span", { class: "cell untrained" }, "not trained"), " context only"),
         tokens, note)));
   lay();
   await render();

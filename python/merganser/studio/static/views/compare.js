@@ -1,4 +1,4 @@
-// Compare: the same text by two to four tokenizers, side by side; what they do not share is marked.
+// Compare: one text by two to four tokenizers, side by side, with the differing tokens marked.
 import { button, choice, fill, make, number, table, toggle } from "../dom.js";
 import { Editor } from "../editor.js";
 import { Flow } from "../flow.js";
@@ -26,10 +26,10 @@ export async function mount(element, state, api) {
   const columns = make("div", { class: "compared" });
   const figures = make("div");
   const problem = make("p", { class: "error", role: "alert" });
-  const ask = api.latest((asked) => api.post("compare/encode", asked));
+  const request = api.latest((body) => api.post("compare/encode", body));
 
   const cells = (all, from, to) => {
-    const made = [];
+    const list = [];
     for (let k = from; k < to;) {
       const end = all.segmentEnd(k);
       const part = all.text.slice(all.end(k - 1), all.end(end - 1));
@@ -38,13 +38,13 @@ export async function mount(element, state, api) {
       const kinds = [differs ? "differs" : "shared"];
       if (end - k > 1) kinds.push("cut");
       if (part.endsWith("\n")) kinds.push("line-end");
-      made.push({ text: visible(part), from: k, to: end, class: kinds.join(" ") });
+      list.push({ text: visible(part), from: k, to: end, class: kinds.join(" ") });
       k = end;
     }
-    return made;
+    return list;
   };
 
-  /** A token in one column lights up whatever covers the same bytes in the others. */
+  /** Highlights the tokens in all columns that cover the same bytes. */
   function light(source, from, to) {
     for (const flow of flows) {
       if (from === undefined) { flow.light(); continue; }
@@ -67,7 +67,7 @@ export async function mount(element, state, api) {
 
   function lay() {
     flows.forEach((flow) => flow.close());
-    flows = chosen.map((name, n) => {
+    flows = chosen.map((name) => {
       const flow = new Flow(`Tokens of ${visible(name, false)}`, cells, {
         hover: (from, to) => light(flow, from, to),
         choose: (from, to) => light(flow, from, to),
@@ -80,7 +80,7 @@ export async function mount(element, state, api) {
       const select = choice(tokenizers.map(({ name: each, vocab_size: size }) => [each, `${visible(each, false)} · ${number(size)}`]), name,
         (to) => { chosen[n] = to; lay(); encode(); });
       select.setAttribute("aria-label", `Tokenizer ${n + 1}`);
-      const drop = chosen.length > 2 && button("×", () => { chosen.splice(n, 1); lay(); encode(); }, { class: "plain", "aria-label": `Leave out tokenizer ${n + 1}` });
+      const drop = chosen.length > 2 && button("×", () => { chosen.splice(n, 1); lay(); encode(); }, { class: "plain", "aria-label": `Remove tokenizer ${n + 1}` });
       return make("section", { class: "pane", "aria-label": `Tokenizer ${n + 1}` }, make("div", { class: "row end" }, select, drop), flows[n].element, flows[n].note);
     }));
     add.disabled = chosen.length >= MOST;
@@ -90,7 +90,7 @@ export async function mount(element, state, api) {
     const wanted = { tokenizers: [...chosen], text: editor.text, specials };
     let answer;
     try {
-      answer = await ask(wanted);
+      answer = await request(wanted);
       problem.textContent = "";
     } catch (error) {
       problem.textContent = error.message;
@@ -107,12 +107,12 @@ export async function mount(element, state, api) {
     });
     const least = Math.min(...answer.figures.map(({ tokens }) => tokens));
     fill(figures, table(
-      [["tokenizer", false], ["tokens", true], ["against the best", true], ["bytes per token", true], ["compression", true], ["differing tokens", true], ["different ids", true]],
+      [["tokenizer", false], ["tokens", true], ["vs. fewest", true], ["bytes per token", true], ["compression", true], ["differing tokens", true], ["unique ids", true]],
       answer.figures.map((own, n) => [visible(wanted.tokenizers[n], false), number(own.tokens),
-        own.tokens === least ? "best" : `+${number(100 * (own.tokens / least - 1), 1)} %`,
+        own.tokens === least ? "fewest" : `+${number(100 * (own.tokens / least - 1), 1)}%`,
         number(own.tokens ? own.bytes / own.tokens : 0, 2), `${number(own.tokens ? own.bytes / own.tokens / own.id_bytes : 0, 2)}×`,
         number(own.differing), number(own.different)]),
-      "Counts"));
+      "Token counts"));
     editor.field.dataset.shown = String(wanted.text.length);
     clearTimeout(timer);
     timer = setTimeout(() => state.set({ with: chosen.join("\n"), specials: specials ? "1" : undefined, marks: onlyDiffering ? undefined : "0",
@@ -120,12 +120,12 @@ export async function mount(element, state, api) {
   }
 
   const mark = () => { columns.classList.toggle("marking", onlyDiffering); };
-  const add = button("Add a tokenizer", () => { chosen.push(names.find((name) => !chosen.includes(name)) ?? names[0]); lay(); encode(); });
+  const add = button("Add tokenizer", () => { chosen.push(names.find((name) => !chosen.includes(name)) ?? names[0]); lay(); encode(); });
   editor.set(state.get("text") ?? START);
   fill(element,
     make("div", { class: "row bar" }, add,
       toggle("Special tokens", specials, (on) => { specials = on; encode(); }),
-      toggle("Colour only what differs", onlyDiffering, (on) => { onlyDiffering = on; mark(); encode(); })),
+      toggle("Highlight only differences", onlyDiffering, (on) => { onlyDiffering = on; mark(); encode(); })),
     make("div", { class: "stack" }, make("label", { class: "unseen", for: "compare-text" }, "Text"), editor.element, problem, columns, figures));
   lay();
   mark();

@@ -1,14 +1,14 @@
-// Embeddings: every token as a point of a map; search, zoom, and which are near.
-import { button, choice, fill, labelled, make, number, say } from "../dom.js";
+// Embeddings: a map of all tokens with search, zoom and nearest neighbors.
+import { announce, button, choice, fill, labeled, make, number } from "../dom.js";
 import { Field } from "../field.js";
 import { sheet } from "../sheet.js";
 
 export const title = "Embeddings";
 
-const KINDS = ["words", "parts of words", "numbers", "signs", "other"];
+const KINDS = ["words", "word parts", "numbers", "punctuation", "other"];
 const METHODS = { pca: "PCA, all tokens", tsne: "t-SNE" };
 
-/** What sort of token it is, by its label. */
+/** Classifies a token by its label; returns an index into KINDS. */
 function kindOf(label) {
   if (/^·\p{L}+$/u.test(label)) return 0;
   if (/^\p{L}[\p{L}\p{M}]*$/u.test(label)) return 1;
@@ -18,21 +18,21 @@ function kindOf(label) {
 }
 
 export async function mount(element, state, api) {
-  const [known] = await Promise.all([api.get("embeddings/about"), sheet("embeddings")]);
-  if (!known.maps.length) {
-    fill(element, nothing());
+  const [available] = await Promise.all([api.get("embeddings/about"), sheet("embeddings")]);
+  if (!available.maps.length) {
+    fill(element, instructions());
     return undefined;
   }
-  const tokenizer = known.maps.some((map) => map.tokenizer === state.get("tokenizer")) ? state.get("tokenizer") : known.maps[0].tokenizer;
-  const about = known.maps.find((map) => map.tokenizer === tokenizer);
-  let method = about.made.includes(state.get("method")) ? state.get("method") : "pca";
+  const tokenizer = available.maps.some((map) => map.tokenizer === state.get("tokenizer")) ? state.get("tokenizer") : available.maps[0].tokenizer;
+  const about = available.maps.find((map) => map.tokenizer === tokenizer);
+  let method = about.computed.includes(state.get("method")) ? state.get("method") : "pca";
   let rows = new Map();
   let points;
-  let asked = 0;
+  let requests = 0;
   let stream;
 
   const canvas = make("canvas", { tabindex: "0", role: "application", "aria-label":
-    "Map of the tokens. Arrow keys move, plus and minus zoom, 0 shows all, Enter chooses the token in the middle, Escape none." });
+    "Map of the tokens. Arrow keys pan, plus and minus zoom, 0 shows all, Enter selects the token in the center, Escape clears the selection." });
   const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
   const stage = make("div", { class: "stage" }, canvas, tip,
     make("div", { class: "zooms" },
@@ -48,18 +48,18 @@ export async function mount(element, state, api) {
     box.checked = true;
     return make("li", {}, make("label", { class: "toggle" }, box, make("span", { class: `swatch kind${kind}` }), name));
   }));
-  const search = make("input", { type: "search", placeholder: "Search the tokens", "aria-label": "Search the tokens", spellcheck: "false", autocomplete: "off" });
+  const search = make("input", { type: "search", placeholder: "Search tokens", "aria-label": "Search tokens", spellcheck: "false", autocomplete: "off" });
   const found = make("div", { class: "found" });
   const chosen = make("div", { class: "chosen-token" });
   const status = make("p", { class: "quiet", role: "status" }, "Loading…");
-  const methods = [["pca", METHODS.pca], ...(known.tsne || about.made.includes("tsne")
-    ? [["tsne", `${METHODS.tsne}, ${number(Math.min(about.tokens, known.most_for_tsne))} tokens`]] : [])];
+  const methods = [["pca", METHODS.pca], ...(available.tsne || about.computed.includes("tsne")
+    ? [["tsne", `${METHODS.tsne}, ${number(Math.min(about.tokens, available.most_for_tsne))} tokens`]] : [])];
   const which = choice(methods, method, change);
   fill(element, make("div", { class: "map" },
     stage,
-    make("aside", { class: "stack", "aria-label": "Search and neighbours" },
-      known.maps.length > 1 && labelled("Embeddings", choice(known.maps.map((map) => [map.tokenizer, map.name]), tokenizer, (name) => state.go("embeddings", { tokenizer: name }))),
-      methods.length > 1 && labelled("Map", which),
+    make("aside", { class: "stack", "aria-label": "Search and neighbors" },
+      available.maps.length > 1 && labeled("Embeddings", choice(available.maps.map((map) => [map.tokenizer, map.name]), tokenizer, (name) => state.go("embeddings", { tokenizer: name }))),
+      methods.length > 1 && labeled("Map", which),
       search, found, chosen, legend, status)));
 
   const field = new Field(canvas, {
@@ -67,7 +67,7 @@ export async function mount(element, state, api) {
       canvas.classList.toggle("over", row >= 0);
       tip.hidden = row < 0;
       if (row < 0) return;
-      tip.textContent = `${points.labels[row]}  ·  id ${points.ids[row]}  ·  seen ${number(points.counts[row])}`;
+      tip.textContent = `${points.labels[row]}  ·  id ${points.ids[row]}  ·  count ${number(points.counts[row])}`;
       tip.style.left = `${Math.min(x + 14, stage.clientWidth - tip.offsetWidth - 6)}px`;
       tip.style.top = `${Math.max(y - 36, 4)}px`;
     },
@@ -75,9 +75,9 @@ export async function mount(element, state, api) {
   });
 
   async function change(wanted) {
-    if (wanted === "tsne" && !about.made.includes("tsne")) {
+    if (wanted === "tsne" && !about.computed.includes("tsne")) {
       which.disabled = true;
-      status.textContent = "t-SNE is placing the tokens; this may take a minute…";
+      status.textContent = "Computing t-SNE; this may take a minute…";
       try {
         const { job } = await api.post("embeddings/tsne", { tokenizer });
         await new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ export async function mount(element, state, api) {
           stream.addEventListener("failed", (event) => reject(new Error(JSON.parse(event.data).error)));
           stream.addEventListener("cancelled", () => reject(new Error("Cancelled.")));
         });
-        about.made.push("tsne");
+        about.computed.push("tsne");
       } catch (problem) {
         status.textContent = problem.message;
         which.value = method;
@@ -118,8 +118,8 @@ export async function mount(element, state, api) {
     field.near = [];
     field.show(points);
     seek();
-    status.textContent = `${number(ids.length)} tokens of ${about.name}, ${number(about.dimension)} numbers each. `
-      + (method === "pca" ? "The two directions in which they differ most." : "Near means near; far means little.");
+    status.textContent = `${number(ids.length)} tokens of ${about.name}, ${number(about.dimension)} dimensions. `
+      + (method === "pca" ? "The axes are the first two principal components." : "Only short distances are meaningful.");
     element.dataset.ready = method;
   }
 
@@ -143,7 +143,7 @@ export async function mount(element, state, api) {
   const name = (row) => button(points.labels[row], () => select(row, true), { class: "token" });
 
   async function select(row, visit) {
-    const mine = ++asked;
+    const mine = ++requests;
     field.selected = row;
     field.near = [];
     field.draw();
@@ -154,23 +154,23 @@ export async function mount(element, state, api) {
     }
     if (visit) field.visit(row);
     try {
-      const { neighbours } = await api.get("embeddings/neighbours", { tokenizer, id: points.ids[row] });
-      if (mine !== asked) return;
-      field.near = neighbours.map((near) => rows.get(near.id)).filter((other) => other !== undefined);
+      const { neighbors } = await api.get("embeddings/neighbors", { tokenizer, id: points.ids[row] });
+      if (mine !== requests) return;
+      field.near = neighbors.map((near) => rows.get(near.id)).filter((other) => other !== undefined);
       field.draw();
       fill(chosen,
         make("div", { class: "row end" }, make("h2", {}, make("bdi", {}, points.labels[row])), button("Clear", () => select(-1, false), { class: "plain" })),
-        make("p", { class: "quiet" }, `id ${points.ids[row]}, seen ${number(points.counts[row])} times. The nearest, by cosine:`),
-        make("ol", { class: "near" }, ...neighbours.map((near) => {
+        make("p", { class: "quiet" }, `id ${points.ids[row]}, count ${number(points.counts[row])}. Nearest neighbors by cosine similarity:`),
+        make("ol", { class: "near" }, ...neighbors.map((near) => {
           const bar = make("span", { class: "cosine" });
           bar.style.width = `${Math.max(0, near.similarity) * 100}%`;
           const other = rows.get(near.id);
           return make("li", {}, other === undefined ? make("span", { class: "token" }, near.label) : name(other),
             make("span", { class: "track", "aria-hidden": "true" }, bar), make("span", { class: "number" }, number(near.similarity, 2)));
         })));
-      say(`${points.labels[row]}: near are ${neighbours.slice(0, 5).map((near) => near.label).join(", ")}`);
+      announce(`${points.labels[row]}: nearest neighbors are ${neighbors.slice(0, 5).map((near) => near.label).join(", ")}`);
     } catch (problem) {
-      if (mine === asked) fill(chosen, make("p", { class: "error" }, problem.message));
+      if (mine === requests) fill(chosen, make("p", { class: "error" }, problem.message));
     }
   }
 
@@ -178,23 +178,23 @@ export async function mount(element, state, api) {
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && field.marked && field.marked.size) select(field.marked.values().next().value, true);
   });
-  const recolour = () => field.recolour();
-  document.addEventListener("theme", recolour);
+  const recolor = () => field.recolor();
+  document.addEventListener("theme", recolor);
   const wanted = Number(state.get("id"));
   const hasWanted = state.get("id") !== undefined;
   await load();
   if (hasWanted && rows.has(wanted)) select(rows.get(wanted), true);
   return () => {
     if (stream) stream.close();
-    document.removeEventListener("theme", recolour);
+    document.removeEventListener("theme", recolor);
     field.leave();
   };
 }
 
-function nothing() {
-  return make("section", { class: "card nothing" },
-    make("h2", {}, "No embeddings were given"),
-    make("p", {}, "Train vectors for the tokens of a tokenizer, then start the studio with them:"),
+function instructions() {
+  return make("section", { class: "card instructions" },
+    make("h2", {}, "No embeddings loaded"),
+    make("p", {}, "Train embeddings for a tokenizer, then start the studio with them:"),
     make("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, "merganser embed CORPUS --tokenizer merganser-out\nmerganser studio merganser-out --embeddings merganser-out/embeddings"),
-    make("p", { class: "quiet" }, "The map then shows every token as a point, with search and neighbours."));
+    make("p", { class: "quiet" }, "The map then shows every token as a point, with search and nearest neighbors."));
 }

@@ -1,6 +1,6 @@
-// Ladder: fourteen trainers, each with one idea more. Runs them small, and shows what each changed.
-import { button, choice, fill, labelled, make, number, say, toggle } from "../dom.js";
-import { coloured } from "../python.js";
+// Ladder: fourteen trainers, each adding one idea. Runs them on a small text and shows what each step changed.
+import { announce, button, choice, fill, labeled, make, number, toggle } from "../dom.js";
+import { highlight } from "../highlight.js";
 import { sheet } from "../sheet.js";
 
 export const title = "Ladder";
@@ -19,24 +19,24 @@ export async function mount(element, state, api) {
   let running = false;
   let stream;
 
-  const size = choice([["10000", "10 KB"], ["20000", "20 KB"], ["40000", "40 KB"], ["80000", "80 KB"], [OWN, "my own text"]], "20000",
+  const size = choice([["10000", "10 KB"], ["20000", "20 KB"], ["40000", "40 KB"], ["80000", "80 KB"], [OWN, "custom text"]], "20000",
     (value) => { own.hidden = value !== OWN; });
-  const text = make("textarea", { rows: "5", spellcheck: "false", "aria-label": "Text to learn from", placeholder: `Up to ${number(largest)} bytes` });
+  const text = make("textarea", { rows: "5", spellcheck: "false", "aria-label": "Training text", placeholder: `Up to ${number(largest)} bytes` });
   const own = make("div", { hidden: true }, text);
   const merges = make("input", { type: "number", min: "1", max: "1000", value: "100" });
   const start = make("button", { type: "submit", class: "primary" }, "Run all");
   const stop = button("Cancel", () => api.post("ladder/cancel", { job: remembered }).catch(fail), { disabled: true });
-  const status = make("p", { class: "quiet", role: "status" }, "Each step runs in a process of its own. All must give the merges of the core.");
+  const status = make("p", { class: "quiet", role: "status" }, "Each step runs in a separate process and must learn the same merges as the Rust core.");
   const error = make("p", { class: "error", role: "alert" });
-  const scale = toggle("Logarithmic", false, (on) => { logarithmic = on; bars(); });
+  const scale = toggle("Logarithmic scale", false, (on) => { logarithmic = on; bars(); });
   const form = make("form", { class: "card stack climb" },
-    make("div", { class: "row" }, labelled("Text", size), labelled("Merges", merges),
+    make("div", { class: "row" }, labeled("Text", size), labeled("Merges", merges),
       make("div", { class: "buttons" }, start, stop), scale),
     own, status, error);
 
   const rows = new Map(order.map((step) => [step, row(step)]));
   const list = make("ol", { class: "bars" }, ...order.map((step) => rows.get(step).element));
-  const source = make("section", { class: "card step", "aria-label": "The step" });
+  const source = make("section", { class: "card step", "aria-label": "Step" });
 
   function row(step) {
     const bar = make("span", { class: "bar" });
@@ -63,7 +63,7 @@ export async function mount(element, state, api) {
       bar.style.width = run ? `${Math.max(run.timed_out ? 100 : 100 * part, 0.4)}%` : "0";
       item.classList.toggle("late", Boolean(run && run.timed_out));
       item.classList.toggle("now", step === next);
-      time.textContent = !run ? "" : run.timed_out ? "too long" : duration(seconds);
+      time.textContent = !run ? "" : run.timed_out ? "timed out" : duration(seconds);
       faster.textContent = run && first && !first.timed_out && step !== 1 && !run.timed_out
         ? `${number(first.cpu_seconds / seconds, first.cpu_seconds / seconds < 10 ? 1 : 0)}×` : "";
       if (step !== CORE) {
@@ -83,35 +83,35 @@ export async function mount(element, state, api) {
   function show() {
     const step = steps[selected - 1];
     const added = step.lines.filter(([kind]) => kind === "new").length;
-    const gone = step.lines.filter(([kind]) => kind === "gone").length;
+    const removed = step.lines.filter(([kind]) => kind === "gone").length;
     const kept = step.lines.filter(([kind]) => kind !== "gone").map(([, line]) => line);
-    const painted = coloured(kept);
+    const highlighted = highlight(kept);
     let nth = 0;
     const lines = step.lines.map(([kind, line]) => {
       const sign = kind === "new" ? "+" : kind === "gone" ? "−" : " ";
-      const content = kind === "gone" ? [line] : painted[nth++];
+      const content = kind === "gone" ? [line] : highlighted[nth++];
       return make("span", { class: `code-line ${kind}` },
         make("span", { class: "at", "aria-hidden": "true" }, kind === "gone" ? "" : String(nth)),
-        make("span", { class: "sign" }, make("span", { class: "unseen" }, kind === "new" ? "new: " : kind === "gone" ? "gone: " : ""), make("span", { "aria-hidden": "true" }, sign)),
+        make("span", { class: "sign" }, make("span", { class: "unseen" }, kind === "new" ? "new: " : kind === "gone" ? "removed: " : ""), make("span", { "aria-hidden": "true" }, sign)),
         make("span", { class: "text" }, ...content, "\n"));
     });
     const code = make("pre", { class: "code", tabindex: "0", role: "region", "aria-label": `Code of step ${selected}` }, ...lines);
-    code.classList.toggle("with-gone", withGone);
+    code.classList.toggle("with-gone", withRemoved);
     fill(source,
       make("div", { class: "row end" },
         make("h2", {}, `Step ${selected}: ${step.name}`),
         make("div", { class: "buttons" },
-          button("← Before", () => select(selected - 1), { disabled: selected === 1, "aria-label": "The step before" }),
-          button("Next →", () => select(selected + 1), { disabled: selected === steps.length, "aria-label": "The next step" }))),
+          button("← Previous", () => select(selected - 1), { disabled: selected === 1, "aria-label": "Previous step" }),
+          button("Next →", () => select(selected + 1), { disabled: selected === steps.length, "aria-label": "Next step" }))),
       make("p", { class: "idea" }, step.title[0].toUpperCase() + step.title.slice(1)),
       ...step.about.map((part) => make("p", {}, part)),
       make("div", { class: "row end" },
         make("p", { class: "quiet changes" }, selected === 1 ? `${number(kept.length)} lines`
-          : `${number(added)} lines of ${number(kept.length)} are new, ${number(gone)} are gone since step ${selected - 1}`),
-        selected > 1 && toggle("Show what is gone", withGone, (on) => { withGone = on; code.classList.toggle("with-gone", on); })),
+          : `${number(added)} of ${number(kept.length)} lines are new, ${number(removed)} lines of step ${selected - 1} were removed`),
+        selected > 1 && toggle("Show removed lines", withRemoved, (on) => { withRemoved = on; code.classList.toggle("with-gone", on); })),
       code);
   }
-  let withGone = false;
+  let withRemoved = false;
 
   function fail(problem) {
     error.textContent = problem.message;
@@ -131,14 +131,14 @@ export async function mount(element, state, api) {
     busy(true);
     stream = api.events(`ladder/events?job=${encodeURIComponent(job)}`);
     const on = (kind, act) => stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
-    const end = (tell) => (what) => {
+    const end = (message) => (data) => {
       stream.close();
       busy(false);
-      status.textContent = tell(what);
-      say(status.textContent);
+      status.textContent = message(data);
+      announce(status.textContent);
     };
     on("progress", ({ waiting, done, total }) => {
-      if (waiting !== undefined) status.textContent = waiting ? `Waiting: ${number(waiting)} before this one.` : "Starting…";
+      if (waiting !== undefined) status.textContent = waiting ? `Waiting for ${number(waiting)} ${waiting === 1 ? "job" : "jobs"}.` : "Starting…";
       else if (done) status.textContent = `${number(done)} of ${number(total)} done`;
     });
     on("run", (run) => {
@@ -146,27 +146,27 @@ export async function mount(element, state, api) {
       bars();
     });
     on("done", end(({ differ }) => {
-      if (differ.length) return `These gave other merges than the core: ${differ.join(", ")}.`;
+      if (differ.length) return `These steps learned different merges from the core: ${differ.join(", ")}.`;
       const [first, last] = [runs.get(1), runs.get(steps.length)];
-      const gain = first.timed_out || last.timed_out ? "" : ` Step ${steps.length} takes ${number(first.cpu_seconds / last.cpu_seconds)} times less than step 1.`;
-      return `All gave the same ${number(last.merges)} merges.${gain} The times are the processor's.`;
+      const gain = first.timed_out || last.timed_out ? "" : ` Step ${steps.length} is ${number(first.cpu_seconds / last.cpu_seconds)}× faster than step 1.`;
+      return `All steps learned the same ${number(last.merges)} merges.${gain} Times are CPU times.`;
     }));
     on("cancelled", end(() => "Cancelled."));
-    on("failed", end(({ error: why }) => { error.textContent = why; return "It failed."; }));
+    on("failed", end(({ error: reason }) => { error.textContent = reason; return "The run failed."; }));
     stream.onerror = () => {
       if (stream.readyState !== EventSource.CLOSED) return;
       busy(false);
       remembered = undefined;
-      status.textContent = "This run is not known any more.";
+      status.textContent = "This run no longer exists.";
     };
   }
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     error.textContent = "";
-    const what = size.value === OWN ? { text: text.value || " " } : { bytes: Number(size.value) };
+    const input = size.value === OWN ? { text: text.value || " " } : { bytes: Number(size.value) };
     try {
-      follow((await api.post("ladder/run", { ...what, merges: Number(merges.value) })).job);
+      follow((await api.post("ladder/run", { ...input, merges: Number(merges.value) })).job);
     } catch (problem) {
       fail(problem);
     }

@@ -1,16 +1,16 @@
-// Playground: type, and see the tokens, their ids and their bytes; point at one, and all panes show it.
-import { button, choice, copy, fill, labelled, make, number, say, toggle } from "../dom.js";
+// Playground: tokens, ids and bytes of a text as it is typed; pointing at a token highlights it in all panes.
+import { announce, button, choice, copy, fill, labeled, make, number, toggle } from "../dom.js";
 import { Editor } from "../editor.js";
 import { Linked } from "../flow.js";
 import { hex, shownBytes, visible } from "../glyphs.js";
-import { tell } from "../story.js";
+import { showMerges } from "../merges.js";
 import { Encoder } from "../tokens.js";
 
 export const title = "Playground";
 
 const START = "The merganser dives for tokens: naïve café, 東京タワー, 12345.678 and 👍🏽!\n\n"
   + "def quack(times: int = 3) -> str:\n    return \"quack \" * times\n";
-const LONGEST_LINK = 4000; // characters: longer texts are not put in the address
+const LONGEST_LINK = 4000; // characters: longer texts are not stored in the URL
 const LONGEST_COPY = 200000; // tokens
 
 export async function mount(element, state, api) {
@@ -18,38 +18,38 @@ export async function mount(element, state, api) {
   const names = tokenizers.map(({ name }) => name);
   let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
   let specials = state.get("specials") === "1";
-  let answered = null; // what the tokens that are shown were asked for with
+  let shownRequest = null; // the request whose tokens are shown
   let encoded = null;
   let figures = null;
-  let toAddress = 0;
+  let urlTimer = 0;
 
   const linked = new Linked({ point, choose: (from, to) => choose(from, to) });
   const editor = new Editor({ rows: 7, id: "text" }, encode);
   const shown = make("dl", { class: "figures", "aria-label": "Figures" });
   const pointed = make("div", { class: "pointed card" });
-  const story = make("div", { class: "stack story" });
+  const merges = make("div", { class: "stack" });
   const problem = make("p", { class: "error", role: "alert" });
 
   const encoder = new Encoder(api);
-  let underWay = null;
-  let newer = false;
+  let running = null;
+  let isOutdated = false;
 
-  /** One text is under way at a time; of those that come meanwhile only the newest is asked for. */
+  /** Runs one request at a time; while it runs, only the newest text waits. */
   function encode() {
-    newer = true;
-    underWay ||= (async () => {
-      while (newer) {
-        newer = false;
+    isOutdated = true;
+    running ||= (async () => {
+      while (isOutdated) {
+        isOutdated = false;
         await encodeOnce();
       }
-      underWay = null;
+      running = null;
     })();
-    return underWay;
+    return running;
   }
 
   async function encodeOnce() {
     const wanted = { tokenizer, text: editor.text, specials };
-    if (Object.keys(wanted).every((key) => wanted[key] === answered?.[key])) return; // a line that is put in is several edits
+    if (Object.keys(wanted).every((key) => wanted[key] === shownRequest?.[key])) return; // inserting a line fires several events
     try {
       const answer = await encoder.encode(tokenizer, wanted.text, specials);
       problem.textContent = "";
@@ -58,17 +58,17 @@ export async function mount(element, state, api) {
       problem.textContent = error.message;
       return;
     }
-    answered = wanted;
+    shownRequest = wanted;
     encoded.specials = specialIds(tokenizers.find(({ name }) => name === wanted.tokenizer));
     linked.show(encoded);
     showFigures();
     point();
     editor.field.dataset.shown = String(wanted.text.length);
-    clearTimeout(toAddress);
-    toAddress = setTimeout(remember, 250);
+    clearTimeout(urlTimer);
+    urlTimer = setTimeout(updateUrl, 250);
   }
 
-  function remember() {
+  function updateUrl() {
     const short = editor.text.length <= LONGEST_LINK;
     const at = linked.chosen ? String(linked.chosen[0]) : undefined;
     state.set({ tokenizer, specials: specials ? "1" : undefined, text: short ? editor.text : undefined, at });
@@ -82,7 +82,7 @@ export async function mount(element, state, api) {
       ["tokens", number(tokens)], ["characters", number(characters)], ["bytes", number(bytes)],
       ["bytes per token", number(tokens ? bytes / tokens : 0, 2)],
       ["compression", `${number(tokens ? bytes / tokens / idBytes : 0, 2)}×`],
-      ["different tokens", number(different)],
+      ["unique tokens", number(different)],
     ];
     if (shown.children.length !== rows.length) {
       fill(shown, ...rows.map(([name]) => make("div", {}, make("dt", {}, name), make("dd", {}))));
@@ -90,15 +90,15 @@ export async function mount(element, state, api) {
     rows.forEach(([, value], n) => { shown.children[n].lastChild.textContent = value; });
   }
 
-  /** What is known of the tokens that are pointed at. */
-  async function point(from, to) {
+  /** Shows facts about the tokens under the pointer. */
+  function point(from, to) {
     if (from === undefined || !encoded || to > encoded.count) {
       fill(pointed, make("p", { class: "quiet" }, encoded?.count
-        ? "Point at a token in any pane to see it in all; click it for its story. By keyboard: Tab to a pane, then the arrows and Enter."
-        : "Type or paste a text, or take one of the presets."));
+        ? "Point at a token to highlight it in all panes; click it to see its merges. Keyboard: Tab to a pane, then use the arrow keys."
+        : "Type or paste a text, or choose a preset."));
       return;
     }
-    const name = make("bdi", { class: "made" }, visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1))));
+    const name = make("bdi", { class: "token-text" }, visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1))));
     const rows = [];
     for (let k = from; k < Math.min(to, from + 8); k += 1) {
       const rank = make("span", {}, "…");
@@ -119,16 +119,16 @@ export async function mount(element, state, api) {
   }
 
   async function choose(from, to) {
-    say(`${visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1)))}, id ${[...encoded.ids.subarray(from, to)].join(", ")}`);
+    announce(`${visible(encoded.text.slice(encoded.start(from), encoded.end(to - 1)))}, id ${[...encoded.ids.subarray(from, to)].join(", ")}`);
     const [wanted, of] = [encoded, `${from} ${to}`];
-    story.dataset.of = of;
+    merges.dataset.of = of;
     state.set({ at: String(from) });
     try {
-      const told = make("div", { class: "stack" });
-      await tell(told, api, tokenizer, wanted, specials, from, to);
-      if (story.dataset.of === of && wanted === encoded) fill(story, told);
+      const content = make("div", { class: "stack" });
+      await showMerges(content, api, tokenizer, wanted, specials, from, to);
+      if (merges.dataset.of === of && wanted === encoded) fill(merges, content);
     } catch (error) {
-      fill(story, make("p", { class: "error", role: "alert" }, error.message));
+      fill(merges, make("p", { class: "error", role: "alert" }, error.message));
     }
   }
 
@@ -148,7 +148,7 @@ export async function mount(element, state, api) {
       }
       presets.value = "";
     };
-  });
+  }).catch((error) => { problem.textContent = error.message; });
 
   const tooMany = () => encoded.count > LONGEST_COPY && `${number(encoded.count)} tokens are too many to copy`;
   const copies = {
@@ -157,15 +157,15 @@ export async function mount(element, state, api) {
       tokens: Array.from(encoded.ids, (_, k) => shownBytes(encoded.bytes(k), false)) }),
     "Copy Python": () => python(tokenizers.find(({ name }) => name === tokenizer), encoded, specials),
   };
-  const share = button("Copy link", () => { remember(); copy(location.href, share); });
-  const copying = Object.entries(copies).map(([name, make]) => {
-    const control = button(name, () => copy(tooMany() || make(), control));
+  const share = button("Copy link", () => { updateUrl(); copy(location.href, share); });
+  const copying = Object.entries(copies).map(([name, contents]) => {
+    const control = button(name, () => copy(tooMany() || contents(), control));
     return control;
   });
 
   const cells = {
     text: (all, from, to) => {
-      const made = [];
+      const list = [];
       for (let k = from; k < to;) {
         const end = all.segmentEnd(k);
         const part = all.text.slice(all.end(k - 1), all.end(end - 1));
@@ -173,10 +173,10 @@ export async function mount(element, state, api) {
         if (end - k > 1) kinds.push("cut");
         if (all.specials.has(all.ids[k])) kinds.push("special");
         if (part.endsWith("\n")) kinds.push("line-end");
-        made.push({ text: visible(part), from: k, to: end, class: kinds.join(" ") });
+        list.push({ text: visible(part), from: k, to: end, class: kinds.join(" ") });
         k = end;
       }
-      return made;
+      return list;
     },
     ids: (all, from, to) => Array.from(all.ids.subarray(from, to), (id, n) => ({ text: String(id), from: from + n, to: from + n + 1, class: "" })),
     bytes: (all, from, to) => Array.from({ length: to - from }, (_, n) => ({ text: hex(all.bytes(from + n)), from: from + n, to: from + n + 1, class: "" })),
@@ -184,7 +184,7 @@ export async function mount(element, state, api) {
 
   fill(element,
     make("div", { class: "row bar" },
-      labelled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
+      labeled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
         (name) => { tokenizer = name; encode(); })),
       presets,
       toggle("Special tokens", specials, (on) => { specials = on; encode(); }),
@@ -196,7 +196,7 @@ export async function mount(element, state, api) {
         make("div", { class: "pair" },
           make("section", { class: "pane" }, make("h2", {}, "Ids"), linked.pane("Ids", cells.ids)),
           make("section", { class: "pane" }, make("h2", {}, "Bytes"), linked.pane("Bytes", cells.bytes)))),
-      make("div", { class: "stack side" }, pointed, story)));
+      make("div", { class: "stack side" }, pointed, merges)));
 
   const at = Number(state.get("at"));
   const hasAt = state.get("at") !== undefined;
@@ -205,21 +205,21 @@ export async function mount(element, state, api) {
     const k = hasAt && at >= 0 && at < encoded.count ? at : encoded.segmentStart(Math.min(1, encoded.count - 1));
     if (hasAt) linked.choose(encoded.segmentStart(k), encoded.segmentEnd(k));
   }
-  return () => { clearTimeout(toAddress); linked.close(); };
+  return () => { clearTimeout(urlTimer); linked.close(); };
 }
 
 const specialIds = ({ special_tokens: tokens }) => new Set(Object.values(tokens));
 
-/** A program that makes the same ids. */
+/** A Python program that produces the same ids. */
 function python({ name, source }, encoded, specials) {
-  const how = specials ? 'allowed_special="all"' : "disallowed_special=()";
-  // A tokenizer of another library is loaded from its live object.
+  const options = specials ? 'allowed_special="all"' : "disallowed_special=()";
+  // A tokenizer from another library is loaded from a live object of that library.
   const library = /^merganser\.load\((tiktoken|tokenizers|transformers)\./.exec(source || "");
   return [
     "import merganser", ...(library ? [`import ${library[1]}`] : []), "",
     `tokenizer = ${source || `merganser.load(${JSON.stringify(name)})`}`,
     `text = ${JSON.stringify(encoded.text)}`,
     `ids = [${encoded.ids.join(", ")}]`,
-    `assert tokenizer.encode(text, ${how}) == ids`, "",
+    `assert tokenizer.encode(text, ${options}) == ids`, "",
   ].join("\n");
 }

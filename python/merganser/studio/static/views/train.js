@@ -1,5 +1,5 @@
-// Train: a text or files become a tokenizer, and the merges appear as they are learned.
-import { button, choice, fill, fresh, labelled, make, number, say } from "../dom.js";
+// Train: trains a tokenizer on a text or on files, and shows the merges as they are learned.
+import { announce, button, choice, fill, labeled, make, number, uniqueId } from "../dom.js";
 import { Editor } from "../editor.js";
 import { fromHex, shownBytes } from "../glyphs.js";
 import { curve } from "../plot.js";
@@ -8,7 +8,7 @@ import { sheet } from "../sheet.js";
 export const title = "Train";
 
 const ROWS = 14;
-const STAGES = { count: "Counting", combine: "Combining", merge: "Merging", certify: "Proving" };
+const STAGES = { count: "Counting", combine: "Combining", merge: "Merging", certify: "Certifying" };
 const SAMPLE = [
   "How much wood would a woodchuck chuck if a woodchuck could chuck wood?",
   "A woodchuck would chuck as much wood as a woodchuck could chuck if a woodchuck could chuck wood.",
@@ -16,12 +16,12 @@ const SAMPLE = [
   "She sells sea shells by the sea shore. The shells she sells are surely sea shells.",
 ].join("\n");
 
-/** The job that was started last, so that who comes back to the view sees it. */
+/** The last job, shown again when the user returns to the view. */
 let remembered;
 
 export async function mount(element, state, api) {
-  const [known] = await Promise.all([api.get("train/about"), sheet("train")]);
-  const form = asked(state, known);
+  const [options] = await Promise.all([api.get("train/about"), sheet("train")]);
+  const form = settingsForm(state, options);
   const shown = result(state);
   const error = make("p", { class: "error", role: "alert" });
   const start = make("button", { type: "submit", class: "primary" }, "Train");
@@ -44,29 +44,29 @@ export async function mount(element, state, api) {
     busy(true);
     stream = api.events(`train/events?job=${encodeURIComponent(job)}`);
     const on = (kind, act) => stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
-    const end = (act) => async (what) => {
+    const end = (act) => async (data) => {
       stream.close();
       busy(false);
-      await act(what);
+      await act(data);
       stop.blur();
     };
     on("progress", shown.progress);
     on("counted", shown.counted);
     on("merges", shown.learned);
-    on("done", end(async (what) => {
+    on("done", end(async (data) => {
       await state.refresh();
-      shown.done(what);
+      shown.done(data);
     }));
-    on("cancelled", end(() => shown.over("Cancelled. Nothing was kept.")));
-    on("failed", end((what) => {
-      shown.over("It failed.");
-      fail(new Error(what.error));
+    on("cancelled", end(() => shown.over("Cancelled. Nothing was saved.")));
+    on("failed", end((data) => {
+      shown.over("Training failed.");
+      fail(new Error(data.error));
     }));
     stream.onerror = () => {
-      if (stream.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      if (stream.readyState !== EventSource.CLOSED) return; // the browser reconnects
       busy(false);
       state.set({ job: undefined });
-      shown.over("This training is not known any more.");
+      shown.over("This training no longer exists.");
     };
   }
 
@@ -92,24 +92,24 @@ export async function mount(element, state, api) {
   };
 }
 
-/** The form: what to train on, and how. */
-function asked(state, known) {
-  const editor = new Editor({ rows: "9", id: fresh("text"), placeholder: "Paste a text to learn from" }, () => {});
+/** The form with the training text and settings. */
+function settingsForm(state, options) {
+  const editor = new Editor({ rows: "9", id: uniqueId("text"), placeholder: "Paste a text to train on" }, () => {});
   editor.set(SAMPLE);
-  const list = make("datalist", { id: fresh("files") },
-    ...known.files.map((file) => make("option", { value: file.path }, `${number(file.bytes)} bytes`)));
-  const path = make("input", { type: "text", id: fresh("path"), list: list.id, placeholder: "A file or a folder", spellcheck: "false", autocomplete: "off" });
-  const size = make("input", { type: "number", min: "256", max: String(known.largest), step: "1", value: "320" });
-  const pattern = choice(known.patterns.map((name) => [name, name]), "gpt4", () => {});
+  const list = make("datalist", { id: uniqueId("files") },
+    ...options.files.map((file) => make("option", { value: file.path }, `${number(file.bytes)} bytes`)));
+  const path = make("input", { type: "text", id: uniqueId("path"), list: list.id, placeholder: "Path of a file or folder", spellcheck: "false", autocomplete: "off" });
+  const size = make("input", { type: "number", min: "256", max: String(options.largest), step: "1", value: "320" });
+  const pattern = choice(options.patterns.map((name) => [name, name]), "gpt4", () => {});
   const specials = make("input", { type: "text", placeholder: "<|endoftext|>", spellcheck: "false" });
-  const name = make("input", { type: "text", maxlength: "60", value: "trained here" });
+  const name = make("input", { type: "text", maxlength: "60", value: "my tokenizer" });
   const folders = state.about.folders;
-  const fromText = make("div", { class: "source" }, make("label", { for: editor.field.id, class: "unseen" }, "Text to learn from"), editor.element);
+  const fromText = make("div", { class: "source" }, make("label", { for: editor.field.id, class: "unseen" }, "Training text"), editor.element);
   const fromPath = make("div", { class: "source" }, make("label", { for: path.id }, "File or folder"), path, list,
     make("p", { class: "quiet" }, folders.length
-      ? `Inside of ${folders.join(", ")}.`
-      : "No folder was named when the studio was started: add --folder FOLDER to read files."));
-  const group = fresh("from");
+      ? `The studio may read ${folders.join(", ")}.`
+      : "The studio may not read any folder. Restart it with --folder FOLDER to train on files."));
+  const group = uniqueId("from");
   const kinds = [["text", "Text"], ["path", "Files"]].map(([value, label]) => {
     const radio = make("input", { type: "radio", name: group, value, onchange: () => choose(value) });
     radio.checked = value === "text";
@@ -122,11 +122,11 @@ function asked(state, known) {
     fromPath.hidden = value !== "path";
   }
   choose("text");
-  const element = make("form", { class: "card stack asked" },
-    make("fieldset", { class: "segments" }, make("legend", { class: "unseen" }, "Learn from"), ...kinds),
+  const element = make("form", { class: "card stack settings-form" },
+    make("fieldset", { class: "segments" }, make("legend", { class: "unseen" }, "Train on"), ...kinds),
     fromText, fromPath,
     make("div", { class: "settings" },
-      labelled("Vocabulary", size), labelled("Pattern", pattern), labelled("Special tokens", specials), labelled("Name", name)));
+      labeled("Vocabulary size", size), labeled("Pattern", pattern), labeled("Special tokens", specials), labeled("Name", name)));
   return {
     element,
     merges: () => Math.max(1, Number(size.value) - 256),
@@ -140,14 +140,14 @@ function asked(state, known) {
   };
 }
 
-/** What is seen of a training: how far it is, the curve, and the merges. */
+/** The progress of a training: status, chart and merges. */
 function result(state) {
-  const status = make("p", { class: "state", role: "status" }, "Nothing was trained yet.");
+  const status = make("p", { class: "state", role: "status" }, "No training yet.");
   const bar = make("progress", { "aria-label": "Progress", max: 1, value: 0 });
   const figures = make("dl", { class: "figures" });
-  const canvas = make("canvas", { class: "curve", role: "img", "aria-label": "How often each merge was seen, by its number; both axes logarithmic" });
+  const canvas = make("canvas", { class: "curve", role: "img", "aria-label": "Count of each merge by merge number; both axes are logarithmic" });
   const slider = make("input", { type: "range", min: "1", max: "1", value: "1", "aria-label": "Which merges to show", disabled: true,
-    oninput: () => { held = Number(slider.value) < merges.length ? Number(slider.value) : undefined; redraw(); } });
+    oninput: () => { selected = Number(slider.value) < merges.length ? Number(slider.value) : undefined; redraw(); } });
   const rows = make("tbody");
   const notes = make("p", { class: "quiet notes" });
   const opened = make("div", { class: "buttons opened" });
@@ -155,7 +155,7 @@ function result(state) {
   const counts = [];
   let facts = {};
   let expected = 64;
-  let held; // the merge that the slider was left at
+  let selected; // the merge number that the slider points at; undefined follows the newest
   let frame = 0;
 
   function redraw() {
@@ -165,7 +165,7 @@ function result(state) {
   function draw() {
     frame = 0;
     if (!canvas.isConnected) return;
-    const newest = held === undefined ? merges.length : held;
+    const newest = selected === undefined ? merges.length : selected;
     const entries = [["merges", merges.length || undefined], ["unique pre-tokens", facts.different], ["pre-tokens", facts.pretokens], ["seconds", facts.seconds]];
     fill(figures, ...entries.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, number(value, name === "seconds" && value < 100 ? 2 : 0)))));
@@ -179,8 +179,8 @@ function result(state) {
       const [left, right, seen] = merges[nth - 1];
       lines.push(make("tr", {},
         make("td", { class: "number quiet" }, number(nth)),
-        make("td", {}, piece(left, 0), make("span", { class: "plus" }, " + "), piece(right, 1)),
-        make("td", {}, piece(left + right, 2)),
+        make("td", {}, tokenText(left, 0), make("span", { class: "plus" }, " + "), tokenText(right, 1)),
+        make("td", {}, tokenText(left + right, 2)),
         make("td", { class: "number" }, number(seen))));
     }
     fill(rows, ...lines);
@@ -189,19 +189,19 @@ function result(state) {
   function over(text) {
     status.textContent = text;
     bar.value = 0;
-    say(text);
+    announce(text);
   }
 
   const observer = new ResizeObserver(redraw);
   observer.observe(canvas);
   document.addEventListener("theme", redraw);
-  const head = ["", "pair", "token", "seen"].map((name, place) =>
-    make("th", { scope: "col", class: place === 0 || place === 3 ? "number" : "" }, name || make("span", { class: "unseen" }, "merge")));
+  const head = ["", "pair", "token", "count"].map((name, column) =>
+    make("th", { scope: "col", class: column === 0 || column === 3 ? "number" : "" }, name || make("span", { class: "unseen" }, "merge")));
   return {
-    element: make("section", { class: "stack watched", "aria-label": "The training" },
+    element: make("section", { class: "stack watched", "aria-label": "Training progress" },
       make("div", { class: "card stack" }, make("div", { class: "row end" }, status, opened), bar, figures, notes),
       make("div", { class: "card stack" },
-        make("div", { class: "row end" }, make("h2", {}, "Merges, as they are learned"), make("span", { class: "quiet" }, "times seen, by number of the merge")),
+        make("div", { class: "row end" }, make("h2", {}, "Merges as they are learned"), make("span", { class: "quiet" }, "count by merge number")),
         canvas, slider,
         make("div", { class: "scroll merges", tabindex: "0", role: "region", "aria-label": "Merges" },
           make("table", {}, make("thead", {}, make("tr", {}, ...head)), rows)))),
@@ -215,7 +215,7 @@ function result(state) {
       merges.length = counts.length = 0;
       facts = {};
       expected = wanted;
-      held = undefined;
+      selected = undefined;
       status.textContent = "Starting…";
       bar.removeAttribute("value");
       fill(opened);
@@ -224,7 +224,7 @@ function result(state) {
     },
     progress({ waiting, stage, done, total, seconds }) {
       if (waiting !== undefined) {
-        status.textContent = `Waiting: ${number(waiting)} ${waiting === 1 ? "job is" : "jobs are"} before this one.`;
+        status.textContent = `Waiting for ${number(waiting)} ${waiting === 1 ? "job" : "jobs"}.`;
         return;
       }
       if (!stage) return;
@@ -237,8 +237,8 @@ function result(state) {
       else bar.removeAttribute("value");
       redraw();
     },
-    counted(what) {
-      Object.assign(facts, what);
+    counted(data) {
+      Object.assign(facts, data);
       redraw();
     },
     learned(batch) {
@@ -248,21 +248,21 @@ function result(state) {
       }
       redraw();
     },
-    done(what) {
-      facts.seconds = what.seconds;
+    done(data) {
+      facts.seconds = data.seconds;
       bar.value = 1;
-      expected = what.merges;
-      status.textContent = `${what.name} is ready: ${number(what.vocab_size)} tokens in ${number(what.seconds, what.seconds < 10 ? 2 : 0)} s.`;
-      fill(notes, ...what.warnings.map((text) => make("span", {}, `${text[0].toUpperCase()}${text.slice(1)}.`)));
+      expected = data.merges;
+      status.textContent = `${data.name} is ready: ${number(data.vocab_size)} tokens in ${number(data.seconds, data.seconds < 10 ? 2 : 0)} s.`;
+      fill(notes, ...data.warnings.map((text) => make("span", {}, `${text[0].toUpperCase()}${text.slice(1)}.`)));
       const file = new URL("api/train/file", document.baseURI.split("#")[0]);
-      file.searchParams.set("tokenizer", what.name);
+      file.searchParams.set("tokenizer", data.name);
       fill(opened,
-        state.about.views.includes("playground") && button("Open in the playground", () => state.go("playground", { tokenizer: what.name }), { class: "primary" }),
-        state.about.views.includes("charts") && button("Charts", () => state.go("charts", { tokenizers: what.name })),
+        state.about.views.includes("playground") && button("Open in playground", () => state.go("playground", { tokenizer: data.name }), { class: "primary" }),
+        state.about.views.includes("charts") && button("Charts", () => state.go("charts", { tokenizers: data.name })),
         make("a", { class: "button", href: file.href, download: "" }, "Download"));
       redraw();
     },
   };
 }
 
-const piece = (hex, tint) => make("bdi", { class: `piece tint${tint}` }, shownBytes(fromHex(hex)));
+const tokenText = (hex, tint) => make("bdi", { class: `merge-token tint${tint}` }, shownBytes(fromHex(hex)));

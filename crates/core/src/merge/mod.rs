@@ -1,0 +1,19 @@
+//! Merge: the tables of a vocabulary, and the merging of one pre-token with them.
+//!
+//! Nothing here knows a split pattern, special tokens or text: it is bytes, ids and pairs. A
+//! [`Tokenizer`](crate::Tokenizer) owns one of each table, and encoding reads them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `naive` | the oracle: the same ids, slowly and obviously |
+//! | `pairs` | which token two neighbors make, and the merging of one pre-token |
+//! | `derive` | ranked tokens to merges |
+//! | `crossings` | the boundaries inside a pre-token that no token crosses |
+//! | `cache` | the ids of pre-tokens that were encoded before |
+
+pub(crate) mod cache;
+pub(crate) mod crossings;
+pub(crate) mod derive;
+#[cfg(test)]
+pub(crate) mod naive;
+pub(crate) mod pairs;

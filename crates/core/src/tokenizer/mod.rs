@@ -1,0 +1,511 @@
+//! Tokenizer: ranked tokens, a split pattern and special tokens, in a value that never changes.
+//!
+//! Ranks are stored and merges are derived from them, because imported vocabularies contain tokens that no
+//! merge forms. An id is also the rank: of two possible merges the one with the lower new id goes first.
+//!
+//! Cost: building one takes about 0.1 s for the 200,000 tokens of o200k, nearly all of it the derivation of
+//! merges. Looking up an id is two reads of a dense table, which is why ids end at 2²¹. Everything is checked
+//! here, once, so that nothing that uses a tokenizer needs to.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `finder` | the automaton that finds special tokens in text |
+//! | `fingerprint` | a hash that identifies a tokenizer |
+//! | `pack` | the ranks as one string of bytes |
+//! | `slots` | the table that decoding reads |
+
+mod finder;
+mod fingerprint;
+mod pack;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use std::hash::BuildHasher;
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+pub(crate) use self::finder::finder;
+pub use self::pack::unpack_ranks;
+pub(crate) use self::slots::{DecodeSlot, SHORT};
+use crate::merge::cache::Cache;
+use crate::merge::crossings::Crossings;
+use crate::merge::derive::{Derived, derive};
+use crate::merge::pairs::{ID_BITS, Pairs};
+use crate::split::Splitter;
+use crate::{Error, Result};
+
+/// The limit of ids: eight times the largest vocabulary in use.
+const ID_LIMIT: u32 = 1 << ID_BITS;
+
+/// The limit of the length of all tokens together, in bytes. Training on one run of a single character, which
+/// doubles a token with each merge, stays below it up to a run of half a gigabyte.
+const BYTES_LIMIT: usize = 1 << 30;
+
+/// A vocabulary and the rules to encode with it.
+#[derive(Clone)]
+pub struct Tokenizer {
+    splitter: Splitter,
+    /// The bytes of all tokens and special tokens, in the order of their ids.
+    bytes: Vec<u8>,
+    /// By id: where its bytes start. The last entry is the end of the last token. An id that is not in use
+    /// has no bytes.
+    starts: Vec<u32>,
+    /// Bytes to id, without special tokens.
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    specials: Vec<(String, u32)>,
+    special_finder: Option<AhoCorasick>,
+    pairs: Pairs,
+    merges: Vec<(u32, u32, u32)>,
+    whole_pretoken_only: Vec<u32>,
+    crossings: Crossings,
+    /// Shared by clones, which are equal and so have the same use for it.
+    cache: Arc<Cache>,
+    /// The decode table; filled when first needed.
+    slots: OnceLock<Vec<DecodeSlot>>,
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from tokens with their ids (an id is also the rank), as rank files store them, and
+    /// derives the merges. Ids may have gaps. All 256 single bytes must be tokens.
+    pub fn from_ranks(
+        ranks: Vec<(Vec<u8>, u32)>,
+        splitter: Splitter,
+        specials: Vec<(String, u32)>,
+    ) -> Result<Tokenizer> {
+        Tokenizer::assemble(ranks, splitter, specials, derive)
+    }
+
+    fn assemble(
+        mut ranks: Vec<(Vec<u8>, u32)>,
+        splitter: Splitter,
+        mut specials: Vec<(String, u32)>,
+        merges_of: impl FnOnce([u32; 256], &[(Vec<u8>, u32)]) -> Derived,
+    ) -> Result<Tokenizer> {
+        ranks.sort_unstable_by_key(|&(_, id)| id);
+        specials.sort_unstable_by_key(|&(_, id)| id);
+        let (bytes, starts) = lay_out(&ranks, &specials)?;
+
+        let hasher = DefaultHashBuilder::default();
+        let mut index: HashTable<u32> = HashTable::with_capacity(ranks.len());
+        for (token, id) in &ranks {
+            let hash = hasher.hash_one(&token[..]);
+            if let Some(&twin) = index.find(hash, |&other| span(&bytes, &starts, other) == token) {
+                return bad(format!("ids {twin} and {id} are both the token {}", show(token)));
+            }
+            let rehash = |&other: &u32| hasher.hash_one(span(&bytes, &starts, other));
+            index.insert_unique(hash, *id, rehash);
+        }
+        let find = |token: &[u8]| {
+            let hash = hasher.hash_one(token);
+            index.find(hash, |&id| span(&bytes, &starts, id) == token).copied()
+        };
+
+        let mut byte_ids = [0; 256];
+        for byte in 0..=255u8 {
+            match find(&[byte]) {
+                Some(id) => byte_ids[byte as usize] = id,
+                None => {
+                    return bad(format!("the single byte 0x{byte:02x} is missing; all 256 must be tokens"));
+                }
+            }
+        }
+        check_specials(&specials, find)?;
+
+        let Derived { pairs, merges, whole_pretoken_only } = merges_of(byte_ids, &ranks);
+        let names: Vec<&str> = specials.iter().map(|(token, _)| token.as_str()).collect();
+        let special_finder = finder(&names)?;
+        let tokens = ranks.iter().map(|(token, _)| &token[..]);
+        let whole = whole_pretoken_only.iter().map(|&id| span(&bytes, &starts, id));
+        let crossings = Crossings::new(tokens, whole);
+        let cache = Cache::new(ranks.iter().map(|(token, id)| (&token[..], *id)), ranks.len());
+        Ok(Tokenizer {
+            splitter,
+            bytes,
+            starts,
+            index,
+            hasher,
+            specials,
+            special_finder,
+            pairs,
+            merges,
+            whole_pretoken_only,
+            crossings,
+            cache: Arc::new(cache),
+            slots: OnceLock::new(),
+        })
+    }
+
+    /// Builds a tokenizer from merges: merge `i` forms the token `first_id + i`.
+    ///
+    /// Without a base, ids 0 to 255 are the single bytes. With one, all of its tokens keep their ids, special
+    /// tokens included, and `specials` are added to its own. The result equals that of
+    /// [`Tokenizer::from_ranks`] on the same tokens; merges that could never be applied in that order are an
+    /// error, because encoding by pairs and by bytes would differ.
+    pub fn from_merges(
+        base: Option<&Tokenizer>,
+        merges: &[(u32, u32)],
+        first_id: u32,
+        splitter: Splitter,
+        specials: Vec<(String, u32)>,
+    ) -> Result<Tokenizer> {
+        let (ranks, specials) = join(base, merges, first_id, specials)?;
+        let tokenizer = Tokenizer::from_ranks(ranks, splitter, specials)?;
+        check_witnessed(base, merges, first_id, &tokenizer)?;
+        Ok(tokenizer)
+    }
+
+    /// Builds the same value as [`Tokenizer::from_merges`] from the result of [`train`](crate::train::train).
+    /// Training has seen each of its merges happen, so they are the ones that would be derived, and deriving
+    /// them is skipped.
+    pub fn trained(
+        base: Option<&Tokenizer>,
+        merges: &[(u32, u32)],
+        first_id: u32,
+        splitter: Splitter,
+        specials: Vec<(String, u32)>,
+    ) -> Result<Tokenizer> {
+        let (ranks, specials) = join(base, merges, first_id, specials)?;
+        let tokenizer = Tokenizer::assemble(ranks, splitter, specials, |byte_ids, _| {
+            let made = merges.iter().zip(first_id..).map(|(&(left, right), new)| (left, right, new));
+            let merges: Vec<_> =
+                base.map_or(&[][..], Tokenizer::merges).iter().copied().chain(made).collect();
+            let mut pairs = Pairs::new(byte_ids, merges.len());
+            for &(left, right, new) in &merges {
+                pairs.insert(left, right, new);
+            }
+            let whole_pretoken_only = base.map_or(Vec::new(), |base| base.whole_pretoken_only.clone());
+            Derived { pairs, merges, whole_pretoken_only }
+        })?;
+        #[cfg(debug_assertions)]
+        check_witnessed(
+            base,
+            merges,
+            first_id,
+            &Tokenizer::from_ranks(
+                tokenizer.ranks().map(|(bytes, id)| (bytes.to_vec(), id)).collect(),
+                tokenizer.splitter.clone(),
+                tokenizer.specials.clone(),
+            )?,
+        )?;
+        Ok(tokenizer)
+    }
+
+    /// Returns the tokenizer of `size` tokens, special ones included, from the same training: identical to
+    /// having trained with that size.
+    ///
+    /// The last tokens are dropped and the special tokens after them move up. If special tokens occur between
+    /// tokens, the tokenizer was continued from a base; everything up to them belongs to the base and keeps
+    /// its ids.
+    pub fn truncated(&self, size: usize) -> Result<Tokenizer> {
+        let refuse = |reason: String| Err(Error::BadSetting { reason });
+        let now = self.vocab_size();
+        if self.next_id() as usize != now {
+            return refuse("the ids have gaps; only the result of a single training can be truncated".into());
+        }
+        if size > now {
+            return refuse(format!(
+                "vocab_size must be at most {now}, the size of this tokenizer, got {size}; train a larger one"
+            ));
+        }
+        // A tokenizer has the 256 bytes, so there is a last token.
+        let last_token = (0..self.next_id()).rev().find(|&id| self.token_bytes(id).is_some()).unwrap_or(0);
+        let (fixed, moved): (Vec<_>, Vec<_>) =
+            self.specials.iter().cloned().partition(|&(_, id)| id < last_token);
+        let last_byte = self.pairs.byte_ids().iter().copied().max().unwrap_or(0);
+        let last_fixed = fixed.last().map_or(last_byte, |&(_, id)| id.max(last_byte));
+        let least = last_fixed as usize + 1 + moved.len();
+        if size < least {
+            return Err(Error::VocabTooSmall { asked: size, least });
+        }
+
+        let end = (size - moved.len()) as u32;
+        let ranks =
+            self.ranks().filter(|&(_, id)| id < end).map(|(bytes, id)| (bytes.to_vec(), id)).collect();
+        let moved = moved.into_iter().zip(end..).map(|((token, _), id)| (token, id));
+        let specials = fixed.into_iter().chain(moved).collect();
+        let small = Tokenizer::from_ranks(ranks, self.splitter.clone(), specials)?;
+        if !small.merges.iter().eq(self.merges.iter().filter(|&&(_, _, new)| new < end)) {
+            return refuse(format!(
+                "the first {end} tokens need later ones; only the result of a single training can be truncated"
+            ));
+        }
+        Ok(small)
+    }
+
+    pub fn splitter(&self) -> &Splitter {
+        &self.splitter
+    }
+
+    /// Returns the bytes of a token that is not special.
+    pub fn token_bytes(&self, id: u32) -> Option<&[u8]> {
+        match self.specials.binary_search_by_key(&id, |&(_, id)| id) {
+            Ok(_) => None,
+            Err(_) => self.bytes_or_special(id),
+        }
+    }
+
+    /// Returns the id of the token with these bytes; special tokens are not considered.
+    pub fn id_of(&self, bytes: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(bytes);
+        self.index.find(hash, |&id| span(&self.bytes, &self.starts, id) == bytes).copied()
+    }
+
+    /// Returns the special tokens with their ids, lowest id first.
+    pub fn special_tokens(&self) -> &[(String, u32)] {
+        &self.specials
+    }
+
+    /// Returns the id of a special token.
+    pub fn special_id(&self, token: &str) -> Option<u32> {
+        self.specials.iter().find(|(special, _)| special == token).map(|&(_, id)| id)
+    }
+
+    /// Returns the id of the token with these bytes, or of the special token with this name. No special token
+    /// equals another token, so there is at most one.
+    pub fn id_or_special(&self, bytes: &[u8]) -> Option<u32> {
+        let special = || self.specials.iter().find(|(name, _)| name.as_bytes() == bytes).map(|&(_, id)| id);
+        self.id_of(bytes).or_else(special)
+    }
+
+    /// Returns the tokens that are not special with their ids, lowest id first.
+    pub fn ranks(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        (0..self.next_id()).filter_map(|id| self.token_bytes(id).map(|bytes| (bytes, id)))
+    }
+
+    /// Returns the merges as (left, right, new), lowest new id first.
+    pub fn merges(&self) -> &[(u32, u32, u32)] {
+        &self.merges
+    }
+
+    /// Returns the ids of the tokens that no merge forms, lowest first: each is used only where it is the
+    /// entire pre-token. A trained tokenizer has none.
+    pub fn whole_pretoken_only(&self) -> &[u32] {
+        &self.whole_pretoken_only
+    }
+
+    /// Returns the byte strings that a training which continues from this tokenizer must not turn into
+    /// tokens.
+    ///
+    /// A new token inside a whole-pre-token-only token could complete it and so change how existing text is
+    /// encoded; see "Imported vocabularies" in `docs/how-bpe-works.md`. Empty for a trained tokenizer.
+    pub fn forbidden_when_continued(&self) -> Vec<Vec<u8>> {
+        let whole = self.whole_pretoken_only.iter().filter_map(|&id| self.token_bytes(id));
+        let mut inside: Vec<Vec<u8>> = whole
+            .flat_map(|token| (2..token.len()).flat_map(|length| token.windows(length)))
+            .filter(|bytes| self.id_of(bytes).is_none())
+            .map(<[u8]>::to_vec)
+            .collect();
+        inside.sort_unstable();
+        inside.dedup();
+        inside
+    }
+
+    /// Returns the number of tokens, special ones included.
+    pub fn vocab_size(&self) -> usize {
+        self.index.len() + self.specials.len()
+    }
+
+    /// Returns one more than the highest id in use, special tokens included.
+    pub fn next_id(&self) -> u32 {
+        (self.starts.len() - 1) as u32
+    }
+
+    pub fn is_special(&self, id: u32) -> bool {
+        self.specials.binary_search_by_key(&id, |&(_, id)| id).is_ok()
+    }
+
+    /// Returns the bytes of a token, or of the text of a special token.
+    pub fn bytes_or_special(&self, id: u32) -> Option<&[u8]> {
+        let bytes = (id < self.next_id()).then(|| span(&self.bytes, &self.starts, id))?;
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// Returns the length of a token in bytes, special or not; 0 if the id is not in use.
+    #[inline(always)]
+    pub(crate) fn length_of(&self, id: u32) -> usize {
+        match self.starts.get(id as usize..) {
+            Some(&[start, end, ..]) => (end - start) as usize,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+
+    pub(crate) fn crossings(&self) -> &Crossings {
+        &self.crossings
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub(crate) fn special_finder(&self) -> Option<&AhoCorasick> {
+        self.special_finder.as_ref()
+    }
+}
+
+/// Tokens with ids, and special tokens with ids.
+type Entries = (Vec<(Vec<u8>, u32)>, Vec<(String, u32)>);
+
+/// Returns all tokens and special tokens of a base (the bytes if there is none) and of the merges that
+/// follow.
+fn join(
+    base: Option<&Tokenizer>,
+    merges: &[(u32, u32)],
+    first_id: u32,
+    specials: Vec<(String, u32)>,
+) -> Result<Entries> {
+    let mut ranks: Vec<(Vec<u8>, u32)> = match base {
+        Some(base) => base.ranks().map(|(bytes, id)| (bytes.to_vec(), id)).collect(),
+        None => (0..=255u8).map(|byte| (vec![byte], byte as u32)).collect(),
+    };
+    let mut all_specials = base.map_or(Vec::new(), |base| base.specials.clone());
+    all_specials.extend(specials.into_iter().filter(|s| base.is_none_or(|base| !base.specials.contains(s))));
+
+    let free = base.map_or(256, Tokenizer::next_id);
+    if first_id < free {
+        return bad(format!("merges start at id {first_id}, but ids below {free} are taken"));
+    }
+    // First find the parts and the total length, then join: each merge can double the length, so a short list
+    // can ask for more than any memory holds.
+    let old = ranks.len();
+    let mut lengths: Vec<usize> = ranks.iter().map(|(token, _)| token.len()).collect();
+    let mut size = 0;
+    let mut parts = Vec::with_capacity(merges.len());
+    for (i, &(left, right)) in merges.iter().enumerate() {
+        let find = |part: u32| {
+            let at = match part.checked_sub(first_id) {
+                Some(made) => Some(old + made as usize).filter(|&at| at < lengths.len()),
+                None => ranks.binary_search_by_key(&part, |&(_, id)| id).ok(),
+            };
+            let reason = || format!("merge {i} joins {left} and {right}, but no earlier token has id {part}");
+            at.ok_or_else(|| Error::BadTokenizer { reason: reason() })
+        };
+        let (left, right) = (find(left)?, find(right)?);
+        parts.push((left, right));
+        lengths.push(lengths[left] + lengths[right]);
+        size += lengths[lengths.len() - 1];
+        check_size(size)?;
+    }
+    for (i, (left, right)) in parts.into_iter().enumerate() {
+        let id = u32::try_from(i).ok().and_then(|i| first_id.checked_add(i)).unwrap_or(ID_LIMIT);
+        ranks.push(([&ranks[left].0[..], &ranks[right].0].concat(), id));
+    }
+    Ok((ranks, all_specials))
+}
+
+/// Checks that the merges derived from the tokens are the ones that were given.
+fn check_witnessed(
+    base: Option<&Tokenizer>,
+    merges: &[(u32, u32)],
+    first_id: u32,
+    tokenizer: &Tokenizer,
+) -> Result<()> {
+    let made = merges.iter().zip(first_id..).map(|(&(left, right), new)| (left, right, new));
+    let given: Vec<_> = base.map_or(&[][..], Tokenizer::merges).iter().copied().chain(made).collect();
+    match given.iter().zip(&tokenizer.merges).find(|(given, derived)| given != derived) {
+        None if given.len() == tokenizer.merges.len() => Ok(()),
+        Some((given, derived)) if derived.2 < given.2 => {
+            let token = show(tokenizer.token_bytes(derived.2).unwrap_or_default());
+            bad(format!(
+                "the new merges produce the token {token} (id {}), which the base uses only for a whole pre-token; \
+                 do not learn parts of such tokens",
+                derived.2
+            ))
+        }
+        differing => {
+            let &(left, right, id) =
+                differing.map_or_else(|| &given[tokenizer.merges.len()], |(given, _)| given);
+            let token = show(tokenizer.token_bytes(id).unwrap_or_default());
+            bad(format!(
+                "no text merges {left} and {right} into {token} (id {id}): other merges come first, so no \
+                 training can have learned it; check the order of the merges"
+            ))
+        }
+    }
+}
+
+/// Merges are derived from the tokens, so tokenizers with equal tokens are equal.
+impl PartialEq for Tokenizer {
+    fn eq(&self, other: &Tokenizer) -> bool {
+        self.splitter.pattern() == other.splitter.pattern()
+            && self.specials == other.specials
+            && self.starts == other.starts
+            && self.bytes == other.bytes
+    }
+}
+
+impl std::fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tokenizer({} tokens, {} of them special)", self.vocab_size(), self.specials.len())
+    }
+}
+
+/// Lays out all bytes in the order of their ids and returns them with the start of each id. Both lists must
+/// be sorted by id.
+fn lay_out(ranks: &[(Vec<u8>, u32)], specials: &[(String, u32)]) -> Result<(Vec<u8>, Vec<u32>)> {
+    let tokens = ranks.iter().map(|(token, id)| (&token[..], *id));
+    let mut all: Vec<(&[u8], u32)> =
+        tokens.chain(specials.iter().map(|(s, id)| (s.as_bytes(), *id))).collect();
+    all.sort_by_key(|&(_, id)| id);
+    check_size(all.iter().map(|(token, _)| token.len()).sum())?;
+    if let Some(&(_, id)) = all.last()
+        && id >= ID_LIMIT
+    {
+        return bad(format!("id {id} is too high; ids must be below {ID_LIMIT}"));
+    }
+    if let Some(twins) = all.windows(2).find(|pair| pair[0].1 == pair[1].1) {
+        let (one, two) = (show(twins[0].0), show(twins[1].0));
+        return bad(format!("id {} is given to both {one} and {two}", twins[0].1));
+    }
+    if let Some((_, id)) = ranks.iter().find(|(token, _)| token.is_empty()) {
+        return bad(format!("the token with id {id} is empty"));
+    }
+    let mut bytes = Vec::new();
+    let mut starts = Vec::new();
+    for (token, id) in all {
+        starts.resize(id as usize + 1, bytes.len() as u32);
+        bytes.extend_from_slice(token);
+    }
+    starts.push(bytes.len() as u32);
+    Ok((bytes, starts))
+}
+
+fn check_specials(specials: &[(String, u32)], id_of: impl Fn(&[u8]) -> Option<u32>) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for (token, _) in specials {
+        let reason = if token.is_empty() {
+            "is empty; give it a text"
+        } else if !seen.insert(token) {
+            "is given twice; name it once"
+        } else if id_of(token.as_bytes()).is_some() {
+            "is also an ordinary token; choose another text for it"
+        } else {
+            continue;
+        };
+        return Err(Error::BadSpecial { token: token.clone(), reason });
+    }
+    Ok(())
+}
+
+fn check_size(bytes: usize) -> Result<()> {
+    if bytes > BYTES_LIMIT { bad("the tokens together are longer than 1 GiB".into()) } else { Ok(()) }
+}
+
+fn span<'a>(bytes: &'a [u8], starts: &[u32], id: u32) -> &'a [u8] {
+    &bytes[starts[id as usize] as usize..starts[id as usize + 1] as usize]
+}
+
+fn show(bytes: &[u8]) -> String {
+    format!("\"{}\"", bytes.escape_ascii())
+}
+
+fn bad<T>(reason: String) -> Result<T> {
+    Err(Error::BadTokenizer { reason })
+}

@@ -1,0 +1,223 @@
+"""Read the text column of Parquet files and Hugging Face datasets as buffers of documents.
+
+Each row is a document. Only the text column is read, about 16 MB at a time, and its bytes go to the core
+without becoming Python strings. Rows without text and corrupt files raise an error or are skipped and
+reported, depending on `ReadOptions.on_error`.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from merganser.corpus.addresses import reason
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.remote import CHUNK, ConnectionLost, RemoteFile
+from merganser.corpus.skipped import Skips
+from merganser.errors import CorpusError, WriteError
+from merganser.extras import imported
+from merganser.files import stored_size
+
+Document = str | bytes
+
+#: The target size of a buffer, in bytes of text.
+_BUFFER = 1 << 24
+
+
+@dataclass
+class ParquetFile:
+    """A Parquet file, located but not read."""
+
+    file: Path | RemoteFile
+    reading: ReadOptions
+    #: The maximum number of rows in a buffer.
+    rows: int
+    #: The number of rows in the file; 0 until it is opened.
+    length: int = field(default=0, init=False, compare=False)
+
+    @property
+    def origin(self) -> str:
+        """A string that identifies this version of the file and the column that is read."""
+        if isinstance(self.file, RemoteFile):
+            return f"{self.file.origin} {self.reading.text_key}"
+        try:
+            status = self.file.stat()
+        except OSError as error:
+            raise CorpusError(f"cannot read {self.file}: {error.strerror}") from error
+        return f"{self.file.absolute()} {status.st_size} {status.st_mtime_ns} {self.reading.text_key}"
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes; 0 if unknown."""
+        return self.file.size or 0 if isinstance(self.file, RemoteFile) else stored_size(self.file)
+
+    def buffers(self, skips: Skips) -> Iterator[list[Document]]:
+        column = _TextColumn(str(self.file), self.reading, skips)
+        try:
+            with ExitStack() as stack:
+                yield from self._buffers(column, stack)
+        except (ConnectionLost, WriteError, ImportError):
+            raise
+        except CorpusError as error:
+            column.report_corrupt(error)
+        except Exception as error:
+            corrupt = CorpusError(
+                f"cannot read {self.file}: {reason(error)}; check that it is a complete Parquet file"
+            )
+            corrupt.__cause__ = error
+            column.report_corrupt(corrupt)
+
+    def _buffers(self, column: "_TextColumn", stack: ExitStack) -> Iterator[list[Document]]:
+        parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
+        key = self.reading.text_key
+        # A buffer size makes pyarrow read a row group in parts instead of as a whole.
+        opened = stack.enter_context(parquet.ParquetFile(self._source(stack), buffer_size=CHUNK))
+        self.length = opened.metadata.num_rows
+        schema = opened.schema_arrow
+        _check_column(schema.names, key, str(self.file))
+        _check_text(schema.field(key).type, key, str(self.file))
+        average = _average_size(opened.metadata, key)
+        rows = max(1, min(self.rows, int(_BUFFER / max(average, 1))))
+        for batch in opened.iter_batches(rows, columns=[key], use_threads=False):
+            yield column.texts(batch.column(0))
+
+    def _source(self, stack: ExitStack) -> Any:
+        if not isinstance(self.file, RemoteFile):
+            return stack.enter_context(self.file.open("rb"))
+        if self.file.size is not None and self.file.is_seekable():
+            return stack.enter_context(self.file.open(sequential=False))
+        return stack.enter_context(stack.enter_context(self.file.downloaded()).open("rb"))
+
+
+def _average_size(metadata: Any, key: str) -> float:
+    """Estimate the bytes of text per row; too low where a column is dictionary-encoded."""
+    size = 0
+    for group in range(metadata.num_row_groups):
+        columns = metadata.row_group(group)
+        for number in range(columns.num_columns):
+            if columns.column(number).path_in_schema == key:
+                size += columns.column(number).total_uncompressed_size
+    return float(size / max(metadata.num_rows, 1))
+
+
+@dataclass(frozen=True)
+class HuggingFaceDataset:
+    """One split of a Hugging Face dataset, in memory, on disk or streamed."""
+
+    dataset: Any
+    reading: ReadOptions
+    rows: int
+    name: str = "the dataset"
+
+    @property
+    def origin(self) -> str:
+        """A string that identifies the dataset, if it has a fingerprint, and the column that is read."""
+        return f"datasets {getattr(self.dataset, '_fingerprint', '')} {self.reading.text_key}"
+
+    @property
+    def size(self) -> int:
+        """The size in memory or on disk, in bytes; 0 for a stream."""
+        return int(self.dataset.data.nbytes) if _is_mapped(self.dataset) else 0
+
+    @property
+    def length(self) -> int:
+        return len(self.dataset) if _is_mapped(self.dataset) else 0
+
+    def buffers(self, skips: Skips) -> Iterator[list[Document]]:
+        column = _TextColumn(self.name, self.reading, skips)
+        key = self.reading.text_key
+        if self.dataset.column_names is not None:  # a stream may not know its columns
+            _check_column(self.dataset.column_names, key, self.name)
+        if _is_mapped(self.dataset):
+            yield from self._arrow_buffers(column)
+        else:
+            for batch in self.dataset.iter(self.rows):
+                _check_column(list(batch), key, self.name)
+                yield column.without_nulls(batch[key])
+
+    def _arrow_buffers(self, column: "_TextColumn") -> Iterator[list[Document]]:
+        key = self.reading.text_key
+        dataset = self.dataset.select_columns([key]).with_format("arrow")
+        start, rows = 0, min(256, self.rows)
+        while start < len(dataset):
+            values = dataset[start : start + rows].column(key)
+            _check_text(values.type, key, self.name)
+            yield column.texts(values)
+            start += rows
+            rows = max(1, min(self.rows, rows * _BUFFER // max(values.nbytes, 1)))
+
+
+def is_dataset(source: object) -> bool:
+    """Return whether a source is a Hugging Face dataset, without importing `datasets`."""
+    datasets = sys.modules.get("datasets")
+    if datasets is None:
+        return False
+    if isinstance(source, datasets.DatasetDict | datasets.IterableDatasetDict):
+        splits = ", ".join(map(repr, source))
+        raise CorpusError(
+            f"the dataset has several splits, {splits}; pass one: dataset[{next(iter(source), '')!r}]"
+        )
+    return isinstance(source, datasets.Dataset | datasets.IterableDataset)
+
+
+def _is_mapped(dataset: Any) -> bool:
+    """Return whether the Arrow data can be read directly: not a stream, and without a transform."""
+    mapped: bool = isinstance(dataset, sys.modules["datasets"].Dataset) and dataset.format["type"] != "custom"
+    return mapped
+
+
+class _TextColumn:
+    """Extracts the texts of a column, counts its rows, and reports what is skipped."""
+
+    def __init__(self, name: str, reading: ReadOptions, skips: Skips) -> None:
+        self._name = name
+        self._reading = reading
+        self._skips = skips
+        self._rows = 0
+
+    def texts(self, column: Any) -> list[Document]:
+        """Return the texts of an Arrow column."""
+        if column.null_count:
+            return self.without_nulls(column.to_pylist())
+        self._rows += len(column)
+        pyarrow = imported("pyarrow", "data", f"reading {self._name}")
+        if pyarrow.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        texts: list[Document] = column.cast(pyarrow.large_binary()).to_pylist()
+        return texts
+
+    def without_nulls(self, texts: list[Any]) -> list[Document]:
+        kept = [text for text in texts if text is not None]
+        if len(kept) < len(texts):
+            row = self._rows + texts.index(None) + 1
+            message = f"{self._name}, row {row:,}: the column {self._reading.text_key!r} is null"
+            if self._reading.on_error == "stop":
+                raise CorpusError(f"{message}; fix the row, or skip such rows with on_error='skip'")
+            self._skips.add(len(texts) - len(kept), 0, [message])
+        self._rows += len(texts)
+        return kept
+
+    def report_corrupt(self, error: CorpusError) -> None:
+        """Raise the error, or skip the rest of the file."""
+        if self._reading.on_error == "stop":
+            raise error
+        self._skips.add(0, 1, [f"{error} (after row {self._rows:,})"])
+
+
+def _check_column(names: list[str], key: str, name: str) -> None:
+    if key not in names:
+        columns = ", ".join(map(repr, names)) or "none"
+        raise CorpusError(f"{name} has no column {key!r}; set text_key to one of its columns: {columns}")
+
+
+def _check_text(kind: Any, key: str, name: str) -> None:
+    types = imported("pyarrow.types", "data", f"reading {name}")
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    is_text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    views = (getattr(types, "is_string_view", None), getattr(types, "is_binary_view", None))
+    if not any(check and check(value) for check in (*is_text, *views)):
+        raise CorpusError(
+            f"the column {key!r} of {name} has the type {kind}, not text; set text_key to another column"
+        )

@@ -1,0 +1,146 @@
+"""Sections about the vectors: similarities, nearest neighbors, and the plane."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from merganser.embed.embeddings import Embeddings
+from merganser.embed.groups import Lists
+from merganser.embed.projection import project
+from merganser.reporting.embeddings import pictures
+from merganser.reporting.section import Section
+from merganser.reporting.tables import Table
+
+#: The maximum number of words in the plane: t-SNE takes less than a minute.
+_POINTS = 2_000
+_HEAT_MAP_WORDS = 38
+_NEIGHBORS = 8
+
+
+def histograms(embeddings: Embeddings) -> Section | None:
+    facts = embeddings.training.get("similarities")
+    if not facts:
+        return None
+    before, after = facts["before"], facts["after"]
+    rows = tuple(
+        (name, counts["mean"], _quantile(counts, 0.05), _quantile(counts, 0.5), _quantile(counts, 0.95))
+        for name, counts in (("before training", before), ("after training", after))
+    )
+    text = (
+        "Before training, vectors point in random directions, and the cosine of two is close to 0. Training "
+        "gives all of them a common component, which shifts the distribution to the right, and moves related "
+        "tokens together, which widens it."
+    )
+    table = Table(("", "mean cosine", "5th percentile", "median", "95th percentile"), rows)
+    return Section(
+        "similarities",
+        "Similarity of all pairs of tokens, before and after training",
+        text,
+        table,
+        pictures.similarities(before, after),
+    )
+
+
+def _quantile(counts: Mapping[str, Any], share: float) -> float:
+    cumulative = np.cumsum(counts["pairs"])
+    step = (counts["to"] - counts["from"]) / len(counts["pairs"])
+    return float(counts["from"] + step * (int(np.searchsorted(cumulative, share * cumulative[-1])) + 1))
+
+
+def heat_map(embeddings: Embeddings, lists: Lists) -> Section | None:
+    candidates = [*(word for group in lists.groups.values() for word in group), *lists.more]
+    words = [word for word in dict.fromkeys(candidates) if word in embeddings][:_HEAT_MAP_WORDS]
+    words += _frequent(embeddings, exclude=words, n=30 - len(words))
+    if len(words) < 3:
+        return None
+    rows = np.stack([embeddings.vector(word) for word in words]).astype(np.float64)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = rows @ rows.T
+    order = pictures.clustered(cosines)
+    table = Table(
+        ("", *(words[nth] for nth in order)),
+        tuple((words[a], *(float(cosines[a, b]) for b in order)) for a in order),
+    )
+    text = (
+        "The cosine of every pair of words, ordered so that similar words are adjacent: dark blocks on the "
+        "diagonal are words that occur in similar contexts."
+    )
+    return Section("heat_map", "Similar words", text, table, pictures.heat_map(words, cosines))
+
+
+def _frequent(embeddings: Embeddings, exclude: Sequence[str], n: int) -> list[str]:
+    """Return the `n` most frequent words of four letters or more, which skips most function words."""
+    excluded = {word.casefold() for word in exclude}
+    names = (embeddings.label(int(row)) for row in embeddings.words)
+    long = (name for name in names if len(name) > 3 and name.casefold() not in excluded)
+    return [name for name, _ in zip(long, range(max(n, 0)), strict=False)]
+
+
+def neighbors(embeddings: Embeddings, lists: Lists) -> Section:
+    words = [word for word in lists.shown if word in embeddings]
+    words = [*words, *_frequent(embeddings, words, 8 - len(words))][:10]
+    rows = tuple(
+        (
+            word,
+            ", ".join(
+                f"{neighbor.word} {neighbor.similarity:.2f}"
+                for neighbor in embeddings.most_similar(word, _NEIGHBORS)
+            ),
+        )
+        for word in words
+    )
+    text = (
+        "For each word, the whole words whose vectors have the highest cosine with its vector. Neighbors "
+        "occur in similar contexts, so opposites are often among them."
+    )
+    table = Table(("word", "nearest words with their cosine"), rows)
+    return Section("neighbors", "Nearest neighbors", text, table, figures_first=True)
+
+
+def planes(embeddings: Embeddings, lists: Lists) -> list[Section | None]:
+    """The plane twice: colored by group, and by frequency."""
+    group_of: dict[int, str] = {}
+    for name, words in lists.groups.items():
+        for word in words:
+            match = embeddings.find(word)
+            if match is not None and match.how != "subwords":
+                group_of.setdefault(match.rows[0], name)
+    rows = list(dict.fromkeys([*group_of, *(int(row) for row in embeddings.words[:_POINTS])]))
+    if len(rows) < 10:
+        return []
+    points = project(embeddings.vectors[rows])
+    words = [embeddings.label(row) for row in rows]
+    counts = [int(embeddings.counts[row]) for row in rows]
+    groups = [group_of.get(row) for row in rows]
+    # Label groups first, then other words by frequency, with the 80 most frequent (function words) last.
+    ordinary = sorted(range(len(group_of), len(rows)), key=lambda nth: (nth < len(group_of) + 80, nth))
+    by_frequency = sorted(range(len(rows)), key=lambda nth: -counts[nth])
+    table = Table(
+        ("word", "group", "count", "x", "y"),
+        tuple(
+            (words[nth], groups[nth], counts[nth], float(points[nth, 0]), float(points[nth, 1]))
+            for nth in range(len(rows))
+        ),
+    )
+    about = (
+        f"The vectors of {len(rows):,} words, projected to two dimensions with t-SNE: words that are close "
+        "here have similar vectors; large distances and the axes have no meaning. Labels that would overlap "
+        "are left out."
+    )
+    variants = (
+        ("plane_groups", "t-SNE by group", True, [*range(len(group_of)), *ordinary[:150]]),
+        ("plane_frequency", "t-SNE by frequency", False, by_frequency[:150]),
+    )
+    return [
+        Section(
+            name,
+            title,
+            about,
+            table,
+            pictures.plane(
+                points, words, groups=groups, frequencies=counts, by_group=by_group, labeled=labeled
+            ),
+        )
+        for name, title, by_group, labeled in variants
+    ]

@@ -1,0 +1,318 @@
+"""The charts of a report on embeddings, as Vega-Lite, without a width."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.charts import drawable
+from merganser.charts.theme import BLUE, GRAY, GREEN, ORANGE, RED
+from merganser.embed.projection import fitted
+from merganser.reporting.embeddings import labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Spec = dict[str, Any]
+Row = Mapping[str, Any]
+
+_LEGEND = {"orient": "top", "direction": "horizontal", "title": None}
+#: The size for which the labels of the t-SNE plane are placed; a wider chart spreads them further apart.
+PLANE = (590.0, 560.0)
+#: The colors of the theme, and two more that differ from them.
+_COLORS = [BLUE, ORANGE, GREEN, RED, "#7a4fb5", "#8a6d00", GRAY]
+
+
+def similarities(before: Row, after: Row) -> Spec:
+    """Overlaid histograms of the cosines of all pairs, before and after training."""
+    values = []
+    for name, counts in (("before training", before), ("after training", after)):
+        total = max(sum(counts["pairs"]), 1)
+        step = (counts["to"] - counts["from"]) / len(counts["pairs"])
+        for nth, count in enumerate(counts["pairs"]):
+            start = counts["from"] + nth * step
+            if not count:
+                continue
+            values.append({"when": name, "from": start, "to": start + step, "share": count / total})
+    order = ["before training", "after training"]
+    lowest = min((value["from"] for value in values if value["share"] > 1e-4), default=0.0)
+    return {
+        "data": {"values": values},
+        "height": 260,
+        "mark": {"type": "rect", "opacity": 0.6, "tooltip": True, "clip": True},
+        "encoding": {
+            "x": {
+                "field": "from",
+                "type": "quantitative",
+                "scale": {"domain": [np.floor(lowest * 10) / 10, 1], "nice": False},
+                "axis": {"tickCount": 8, "format": ".1f", "grid": False},
+                "title": "cosine of two token vectors",
+            },
+            "x2": {"field": "to"},
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "stack": None,
+                "title": "share of pairs",
+                "axis": {"format": "%", "tickCount": 6},
+            },
+            "y2": {"datum": 0},
+            "color": {
+                "field": "when",
+                "type": "nominal",
+                "scale": {"domain": order, "range": [GRAY, BLUE]},
+                "legend": _LEGEND,
+            },
+        },
+    }
+
+
+def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
+    """The cosine of every pair of words, with similar words adjacent."""
+    order = clustered(cosines)
+    names = [drawable(words[nth]) for nth in order]
+    values = [
+        {"word": names[a], "other": names[b], "cosine": round(float(cosines[order[a], order[b]]), 4)}
+        for a in range(len(order))
+        for b in range(len(order))
+        if a != b
+    ]
+    off_diagonal = cosines[~np.eye(len(cosines), dtype=bool)]
+    # Not with a list in "sort": Vega would evaluate a word such as `if` as a signal.
+    in_order = {"type": "nominal", "scale": {"domain": names}, "sort": None}
+    axis = {"title": None, "labelLimit": 120, "ticks": False, "domain": False, "grid": False}
+    return {
+        "data": {"values": values},
+        "height": {"step": 15},
+        "mark": {"type": "rect", "tooltip": True},
+        "encoding": {
+            "x": {"field": "other", **in_order, "axis": {**axis, "labelAngle": -60}},
+            "y": {"field": "word", **in_order, "axis": axis},
+            "color": {
+                "field": "cosine",
+                "type": "quantitative",
+                "scale": {
+                    "domain": [
+                        float(np.quantile(off_diagonal, 0.02)),
+                        float(np.quantile(off_diagonal, 0.99)),
+                    ],
+                    "clamp": True,
+                    "range": ["#f7fbff", "#9ecae1", "#3182bd", "#08306b"],
+                },
+                "legend": {"title": "cosine", "orient": "top", "gradientLength": 220},
+            },
+        },
+    }
+
+
+def clustered(cosines: "NDArray[np.float64]") -> list[int]:
+    """Order words by average linkage: join the two most similar clusters until one is left.
+
+    Of the four ways to concatenate two clusters, choose the one whose adjacent ends are most similar.
+    """
+    clusters = [[nth] for nth in range(len(cosines))]
+    while len(clusters) > 1:
+        best = max(
+            ((a, b) for a in range(len(clusters)) for b in range(a)),
+            key=lambda pair: float(cosines[np.ix_(clusters[pair[0]], clusters[pair[1]])].mean()),
+        )
+        one, other = clusters.pop(best[0]), clusters.pop(best[1])
+        orders = [(x, y) for x in (one, one[::-1]) for y in (other, other[::-1])]
+        left, right = max(orders, key=lambda order: float(cosines[order[0][-1], order[1][0]]))
+        clusters.append(left + right)
+    return clusters[0]
+
+
+def plane(
+    points: "NDArray[np.float64]",
+    words: Sequence[str],
+    *,
+    groups: Sequence[str | None],
+    frequencies: Sequence[int],
+    by_group: bool,
+    labeled: Sequence[int],
+) -> Spec:
+    """Tokens in the plane, colored by group or frequency. `labeled` are the indices of those that may have
+    labels, the most important first."""
+    positions = fitted(points, PLANE)
+    placed = labels.place(
+        [(float(positions[nth, 0]), float(positions[nth, 1])) for nth in labeled],
+        [drawable(words[nth]) for nth in labeled],
+        size=PLANE,
+    )
+    names = list(dict.fromkeys(group for group in groups if group is not None))
+    values = [
+        {
+            "x": float(positions[nth, 0]),
+            "y": float(positions[nth, 1]),
+            "word": drawable(words[nth]),
+            "group": groups[nth] or "other",
+            "count": int(frequencies[nth]),
+        }
+        for nth in range(len(words))
+    ]
+    texts = [
+        {"x": label.x, "y": label.y, "word": label.text, "group": groups[labeled[label.point]] or "other"}
+        for label in placed
+    ]
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [0, PLANE[0]], "nice": False},
+    }
+    y = {
+        "field": "y",
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [PLANE[1], 0], "nice": False},
+    }
+    scale = {"domain": [*names, "other"], "range": [*_COLORS[: len(names)], "#b9bec5"]}
+    if by_group:
+        color: Spec = {"field": "group", "type": "nominal", "scale": scale, "legend": _LEGEND}
+    else:
+        color = {
+            "field": "count",
+            "type": "quantitative",
+            "scale": {"type": "log", "range": ["#c6dbef", "#4292c6", "#08306b"]},
+            "legend": {"orient": "top", "title": "count", "format": "~s", "gradientLength": 220},
+        }
+    text_color: Spec = {"condition": {"test": "datum.group === 'other'", "value": GRAY}}
+    text_color |= {"field": "group", "type": "nominal", "scale": scale, "legend": None} if by_group else {}
+    points_layer = {
+        "data": {"values": values},
+        "mark": {"type": "circle", "opacity": 0.75, "tooltip": True},
+        "encoding": {
+            "color": color,
+            "size": {
+                "condition": {"test": "datum.group === 'other'", "value": 12},
+                "value": 55 if by_group else 12,
+            },
+        },
+    }
+    text_layer: Spec = {
+        "data": {"values": texts},
+        "mark": {"type": "text", "fontSize": 11},
+        "encoding": {"text": {"field": "word"}},
+    }
+    if by_group:
+        text_layer["encoding"]["color"] = text_color
+    return {
+        "height": PLANE[1],
+        "encoding": {"x": x, "y": y},
+        "layer": [points_layer, text_layer],
+        "resolve": {"scale": {"color": "shared"}},
+    }
+
+
+def progress(rows: Sequence[Row]) -> Spec:
+    """Loss and mean similarity by epoch, on separate axes."""
+    x = {
+        "field": "epoch",
+        "type": "quantitative",
+        "title": "epoch",
+        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+    }
+
+    def line(field: str, title: str, color: str) -> Spec:
+        return {
+            "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
+            "encoding": {
+                "y": {
+                    "field": field,
+                    "type": "quantitative",
+                    "title": title,
+                    "scale": {"zero": False},
+                    "axis": {"titleColor": color, "grid": color == BLUE, "tickCount": 6},
+                }
+            },
+        }
+
+    return {
+        "data": {"values": list(rows)},
+        "height": 260,
+        "encoding": {"x": x},
+        "layer": [
+            line("loss", "mean loss per pair", BLUE),
+            line("mean_similarity", "mean cosine of two tokens", ORANGE),
+        ],
+        "resolve": {"scale": {"y": "independent"}},
+    }
+
+
+def dimensions(rows: Sequence[Row]) -> Spec:
+    """Quality by dimension: the rank of held-out neighbors, and the margin between groups."""
+    x = {
+        "field": "dimension",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "padding": 12},
+        "axis": {"values": [row["dimension"] for row in rows], "format": "d", "grid": False},
+        "title": "dimension",
+    }
+
+    def line(field: str, title: str, color: str, format: str) -> Spec:
+        y = {
+            "field": field,
+            "type": "quantitative",
+            "title": title,
+            "scale": {"zero": False, "padding": 14},
+            "axis": {"titleColor": color, "grid": color == BLUE, "format": format, "tickCount": 5},
+        }
+        range_ = {"y": {**y, "field": f"{field}_least"}, "y2": {"field": f"{field}_most"}}
+        return {
+            "layer": [
+                {
+                    "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
+                    "encoding": {"y": y},
+                },
+                {"mark": {"type": "rule", "color": color, "opacity": 0.5}, "encoding": range_},
+            ]
+        }
+
+    layers = [line("rank", "mean rank of held-out neighbors (lower is better)", BLUE, ".2%")]
+    if all(row["margin"] is not None for row in rows):
+        layers.append(line("margin", "margin between word groups (higher is better)", ORANGE, ".3f"))
+    return {
+        "data": {"values": list(rows)},
+        "height": 300,
+        "encoding": {"x": x},
+        "layer": layers,
+        "resolve": {"scale": {"y": "independent"}},
+    }
+
+
+def objectives(rows: Sequence[Row]) -> Spec:
+    """Time of each objective, labeled with quality and multiplications per batch."""
+    longest = max(row["seconds_per_epoch"] for row in rows)
+    values = [
+        {
+            **row,
+            "label": f"{row['rank']:.1%}, {row['operations_per_batch'] / 1e6:,.1f} M",
+            "left": row["seconds_per_epoch"] > longest / 4,  # put the label on the side with space
+        }
+        for row in rows
+    ]
+    x = {
+        "field": "seconds_per_epoch",
+        "type": "quantitative",
+        "title": "seconds per epoch",
+        "scale": {"type": "log", "nice": True},
+        "axis": {"tickCount": 5, "format": "~g", "grid": False},
+    }
+    order = [row["objective"] for row in rows]
+    y = {"field": "objective", "type": "nominal", "sort": order, "title": None, "axis": {"grid": False}}
+
+    def texts(left: bool) -> Spec:
+        return {
+            "transform": [{"filter": f"datum.left === {str(left).lower()}"}],
+            "mark": {"type": "text", "align": "right" if left else "left", "dx": -9 if left else 9},
+            "encoding": {"text": {"field": "label"}},
+        }
+
+    dots = {"type": "point", "filled": True, "opacity": 1, "size": 90, "color": BLUE, "tooltip": True}
+    return {
+        "data": {"values": values},
+        "height": {"step": 36},
+        "encoding": {"x": x, "y": y},
+        "layer": [{"mark": dots}, texts(False), texts(True)],
+    }

@@ -1,0 +1,47 @@
+"""The report on embeddings: a page, with every chart and table as a file.
+
+Two sections train about ten more times, on the text that is stored with the embeddings; they are left out if
+it was deleted. Takes about a minute for a novel.
+"""
+
+import os
+from pathlib import Path
+
+from merganser.embed.embeddings import Embeddings, load
+from merganser.embed.folder import load_text
+from merganser.engines.local import ProgressCallback
+from merganser.files import check_folder
+from merganser.reporting import page
+from merganser.reporting.embeddings.experiments import sections
+
+
+def write(
+    embeddings_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    progress: ProgressCallback | None = None,
+) -> Path:
+    """Write a report on a folder of embeddings to `out`, and return the path of its page."""
+    embeddings = load(embeddings_dir)
+    text = load_text(embeddings_dir)
+    check_folder(Path(out), "choose another out=")
+    results = sections(embeddings, text, progress)
+    return page.write(Path(out), "Embeddings report", _about(embeddings), results, progress)
+
+
+def _about(embeddings: Embeddings) -> list[str]:
+    facts = embeddings.training
+    corpus = str(facts.get("corpus", "a corpus")).partition("=")[0]
+    lines = [
+        f"{len(embeddings):,} token vectors of dimension {embeddings.dimension}, trained on "
+        f"{Path(corpus).name or corpus}."
+    ]
+    if "pairs" in facts:
+        lines.append(
+            f"{facts['tokens']:,} tokens of text, {facts['pairs']:,} pairs, {facts['seconds']:.1f} s on "
+            f"{facts['device']}."
+        )
+    settings = facts.get("settings")
+    if settings:
+        values = (f"{name} {value}" for name, value in settings.items() if value is not None)
+        lines.append("; ".join(values) + ".")
+    return lines

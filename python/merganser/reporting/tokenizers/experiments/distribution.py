@@ -1,0 +1,82 @@
+"""Sections about the lengths and frequencies of tokens."""
+
+import numpy as np
+
+from merganser.charts import drawable
+from merganser.reporting.section import Section
+from merganser.reporting.tables import Cell, Table
+from merganser.reporting.tokenizers import pictures
+from merganser.reporting.tokenizers.pictures import label
+from merganser.reporting.tokenizers.study import Study
+
+#: Longer tokens are counted together.
+_LONGEST = 16
+_RANKS = [step * 10**power for power in range(6) for step in (1, 2, 5)]
+
+
+def lengths(study: Study) -> Section:
+    """Token lengths in the vocabulary and in the text."""
+    usage = study.main
+    lengths = np.array([min(len(usage.tokenizer.token_bytes(id)), _LONGEST) for id in usage.ids.tolist()])
+    in_vocabulary = np.bincount(lengths, minlength=_LONGEST + 1)
+    in_text = np.zeros(_LONGEST + 1, dtype=np.int64)
+    np.add.at(in_text, lengths, usage.frequencies)
+    names = [str(length) for length in range(1, _LONGEST)] + [f"{_LONGEST}+"]
+    values = [
+        {"bytes": name, "share": int(part[nth]) / int(part.sum()), "of": of}
+        for of, part in (("vocabulary", in_vocabulary), ("held-out text", in_text))
+        for nth, name in enumerate(names, 1)
+    ]
+    return Section(
+        "token-lengths",
+        "Token length distribution",
+        "Token lengths in bytes: of the vocabulary, and of the tokens in the held-out text, where short "
+        "tokens dominate.",
+        Table(
+            ("bytes", "tokens in the vocabulary", "tokens in the text"),
+            tuple((name, int(in_vocabulary[nth]), int(in_text[nth])) for nth, name in enumerate(names, 1)),
+        ),
+        pictures.columns(values, "bytes", "share", "of"),
+    )
+
+
+def top_subwords(study: Study) -> Section:
+    """The most frequent tokens of more than one byte."""
+    usage = study.main
+    token_bytes = usage.tokenizer.token_bytes
+    subwords = [(id, count) for id, count in usage.top(5_000) if len(token_bytes(id)) > 1 and count][:30]
+    rows = tuple((rank, label(token_bytes(id)), id, count) for rank, (id, count) in enumerate(subwords, 1))
+    values = [{"token": token, "occurrences": count, "id": id} for _, token, id, count in rows]
+    return Section(
+        "top-subwords",
+        "Top 30 subwords",
+        "The most frequent tokens of more than one byte in the held-out text; · is a space.",
+        Table(("rank", "token", "id", "occurrences"), rows),
+        pictures.bars(values, "token", "occurrences"),
+    )
+
+
+def frequency_ranks(study: Study) -> Section:
+    """Token frequency by rank."""
+    values: list[dict[str, object]] = []
+    rows: list[tuple[Cell, ...]] = []
+    compared = list(study.compared.items())
+    counts = {name: np.sort(usage.frequencies[usage.frequencies > 0])[::-1] for name, usage in compared}
+    for name, descending in list(counts.items())[: pictures.GROUPS]:
+        ranks = np.unique(np.geomspace(1, len(descending), 120).round().astype(int))
+        values += [
+            {"rank": int(rank), "frequency": int(descending[rank - 1]), "tokenizer": drawable(name)}
+            for rank in ranks
+        ]
+    longest = max(map(len, counts.values()))
+    for rank in _RANKS:
+        if rank <= longest:
+            rows.append((rank, *(int(f[rank - 1]) if rank <= len(f) else None for f in counts.values())))
+    return Section(
+        "frequency-rank",
+        "Frequency by rank",
+        "Count of the most frequent token in the held-out text, of the second, and so on. Whole words would "
+        "be close to a straight line (Zipf's law); merging lowers the top and raises the middle.",
+        Table(("rank", *counts), tuple(rows)),
+        pictures.lines(values, "rank", "frequency", "tokenizer"),
+    )

@@ -1,0 +1,136 @@
+"""State: what the views share: tokenizers, folders, the thread pool and the job queue.
+
+Lookup tables of a tokenizer (the bytes of every id, the merge order) are built once, in a few milliseconds
+for 100,000 tokens.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from merganser.embed import Embeddings
+from merganser.studio.jobs import Jobs
+from merganser.studio.security import Folders
+from merganser.tokenizer import Tokenizer
+
+T = TypeVar("T")
+
+#: Calls that run at once, and calls that may wait for a thread.
+MAX_RUNNING, MAX_WAITING = 4, 64
+
+
+class TokenizerEntry:
+    """A tokenizer with the lookup tables that the views need."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    @property
+    def ranks(self) -> dict[bytes, int]:
+        return self.tokenizer.mergeable_ranks
+
+    @cached_property
+    def specials(self) -> dict[int, str]:
+        return {id: token for token, id in self.tokenizer.special_tokens.items()}
+
+    @cached_property
+    def tokens(self) -> dict[int, bytes]:
+        """Token bytes by id, in ascending order of id."""
+        return {id: token for token, id in self.tokenizer.vocab.items()}
+
+    @cached_property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Token length in bytes by id; 0 for ids that are not used."""
+        lengths = np.zeros(self.tokenizer.next_id, np.uint32)
+        lengths[list(self.tokens)] = [len(token) for token in self.tokens.values()]
+        return lengths
+
+    @cached_property
+    def merges(self) -> dict[int, tuple[int, int]]:
+        """The pair of ids that each merge joins, by the id of the result."""
+        return {id: pair for pair, id in self.tokenizer.merges_as_ids.items()}
+
+    @cached_property
+    def rank(self) -> dict[int, int]:
+        """The 1-based number of the merge that creates each id; single bytes and special tokens have none."""
+        merged = sorted(id for token, id in self.ranks.items() if len(token) > 1)
+        return {id: nth for nth, id in enumerate(merged, 1)}
+
+    def facts(self, id: int) -> dict[str, Any]:
+        """Describe one token."""
+        return {
+            "id": id,
+            "bytes": self.tokens[id].hex(),
+            "kind": "special" if id in self.specials else "byte" if len(self.tokens[id]) == 1 else "merge",
+            "rank": self.rank.get(id),
+            "count": self.tokenizer.merge_counts.get(id),
+            "pair": self.merges.get(id),
+        }
+
+
+class BoundedPool:
+    """Runs functions in threads, with a limit on running calls and on waiting calls."""
+
+    def __init__(self, running: int = MAX_RUNNING, waiting: int = MAX_WAITING) -> None:
+        self._slots = asyncio.Semaphore(running)
+        self._room = running + waiting
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call `function` in a thread; reject the call (503) if too many are waiting."""
+        if self._room == 0:
+            raise HTTPException(503, "too many requests at once; try again", headers={"Retry-After": "1"})
+        self._room -= 1
+        try:
+            async with self._slots:
+                return await run_in_threadpool(function, *arguments)
+        finally:
+            self._room += 1
+
+
+class StudioState:
+    """The state of one studio; `state_of(request)` returns it."""
+
+    def __init__(self, tokenizers: Mapping[str, Tokenizer], folders: Folders) -> None:
+        self.entries: dict[str, TokenizerEntry] = {}
+        self.folders = folders
+        self.pool = BoundedPool()
+        self.jobs = Jobs()
+        #: Long texts that are being edited, by page; see playground.py.
+        self.recent_texts: OrderedDict[str, Any] = OrderedDict()
+        #: Returns (id, similarity) pairs for a tokenizer name and an id; None without embeddings.
+        self.neighbors: Callable[[str, int], list[tuple[int, float]]] | None = None
+        #: Embeddings by name, and the maps that embeddings.py builds from them, by tokenizer name.
+        self.embeddings: Mapping[str, Embeddings] = {}
+        self.maps: dict[str, Any] = {}
+        for name, tokenizer in tokenizers.items():
+            self.add(name, tokenizer)
+
+    def add(self, name: str, tokenizer: Tokenizer) -> str:
+        """Add a tokenizer and return its name, with a number appended if the name is taken."""
+        unique = name
+        nth = 2
+        while unique in self.entries:
+            unique, nth = f"{name} ({nth})", nth + 1
+        self.entries[unique] = TokenizerEntry(tokenizer)
+        return unique
+
+    def find(self, name: str) -> TokenizerEntry:
+        try:
+            return self.entries[name]
+        except KeyError:
+            raise HTTPException(
+                404, f"unknown tokenizer {name!r}; reload the page and choose another"
+            ) from None
+
+
+def state_of(request: Request) -> StudioState:
+    state: StudioState = request.app.state.studio
+    return state

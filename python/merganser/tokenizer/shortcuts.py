@@ -1,0 +1,325 @@
+"""Methods of `Tokenizer` that call the layers above it.
+
+This is the only module that imports from higher layers, and only inside its methods: the one exception that
+the import contract in pyproject.toml names.
+"""
+
+import os
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Literal, cast
+
+from merganser import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import tiktoken
+    import tokenizers
+    from typing_extensions import Unpack
+
+    from merganser.chat.template import Template
+    from merganser.corpus import Source
+    from merganser.corpus.read_options import ReadKeywords
+    from merganser.corpus.split_settings import Separator
+    from merganser.engines.local import Local, ProgressCallback
+    from merganser.exporting import ExportFormat
+    from merganser.tokenizer.display import TokenDisplay
+    from merganser.tokenizer.value import Tokenizer
+    from merganser.tokens import Tokens
+    from merganser.tokens.writing import Dtype, Format
+    from merganser.verification import Pretokens
+
+
+class Shortcuts(_core.Tokenizer):
+    """The part of `Tokenizer` that uses the rest of the library."""
+
+    __slots__ = ()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokenizer to a file that `merganser.load` reads.
+
+        The file is text, contains only data, and is replaced atomically. See docs/format.md.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to write.
+
+        Raises
+        ------
+        WriteError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokenizer.save(f"{folder}/a.merganser")
+        ...     merganser.load(f"{folder}/a.merganser") == tokenizer
+        True
+        """
+        from merganser.formats import native
+
+        native.save(cast("Tokenizer", self), path)
+
+    def encode_corpus(
+        self,
+        source: "Source",
+        *,
+        out: str | os.PathLike[str],
+        format: "Format" = "bin",
+        dtype: "Dtype" = "auto",
+        separator: "Separator" = ...,
+        prepend: str | int | None = None,
+        append: str | int | None = None,
+        allowed_special: Literal["all"] | Collection[str] = (),
+        shard_tokens: int = 100_000_000,
+        overwrite: bool = False,
+        engine: "Local | None" = None,
+        progress: "ProgressCallback | None" = None,
+        buffer_size: int = 8192,
+        **reading: "Unpack[ReadKeywords]",
+    ) -> "Tokens":
+        """Encode a corpus of any size and write the ids to a folder of shards.
+
+        An interrupted run resumes at the last finished shard when it is repeated with the same arguments, and
+        writes identical files.
+
+        Parameters
+        ----------
+        source : path, URL, iterable or dataset
+            The corpus; see `merganser.corpus`.
+        out : path-like
+            The folder to write. If it exists, it must come from the same tokenizer, corpus and settings.
+        format : {"bin", "npy", "llmc", "megatron"}
+            "bin" is flat ids, as nanoGPT reads them; "llmc" has the header of llm.c and modded-nanogpt;
+            "megatron" is `.bin` and `.idx`.
+        dtype : {"auto", "uint16", "uint32"}
+            The integer type of the ids. "auto" is the smaller one that fits every id.
+        separator : str or None, optional
+            The text between the documents of a file, which is not encoded. "<|endoftext|>" by default; None
+            makes each file one document.
+        prepend, append : str or int, optional
+            A special token, or an id, to add before or after each document.
+        allowed_special : "all" or collection of str
+            Special tokens to encode as their ids where they occur in the text. All others are encoded as
+            ordinary text.
+        shard_tokens : int
+            The size of a shard: it ends with the document that reaches this number of tokens.
+        overwrite : bool
+            Delete the token files in `out` first.
+        engine : Local, optional
+            The number of threads.
+        progress : callable, optional
+            Called with the stage ("encode"), the number of bytes done, and the total or 0 if unknown. An
+            exception in it stops the run.
+        buffer_size : int
+            The number of documents to pull from an iterable at a time.
+        **reading
+            The fields of `merganser.ReadOptions`, such as `text_key` and `on_error`.
+
+        Returns
+        -------
+        Tokens
+            The folder of token files, opened for reading.
+
+        Raises
+        ------
+        CorpusError
+            If the corpus is missing, unreadable or contains counts.
+        EncodeError
+            If `prepend`, `append` or `allowed_special` names an unknown token.
+        TokensError
+            If `out` belongs to a different run.
+        WriteError
+            If `out` cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokens = tokenizer.encode_corpus(["low low", "lowest"], out=folder)
+        ...     [ids.tolist() for ids in tokens.documents()]
+        [[257, 258], [257, 101, 115, 116]]
+        """
+        from merganser.tokens import writing
+
+        return writing.encode_corpus(
+            cast("Tokenizer", self),
+            source,
+            out=out,
+            format=format,
+            dtype=dtype,
+            separator=separator,
+            prepend=prepend,
+            append=append,
+            allowed_special=allowed_special,
+            shard_tokens=shard_tokens,
+            overwrite=overwrite,
+            engine=engine,
+            progress=progress,
+            buffer_size=buffer_size,
+            **reading,
+        ).tokens
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: "ExportFormat",
+        on: "Pretokens | None" = None,
+        chat: "Template | None" = None,
+        roles: Mapping[str, str] | None = None,
+        progress: "ProgressCallback | None" = None,
+    ) -> "list[Path]":
+        """Write the tokenizer in the format of another library.
+
+        The export is verified before anything is written: tiktoken or Hugging Face must return the same ids
+        for a set of adversarial texts, for up to 20,000 tokens, and for the 20,000 most frequent pre-tokens
+        of `on`. Other formats, and those whose library is not installed, are verified with merganser's own
+        reader.
+
+        Parameters
+        ----------
+        path : path-like
+            A folder, or a file with one of the suffixes below.
+        format : str
+            - "huggingface": a folder for `AutoTokenizer.from_pretrained`;
+            - "gpt2": `vocab.json` and `merges.txt`;
+            - "tiktoken": a plugin folder, which makes `tiktoken.get_encoding` find the tokenizer by the name
+              of the folder when it is on `PYTHONPATH`; or a `.tiktoken` file of ranks, without pattern and
+              special tokens;
+            - "minbpe": a `.model` file and a `.vocab` file;
+            - "gguf": a `.gguf` file for llama.cpp;
+            - "token-lengths": the number of bytes of every id, for bits per byte, as `.npy`, or `.pt` with
+              torch.
+        on : Counts, CountsFile or corpus, optional
+            The training data, to verify the export on its pre-tokens too.
+        chat : Template, optional
+            The chat template, for Hugging Face's `chat_template.jinja`. A tokenizer with nanochat's nine
+            special tokens gets nanochat's template by default. The template's `bos` and `assistant_end`
+            become bos and eos.
+        roles : mapping of str to str, optional
+            For Hugging Face, the special tokens to use as "bos", "eos", "unk", "sep", "pad", "cls" and
+            "mask", such as `{"pad": "<|endoftext|>"}`. Other roles are assigned by well-known names
+            (`<|pad|>`, `[PAD]`, `<unk>`, `<mask>`, …) or stay unset. Padding requires a pad token.
+        progress : callable, optional
+            Called with the stage ("count" or "verify"), the amount done and the total.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+
+        Raises
+        ------
+        ExportError
+            If the format cannot represent the tokenizer exactly, or the verification finds a difference.
+        WriteError
+            If the files cannot be written.
+
+        Warns
+        -----
+        MerganserWarning
+            With "gguf", if llama.cpp is known to split some rare texts differently.
+
+        Examples
+        --------
+        >>> import tempfile, merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, pattern="gpt2")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = tokenizer.export(folder, format="gpt2")
+        ...     sorted(file.name for file in files)
+        ['merges.txt', 'vocab.json']
+        """
+        from merganser import exporting
+
+        return exporting.export(cast("Tokenizer", self), path, format, on, chat, roles, progress)
+
+    def show(self, text: str, *, allowed_special: Literal["all"] | Collection[str] = ()) -> "TokenDisplay":
+        """Display how a text is tokenized. Print the result, or make it the last line of a notebook cell.
+
+        Parameters
+        ----------
+        text : str
+            The text to tokenize.
+        allowed_special : "all" or collection of str
+            Special tokens to recognize in the text. All others are ordinary text.
+
+        Returns
+        -------
+        TokenDisplay
+            Renders as plain text, in terminal colors or as HTML, with token counts and compression figures.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a lone surrogate, or `allowed_special` names an unknown token.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["play, sing, ring with tokens"] * 9, 275)
+        >>> print(tokenizer.show("playing with tokens").plain.split("\\n")[0])
+        play|ing|·with|·tokens
+        """
+        from merganser.tokenizer.display import TokenDisplay
+
+        return TokenDisplay.of(cast("Tokenizer", self), text, allowed_special)
+
+    def to_tiktoken(self, name: str = "merganser") -> "tiktoken.Encoding":
+        """Return the tokenizer as a `tiktoken.Encoding` with the same ids.
+
+        Parameters
+        ----------
+        name : str
+            The name of the encoding.
+
+        Returns
+        -------
+        tiktoken.Encoding
+
+        Raises
+        ------
+        ExportError
+            If tiktoken cannot represent the tokenizer exactly.
+        ImportError
+            If tiktoken is not installed.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> merganser.train(["low lower lowest"] * 9, 260).to_tiktoken().encode("lowest")
+        [257, 101, 115, 116]
+        """
+        from merganser.formats import tiktoken
+
+        return tiktoken.to_encoding(cast("Tokenizer", self), name)
+
+    def to_huggingface(self) -> "tokenizers.Tokenizer":
+        """Return the tokenizer as a `tokenizers.Tokenizer` with the same ids.
+
+        Unlike `encode`, Hugging Face always recognizes special tokens in text.
+
+        Returns
+        -------
+        tokenizers.Tokenizer
+
+        Raises
+        ------
+        ExportError
+            If Hugging Face tokenizers cannot represent the tokenizer exactly.
+        ImportError
+            If tokenizers is not installed.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> merganser.train(["low lower lowest"] * 9, 260).to_huggingface().encode("lowest").ids
+        [257, 101, 115, 116]
+        """
+        from merganser.formats import huggingface
+
+        return huggingface.to_huggingface(cast("Tokenizer", self))

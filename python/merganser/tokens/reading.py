@@ -1,0 +1,462 @@
+"""Read token files: the ids of a corpus on disk, which training code maps into memory.
+
+A folder contains `tokens.json`, which records the tokenizer, corpus and settings, and shards of whole
+documents:
+
+    shard-00000.bin         the ids, flat; or .npy, or with llm.c's header
+    shard-00000.docs.npy    the start of each document, and the end of the last; Megatron uses .idx instead
+    shard-00000.json        the format, dtype, number of tokens and documents, and a checksum
+
+docs/format.md specifies every byte. `Tokenizer.encode_corpus` writes these folders.
+"""
+
+import json
+import os
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+from merganser import _core
+from merganser.corpus.split_settings import Separator
+from merganser.errors import TokensError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from merganser.tokenizer import Tokenizer
+
+FILE_NAME = "tokens.json"
+VERSION = 1
+
+_ENCODE_AGAIN = "encode the corpus again"
+
+_SHARD = re.compile(r"(\.?)shard-([0-9]{5,})\.(bin|npy|idx|json|docs\.npy)(\.tmp)?")
+_MEGATRON = b"MMIDIDX\0\0"
+_MEGATRON_DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 8: "uint16"}
+#: The magic numbers and versions of llm.c's header, and the dtype of the ids.
+_LLMC_DTYPES = {(20240520, 1): "uint16", (20240801, 7): "uint32"}
+_LLMC_HEADER = 256 * 4
+#: The number of ids decoded at a time, so that a document of any length takes little memory.
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file of ids.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : str
+        "bin", "npy", "llmc" or "megatron".
+    dtype : str
+        The integer type of the ids.
+    tokens : int
+        The number of ids.
+    documents : int or None
+        The number of documents; None if their boundaries are not recorded.
+    bytes : int or None
+        The number of bytes of text; None if not recorded.
+    invalid_bytes : int or None
+        The number of bytes that were not valid UTF-8; None if not recorded.
+    crc32 : str or None
+        The checksum; None if not recorded.
+    next : dict
+        Where in the corpus the next shard begins: a file or document, and an offset in it.
+    """
+
+    path: Path
+    format: str
+    dtype: str
+    tokens: int
+    documents: int | None = None
+    bytes: int | None = None
+    invalid_bytes: int | None = None
+    crc32: str | None = None
+    next: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def ids(self) -> "NDArray[np.integer[Any]]":
+        """Return the ids of the shard as a memory-mapped array."""
+        import numpy as np
+
+        dtype = np.dtype(self.dtype).newbyteorder("<")
+        header = _header_bytes(self)
+        size = self.path.stat().st_size
+        if size != header + self.tokens * dtype.itemsize:
+            raise TokensError(
+                f"{self.path} is corrupt: its size is not that of {self.tokens:,} tokens; {_ENCODE_AGAIN}"
+            )
+        return np.memmap(self.path, dtype, "r", header, (self.tokens,)) if self.tokens else np.empty(0, dtype)
+
+    def bounds(self) -> "NDArray[np.integer[Any]]":
+        """Return the start of each document in `ids()`, followed by the end of the last one."""
+        import numpy as np
+
+        if self.documents is None:
+            raise TokensError(
+                f"{self.path} does not record where its documents end; read it as a whole with ids()"
+            )
+        if self.format == "megatron":
+            return _megatron_index(self.path)[1]
+        file = self.path.with_name(f"{self.path.stem}.docs.npy")
+        try:
+            bounds: NDArray[np.integer[Any]] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise TokensError(f"cannot read {file}: {error}; {_ENCODE_AGAIN}") from error
+        if bounds.shape != (self.documents + 1,) or bounds[0] != 0 or bounds[-1] != self.tokens:
+            raise TokensError(f"{file} is corrupt: it does not match {self.path}; {_ENCODE_AGAIN}")
+        return bounds
+
+    def each_document(self) -> "Iterator[NDArray[np.integer[Any]]]":
+        """Yield the ids of each document in order."""
+        ids, bounds = self.ids(), self.bounds()
+        for start in range(0, len(bounds) - 1, _CHUNK):
+            for begin, end in pairwise(bounds[start : start + _CHUNK + 1].tolist()):
+                yield ids[begin:end]
+
+    def check(self) -> None:
+        """Raise a `TokensError` if the checksum of the file does not match. Reads the whole file."""
+        if self.crc32 is None:
+            return
+        value = 0
+        with self.path.open("rb") as file:
+            while chunk := file.read(1 << 22):
+                value = zlib.crc32(chunk, value)
+        if f"{value:08x}" != self.crc32:
+            raise TokensError(f"{self.path} is corrupt: its checksum does not match; {_ENCODE_AGAIN}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tokens:
+    """The ids of a corpus on disk.
+
+    `Tokenizer.encode_corpus` returns one; `Tokens.open` opens an existing folder or file. Ids are
+    memory-mapped and read on access.
+
+    Attributes
+    ----------
+    path : Path
+        The folder or file.
+    facts : mapping
+        The contents of `tokens.json`; empty for a file outside of a folder.
+    shards : tuple of Shard
+        The files of ids.
+
+    Examples
+    --------
+    >>> import merganser, tempfile
+    >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokens = tokenizer.encode_corpus(["lowest low", "slow"], out=folder)
+    ...     [document.tolist() for document in tokens.documents()]
+    [[257, 101, 115, 116, 258], [115, 257]]
+    """
+
+    path: Path
+    facts: Mapping[str, Any]
+    shards: tuple[Shard, ...]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Tokens":
+        """Open a folder that `encode_corpus` wrote, or a single file of ids.
+
+        Self-describing files of other programs can be opened too: `.npy`, files with the header of llm.c, and
+        Megatron's `.bin` with its `.idx`.
+
+        Parameters
+        ----------
+        path : path-like
+            The folder or file.
+
+        Returns
+        -------
+        Tokens
+
+        Raises
+        ------
+        TokensError
+            If the path does not exist, or the files are incomplete, corrupt or of an unknown format.
+
+        Examples
+        --------
+        >>> import merganser, tempfile
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = tokenizer.encode_corpus(["lowest low"], out=folder)
+        ...     Tokens.open(folder).token_count
+        5
+        """
+        path = Path(path)
+        if path.is_dir():
+            facts = read_facts(path)
+            tokens = cls(path, facts, finished_shards(path))
+            if facts["complete"] and len(tokens.shards) != facts["shards"]:
+                raise TokensError(
+                    f"{path} has {len(tokens.shards):,} of its {facts['shards']:,} shards; {_ENCODE_AGAIN}"
+                )
+            return tokens
+        if not path.is_file():
+            raise TokensError(f"there is no file or folder {path}; check the path")
+        sidecar = path.with_suffix(".json")
+        if _SHARD.fullmatch(path.name) and sidecar.is_file():
+            facts = read_facts(path.parent) if (path.parent / FILE_NAME).is_file() else {}
+            return cls(path, facts, (_read_sidecar(sidecar),))
+        return cls(path, {}, (_self_describing(path),))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole corpus was encoded; False after an interruption, until the run is resumed."""
+        return bool(self.facts.get("complete", True))
+
+    @property
+    def token_count(self) -> int:
+        """The number of ids in all shards."""
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def document_count(self) -> int:
+        """The number of documents in all shards."""
+        return sum(shard.documents or 0 for shard in self.shards)
+
+    def ids(self, shard: int) -> "NDArray[np.integer[Any]]":
+        """Return the ids of a shard as a memory-mapped array.
+
+        Parameters
+        ----------
+        shard : int
+            The index of the shard.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        TokensError
+            If the file is corrupt.
+        """
+        return self.shards[shard].ids()
+
+    def documents(self) -> "Iterator[NDArray[np.integer[Any]]]":
+        """Yield the ids of each document in order.
+
+        Yields
+        ------
+        numpy.ndarray
+            A view of the memory-mapped ids.
+
+        Raises
+        ------
+        TokensError
+            If the boundaries of documents are not recorded, or a file is corrupt.
+        """
+        for shard in self.shards:
+            yield from shard.each_document()
+
+    def decode(self, tokenizer: "Tokenizer", *, separator: Separator = ...) -> Iterator[bytes]:
+        """Decode the ids to text, in parts, without the tokens that were prepended and appended.
+
+        Encoding the text with the same settings yields the same ids.
+
+        Parameters
+        ----------
+        tokenizer : Tokenizer
+            The tokenizer that encoded the corpus.
+        separator : str or None, optional
+            The text to insert between documents; by default the separator of the corpus.
+
+        Yields
+        ------
+        bytes
+            A part of the text.
+
+        Raises
+        ------
+        TokensError
+            If the corpus was encoded with a different tokenizer, or a file is corrupt.
+
+        Examples
+        --------
+        >>> import merganser, tempfile
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokens = tokenizer.encode_corpus(["lowest low", "slow"], out=folder)
+        ...     b"".join(tokens.decode(tokenizer, separator="; "))
+        b'lowest low; slow'
+        """
+        fingerprint = self.facts.get("tokenizer")
+        if fingerprint is not None and fingerprint != _core.fingerprint(tokenizer):
+            raise TokensError(
+                f"{self.path} was encoded with a different tokenizer; decode it with the one that encoded it"
+            )
+        if isinstance(separator, EllipsisType):
+            separator = self.facts.get("separator")
+        between = (separator or "").encode()
+        prepended = int(self.facts.get("prepend") is not None)
+        appended = int(self.facts.get("append") is not None)
+        is_first = True
+        for shard in self.shards:
+            shard.check()
+            if shard.documents is None:
+                yield from _decode(tokenizer, shard.ids())
+                continue
+            for document in shard.each_document():
+                if between and not is_first:
+                    yield between
+                yield from _decode(tokenizer, document[prepended : len(document) - appended])
+                is_first = False
+
+    def __repr__(self) -> str:
+        return f"<Tokens: {self.token_count:,} in {len(self.shards):,} shards, {self.path}>"
+
+
+def _decode(tokenizer: "Tokenizer", ids: "NDArray[np.integer[Any]]") -> Iterator[bytes]:
+    import numpy as np
+
+    for start in range(0, len(ids), _CHUNK):
+        yield tokenizer.decode_bytes(np.asarray(ids[start : start + _CHUNK], np.uint32))
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Read `tokens.json`."""
+    file = folder / FILE_NAME
+    facts = _read_json(file)
+    if "merganser_tokens" not in facts:
+        raise TokensError(f"{file} was not written by merganser; check the path")
+    if facts["merganser_tokens"] != VERSION:
+        version = facts["merganser_tokens"]
+        raise TokensError(
+            f"{file} has version {version!r}, but this merganser reads version {VERSION}; upgrade merganser"
+        )
+    is_valid = isinstance(facts.get("complete"), bool) and (
+        not facts["complete"] or isinstance(facts.get("shards"), int)
+    )
+    if not is_valid:
+        raise TokensError(f"{file} is corrupt: a field is missing or invalid; {_ENCODE_AGAIN}")
+    return facts
+
+
+def finished_shards(folder: Path) -> tuple[Shard, ...]:
+    """Return the finished shards: those with a `.json` file, up to the first without."""
+    shards: list[Shard] = []
+    while (sidecar := folder / f"shard-{len(shards):05}.json").is_file():
+        shards.append(_read_sidecar(sidecar))
+    return tuple(shards)
+
+
+def shard_files(folder: Path) -> list[Path]:
+    """Return the files of all shards, the last shard first, and each `.json` before its other files."""
+    matches = [(match, file) for file in folder.iterdir() if (match := _SHARD.fullmatch(file.name))]
+    matches.sort(key=lambda entry: (-int(entry[0][2]), entry[0][3] != "json", entry[1].name))
+    return [file for _, file in matches]
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_bytes())
+    except OSError as error:
+        raise TokensError(
+            f"cannot read {file}: {error.strerror}; check that this is a folder of token files"
+        ) from error
+    except (ValueError, RecursionError):
+        raise TokensError(f"{file} is corrupt: it is not JSON; {_ENCODE_AGAIN}") from None
+    if not isinstance(value, dict):
+        raise TokensError(f"{file} is corrupt: it is not a JSON object; {_ENCODE_AGAIN}")
+    return value
+
+
+def _read_sidecar(file: Path) -> Shard:
+    facts = _read_json(file)
+    numbers = [facts.get(name) for name in ("tokens", "documents", "bytes", "invalid_bytes")]
+    position = facts.get("next")
+    if isinstance(position, dict):
+        numbers += [position.get(name) for name in ("part", "offset", "within")]
+    is_valid = (
+        facts.get("format") in ("bin", "npy", "llmc", "megatron")
+        and facts.get("dtype") in ("uint16", "uint32", "int32")
+        and isinstance(facts.get("crc32"), str)
+        and isinstance(position, dict)
+        and all(type(n) is int and n >= 0 for n in numbers)
+    )
+    if not is_valid:
+        raise TokensError(f"{file} is corrupt: a field is missing or invalid; {_ENCODE_AGAIN}")
+    path = file.with_suffix(".npy" if facts["format"] == "npy" else ".bin")
+    if not path.is_file():
+        raise TokensError(f"{path} is missing, although {file.name} describes it; {_ENCODE_AGAIN}")
+    return Shard(path=path, **facts)
+
+
+def _header_bytes(shard: Shard) -> int:
+    if shard.format == "llmc":
+        return _LLMC_HEADER
+    if shard.format != "npy":
+        return 0
+    import numpy as np
+
+    return int(np.load(shard.path, mmap_mode="r", allow_pickle=False).offset)
+
+
+def _self_describing(path: Path) -> Shard:
+    """Open a file whose header or index determines its format."""
+    import numpy as np
+
+    with path.open("rb") as file:
+        start = file.read(12)
+    size = path.stat().st_size
+    if start.startswith(b"\x93NUMPY"):
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise TokensError(f"cannot read {path}: {error}") from error
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise TokensError(
+                f"{path} must be a one-dimensional array of integers, got {array.dtype}, shape {array.shape}"
+            )
+        return Shard(path, "npy", str(array.dtype), len(array))
+    if len(start) == 12:
+        magic, version, tokens = struct.unpack("<3i", start)
+        dtype = _LLMC_DTYPES.get((magic, version))
+        if dtype is not None and size == _LLMC_HEADER + tokens * np.dtype(dtype).itemsize:
+            return Shard(path, "llmc", dtype, tokens)
+    if path.with_suffix(".idx").is_file():
+        dtype, bounds = _megatron_index(path)
+        return Shard(path, "megatron", dtype, int(bounds[-1]), len(bounds) - 1)
+    raise TokensError(
+        f"cannot determine how the ids of {path} are stored: it has no header, and no .json file next to it; "
+        "read it with numpy.fromfile"
+    )
+
+
+def _megatron_index(path: Path) -> "tuple[str, NDArray[np.integer[Any]]]":
+    """Return the dtype of the ids, and the starts of the documents followed by the end of the last."""
+    import numpy as np
+
+    file = path.with_suffix(".idx")
+    corrupt = TokensError(f"{file} is corrupt, or not a Megatron index; create it again")
+    try:
+        data = np.memmap(file, np.uint8, "r")
+    except (OSError, ValueError) as error:
+        raise TokensError(f"cannot read {file}: {error}") from error
+    head = bytes(data[:34])
+    if len(head) < 34 or not head.startswith(_MEGATRON):
+        raise corrupt
+    version, code, sequences, documents = struct.unpack("<QBQQ", head[9:])
+    if version != 1 or code not in _MEGATRON_DTYPES or len(data) < 34 + 12 * sequences + 8 * documents:
+        raise corrupt
+    dtype = _MEGATRON_DTYPES[code]
+    sizes = np.frombuffer(data, "<i4", sequences, 34)
+    pointers = np.frombuffer(data, "<i8", sequences, 34 + 4 * sequences)
+    firsts = np.frombuffer(data, "<i8", documents, 34 + 12 * sequences)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    in_order = np.array_equal(pointers, ends[:-1] * np.dtype(dtype).itemsize)
+    if not in_order or not documents or firsts[0] != 0 or firsts[-1] != sequences or firsts.min() < 0:
+        raise corrupt
+    return dtype, ends[firsts]

@@ -1,0 +1,283 @@
+"""Train a tokenizer on a corpus or on its counts.
+
+With a `work_dir`, the merges are logged every `checkpoint_every` seconds and when training is interrupted.
+The same call resumes from there and returns the identical tokenizer.
+"""
+
+import warnings
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Literal
+
+from merganser import _core
+from merganser.corpus import Source
+from merganser.corpus.read_options import ReadKeywords
+from merganser.corpus.split_settings import Separator, SplitSettings
+from merganser.counts import Counts, CountsFile
+from merganser.counts.counts import empty
+from merganser.engines.arguments import as_int, check_names
+from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
+from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
+from merganser.tokenizer import Tokenizer
+from merganser.training.counting import counted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+TieBreak = Literal["ids", "huggingface", "bytes"]
+TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes")
+
+
+def train(
+    corpus_or_counts: Source | Counts,
+    vocab_size: int,
+    *,
+    pattern: str | None = None,
+    special_tokens: Iterable[str] | None = None,
+    tie_break: TieBreak = "ids",
+    min_frequency: int = 1,
+    max_token_bytes: int | None = None,
+    min_pretoken_count: int = 1,
+    certify: bool = True,
+    base: Tokenizer | None = None,
+    buffer_size: int = 8192,
+    engine: Local | Ray | None = None,
+    progress: ProgressCallback | None = None,
+    separator: Separator = ...,
+    **reading: "Unpack[ReadKeywords]",
+) -> Tokenizer:
+    """Train a byte-level BPE tokenizer.
+
+    The vocabulary consists of the 256 bytes, the merges and the special tokens, whose ids follow the merges.
+
+    Parameters
+    ----------
+    corpus_or_counts : path, URL, iterable, dataset or Counts
+        The corpus (see `merganser.corpus`), or counts of one.
+    vocab_size : int
+        The size of the vocabulary, including bytes and special tokens.
+    pattern, special_tokens, separator
+        As in `merganser.count`. If not given, they are taken from the counts or the base. They must not
+        contradict the counts. Special tokens get ids in the order given.
+    tie_break : {"ids", "huggingface", "bytes"}
+        Which of several equally frequent pairs is merged first: the one with the smallest ids, as in rustbpe;
+        as in Hugging Face tokenizers; or the one with the greatest bytes, as in the CS336 course.
+    min_frequency : int
+        The number of times that a pair must occur to be merged.
+    max_token_bytes : int, optional
+        The maximum length of a token; unlimited by default.
+    min_pretoken_count : int
+        Drop pre-tokens that occur fewer times. This saves memory but may change merges: the "proven_merges"
+        of `tokenizer.training` is the number of merges, from the first, that are proven to equal those of
+        training on all pre-tokens.
+    certify : bool
+        Whether to compute that proof if pre-tokens were dropped. It is usually quick, but takes up to three
+        times as long as training on all pre-tokens if nearly all merges can be proven.
+    base : Tokenizer, optional
+        A tokenizer to extend. All its ids are kept, including special tokens; new merges and then new special
+        tokens follow its highest id.
+    buffer_size : int
+        The number of documents to pull from an iterable at a time.
+    engine : Local or Ray, optional
+        The threads, memory budget and work folder, or a cluster.
+    progress : callable, optional
+        Called with the stage ("count", "merge", "certify"), the amount done, and the total or 0 if unknown.
+        An exception in it stops the run.
+    **reading
+        The fields of `merganser.ReadOptions`, such as `text_key` and `on_error`.
+
+    Returns
+    -------
+    Tokenizer
+        The same for any engine, number of threads and memory budget.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus is missing, unreadable or empty.
+    CountsError
+        If the settings contradict the counts, or a counts file is corrupt.
+    CheckpointError
+        If `work_dir` belongs to a different training, or is in use.
+    SettingsError
+        If a setting is out of range, or `vocab_size` is too small.
+    PatternError
+        If the pattern is invalid.
+    WriteError
+        If the work folder cannot be written.
+
+    Warns
+    -----
+    MerganserWarning
+        If no pair is left to merge before `vocab_size` is reached, so the vocabulary is smaller.
+
+    Examples
+    --------
+    >>> train(["aaab" * 3], 258).merges
+    [(b'a', b'a'), (b'a', b'b')]
+
+    Count once, and train several tokenizers:
+
+    >>> import merganser
+    >>> counts = merganser.count(["low lower lowest"] * 9)
+    >>> [merganser.train(counts, size).vocab_size for size in (258, 260)]
+    [258, 260]
+    """
+    check_names(train, reading)
+    vocab_size = as_int(vocab_size, "vocab_size")
+    _check_rules(tie_break, min_frequency, max_token_bytes, min_pretoken_count)
+    engine = engine or Local()
+    engine.check()
+    pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
+    # Fail now rather than after an hour of counting.
+    _room_for_merges(vocab_size, base, special_tokens or ())
+    with ExitStack() as stack:
+        counts: Counts | CountsFile
+        if isinstance(corpus_or_counts, Counts):
+            counts = corpus_or_counts
+            requested = counts.settings.replaced_by(pattern, special_tokens, separator)
+            if requested != counts.settings:
+                counts = empty(requested) + counts  # the core reports the difference
+        else:
+            counting = counted(
+                corpus_or_counts,
+                pattern,
+                special_tokens,
+                separator,
+                engine,
+                progress,
+                buffer_size,
+                reading,
+            )
+            counts = stack.enter_context(counting)
+        if len(counts) == 0:
+            raise CorpusError(
+                "the corpus contains no text to train on; check the path, the glob and the separator"
+            )
+        if base:
+            _check_goes_on_from(base, counts)
+        merges = _room_for_merges(vocab_size, base, counts.special_tokens)
+        specials = counts.special_tokens if special_tokens is None else special_tokens
+        if progress:
+            progress("merge", 0, merges)  # immediately, so that rates and remaining times are right
+        trained = _core.train(
+            counts.path if isinstance(counts, CountsFile) else counts._native,
+            merges,
+            list(specials),
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            min_pretoken_count=min_pretoken_count,
+            certify=certify,
+            base=base,
+            **engine.merging(),
+            progress=progress,
+        )
+    if not engine.keep_work:
+        engine.clean()
+    learned = len(trained.merge_counts)
+    training = {
+        "vocab_size": vocab_size - merges + learned,
+        "merges": learned,
+        "tie_break": tie_break,
+        "min_frequency": min_frequency,
+        "max_token_bytes": max_token_bytes,
+        "min_pretoken_count": min_pretoken_count,
+        "dropped_pretokens": trained.dropped_pretokens,
+        "dropped_total": trained.dropped_total,
+        "proven_merges": trained.proven_merges,
+        "checked_merges": trained.checked_merges,
+        "documents": counts.documents,
+        "unique_pretokens": len(counts),
+        "pretokens": counts.total,
+        "invalid_bytes": counts.invalid_bytes,
+        "skipped_records": counts.skipped.records,
+        "skipped_files": counts.skipped.files,
+    }
+    known_counts = base.merge_counts if base else {}
+    tokenizer = Tokenizer._of(trained.model, {**known_counts, **trained.merge_counts}, training)
+    if learned < merges:
+        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_pretoken_count)
+    return tokenizer
+
+
+def _check_rules(
+    tie_break: str, min_frequency: int, max_token_bytes: int | None, min_pretoken_count: int
+) -> None:
+    if tie_break not in TIE_BREAKS:
+        raise SettingsError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, got {tie_break!r}")
+    if min_frequency < 1:
+        raise SettingsError(f"min_frequency must be at least 1, got {min_frequency}")
+    if min_pretoken_count < 1:
+        raise SettingsError(
+            f"min_pretoken_count must be at least 1, which drops nothing, got {min_pretoken_count}"
+        )
+    if max_token_bytes is not None and max_token_bytes < 1:
+        raise SettingsError(
+            f"max_token_bytes must be at least 1, or None for no limit, got {max_token_bytes}"
+        )
+
+
+def _following_base(
+    base: Tokenizer | None,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    corpus_or_counts: Source | Counts,
+) -> tuple[str | None, tuple[str, ...] | None]:
+    """Return the pattern and special tokens, with those of the base unless counts determine them."""
+    given = SplitSettings().replaced_by(pattern, special_tokens, ...).special_tokens
+    if base is None:
+        return pattern, None if special_tokens is None else given
+    if special_tokens is None and isinstance(corpus_or_counts, Counts):
+        return pattern, None
+    if pattern is None and not isinstance(corpus_or_counts, Counts):
+        pattern = base.pattern_name or base.pattern
+    known = tuple(base.special_tokens)
+    return pattern, known + tuple(token for token in given if token not in known)
+
+
+def _room_for_merges(vocab_size: int, base: Tokenizer | None, special_tokens: Iterable[str]) -> int:
+    """Return the number of merges that fit into the vocabulary."""
+    known = base.special_tokens if base else {}
+    new_specials = len({token for token in special_tokens if token not in known})
+    minimum = (base.vocab_size if base else 256) + new_specials
+    if vocab_size < minimum:
+        known_tokens = f"{base.vocab_size} tokens of the base" if base else "256 bytes"
+        raise SettingsError(
+            f"vocab_size must be at least {minimum} ({known_tokens} + {new_specials} special tokens), "
+            f"got {vocab_size}"
+        )
+    return vocab_size - minimum
+
+
+def _check_goes_on_from(base: Tokenizer, counts: Counts | CountsFile) -> None:
+    if counts.pattern != base.pattern:
+        raise SettingsError(
+            f"the base has the pattern {base.pattern_name or base.pattern!r}, but the text was split with "
+            f"{counts.pattern_name or counts.pattern!r}; train with the pattern of the base"
+        )
+    missing = [token for token in base.special_tokens if token not in counts.special_tokens]
+    if missing:
+        raise CountsError(
+            f"the base has the special token {missing[0]!r}, but the text was counted without it and may "
+            "contain it; count again with the special tokens of the base"
+        )
+
+
+def _warn_smaller(
+    actual: int, requested: int, min_frequency: int, max_token_bytes: int | None, min_pretoken_count: int
+) -> None:
+    limits = []
+    if min_frequency > 1:
+        limits.append(f"min_frequency={min_frequency}")
+    if max_token_bytes is not None:
+        limits.append(f"max_token_bytes={max_token_bytes}")
+    if min_pretoken_count > 1:
+        limits.append(f"min_pretoken_count={min_pretoken_count}")
+    within = f" within {' and '.join(limits)}" if limits else ""
+    message = (
+        f"the vocabulary has {actual} tokens instead of {requested}: no pair is left to merge{within}; "
+        "train on more text for a larger vocabulary"
+    )
+    warnings.warn(message, MerganserWarning, stacklevel=3)

@@ -1,0 +1,149 @@
+"""Pages in a real browser, that know what they asked for and complained of; and studios as they are in
+earnest, in a thread.
+
+Needs Playwright and axe (in the dependency group `test`) and Chromium: `apt-get install chromium`, or
+CHROMIUM=/path/to/it.
+"""
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import processes
+import pytest
+import uvicorn
+from merganser import Tokenizer
+from merganser.studio import create
+from merganser.studio.jobs import Jobs
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
+TOKEN = "a-token-that-is-long-enough"
+#: In milliseconds, for what takes a moment on a machine that is not busy.
+LIMIT = 120_000
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """A browser; where there is none, the test is skipped."""
+    if CHROMIUM is None:
+        pytest.skip(HOW)
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with playwright.sync_playwright() as started:
+        # Containers have no sandbox to offer, and the pages are our own.
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+class Studio(NamedTuple):
+    address: str
+    jobs: Jobs
+
+
+@contextmanager
+def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # else answers wait, see cli/studio.py
+        listening.bind(("127.0.0.1", 0))
+        app = create(tokenizers, folders, TOKEN, **how)
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            processes.wait_until(lambda: server.started or not thread.is_alive())
+            assert server.started
+            address = f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
+            yield Studio(address, app.state.studio.jobs)
+        finally:
+            app.state.studio.jobs.close()
+            server.should_exit = True
+            processes.joined(thread)
+
+
+@contextmanager
+def watched(
+    browser: Any,
+    url: str,
+    *,
+    scheme: str = "light",
+    width: int = 1200,
+    height: int = 900,
+    expected: str | None = None,
+) -> Iterator[Any]:
+    """A page. When it is left: nothing came from elsewhere, nobody complained, no part sticks out, and no
+    text that was shown has acted.
+
+    expected: what may be complained of all the same.
+    """
+    requests: list[str] = []
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.set_default_timeout(LIMIT)
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        page.goto(url)
+        yield page
+        assert [text for text in complaints if expected is None or expected not in text] == []
+        home = url.partition("#")[0]
+        assert [url for url in requests if not url.startswith(home)] == [], "nothing from elsewhere"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
+        assert page.evaluate("window.owned") is None
+        assert page.locator("#owned").count() == 0
+    finally:
+        context.close()
+
+
+@contextmanager
+def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
+    """A page of the studio, as `watched`."""
+    with watched(browser, f"{address}#/{view}", **how) as page:
+        page.wait_for_selector("html[data-ready]")
+        yield page
+
+
+def address_of(page: Any) -> str:
+    """The address that is shown now; Playwright hears of a change a little later."""
+    address: str = page.evaluate("location.href")
+    return address
+
+
+def pasted(page: Any, text: str) -> None:
+    """Pastes in the place of all that the field has, as a browser reports it."""
+    page.focus("textarea")
+    page.keyboard.press("Control+a")
+    page.evaluate(
+        """(text) => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          const how = { clipboardData, bubbles: true, cancelable: true };
+          document.querySelector("textarea").dispatchEvent(new ClipboardEvent("paste", how));
+        }""",
+        text,
+    )
+
+
+def problems(page: Any) -> list[str]:
+    """What axe finds serious or worse."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
+    )
+    return [
+        f"{problem['id']}: {node['html']}"
+        for problem in axe.Axe().run(page).response["violations"]
+        if problem["impact"] in ("serious", "critical")
+        for node in problem["nodes"]
+    ]

@@ -106,7 +106,7 @@ impl Lists<'_> {
                 self.enough = (2 * self.enough).clamp(STEP / 4, 16 * STEP);
             }
             py.check_signals()?;
-            let _paused = CollectorPaused::new();
+            let _paused = CollectorPaused::new(py);
             let made = self.made.bind(py);
             let mut start = 0;
             for &end in &part.ends {

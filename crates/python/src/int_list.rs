@@ -118,19 +118,23 @@ fn empty_list<'py>(py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyList>> 
 
 /// Pauses the garbage collector while thousands of lists are created that hold only ints: each collection
 /// would traverse all of them.
-pub struct CollectorPaused(bool);
+pub struct CollectorPaused<'py> {
+    was_enabled: bool,
+    /// The proof that the GIL is held from `new` to `drop`.
+    _py: Python<'py>,
+}
 
-impl CollectorPaused {
-    pub fn new() -> CollectorPaused {
-        // SAFETY: a list is being built, so the caller holds the GIL.
-        CollectorPaused(unsafe { ffi::PyGC_Disable() } != 0)
+impl<'py> CollectorPaused<'py> {
+    pub fn new(py: Python<'py>) -> CollectorPaused<'py> {
+        // SAFETY: the call needs only the GIL, which `py` stands for.
+        CollectorPaused { was_enabled: unsafe { ffi::PyGC_Disable() } != 0, _py: py }
     }
 }
 
-impl Drop for CollectorPaused {
+impl Drop for CollectorPaused<'_> {
     fn drop(&mut self) {
-        if self.0 {
-            // SAFETY: as in `new`; the guard is dropped where it was created, with the GIL held.
+        if self.was_enabled {
+            // SAFETY: the call needs only the GIL, which `self._py` stands for.
             unsafe { ffi::PyGC_Enable() };
         }
     }

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::key::PACKED;
-use crate::merge::cache::{BATCH, CacheTable, CachedIds, Few, Probe, count_of, without_count};
+use crate::merge::cache::{BATCH, CacheTable, CachedIds, Probe, count_of, few_ids};
 use crate::split::Scratch;
 use crate::{Progress, Result, Tokenizer};
 

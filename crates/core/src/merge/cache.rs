@@ -355,9 +355,7 @@ impl TableView<'_> {
             if count > 4 {
                 return None;
             }
-            // SAFETY: `room` is four u32, as large as the two u64 that are written, and `write_unaligned`
-            // needs no alignment.
-            unsafe { room.as_mut_ptr().cast::<Few>().write_unaligned(without_count(few).map(u64::to_le)) };
+            *room = few_ids(few).map(MaybeUninit::new);
             return Some(count);
         }
         None

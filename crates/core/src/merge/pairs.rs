@@ -171,7 +171,7 @@ impl Pairs {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
+    fn merge_avx2(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
         self.merge_short(pretoken, ids, report);
     }
 

@@ -30,6 +30,11 @@ pub const ENDS: u32 = 1 << 31;
 pub const CARE: u32 = 1 << 30;
 
 /// The tables of one automaton.
+///
+/// Loops look states up without bounds checks. That is sound because [`DfaTable::lay_out`] guarantees that a
+/// state plus a class is an index of both tables: `start`, every entry of `next`, and every entry of `fast`
+/// without [`CARE`], once [`ENDS`] is removed, are multiples of the width (the number of classes) below the
+/// length of both tables, and every class is below the width.
 pub struct DfaTable {
     /// The fast table: as `next`, but never dead; see [`ENDS`] and [`CARE`].
     pub fast: Vec<u32>,

@@ -122,8 +122,8 @@ impl Dfa {
             // SAFETY: three accesses are unchecked, each for its own reason.
             // - `text`: `split_in_lanes` asserts that no lane stops after the end of the text, and
             //   `from + step` is below the stop by the definition of `steps`.
-            // - `fast`: a state is the start or comes from an entry without `CARE`, so by [`Table`] a class
-            //   can be added to it.
+            // - `fast`: a state is the start or comes from an entry without `CARE`, so by [`DfaTable`] a
+            //   class can be added to it.
             // - `rooms`: the ends of a lane are strictly increasing, and those that are counted here are
             //   below its stop. So `count` is at most the number of bytes from its begin to its stop, which
             //   is STRETCH / LANES, rounded up, and at most 3 more where the stop was moved to the next

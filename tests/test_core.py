@@ -132,7 +132,7 @@ def test_training_names_an_unknown_tie_break(tmp_path: Path) -> None:
             memory=None,
             folder=tmp_path,
             log=None,
-            afresh=False,
+            restart=False,
             checkpoint_every=60,
         )
 

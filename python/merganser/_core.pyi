@@ -991,7 +991,7 @@ def train(
     memory: int | None,
     folder: Path,
     log: Path | None,
-    afresh: bool,
+    restart: bool,
     checkpoint_every: float,
 ) -> Training:
     """Train a tokenizer on counts.
@@ -1026,7 +1026,7 @@ def train(
         A folder for temporary files.
     log
         A file that merges are logged to, so that an interrupted training can be resumed; or None.
-    afresh
+    restart
         Whether to ignore what `log` holds.
     checkpoint_every
         How often to write to `log`, in seconds.

@@ -66,7 +66,7 @@ pub static SAFE: Options = Options::SAFE;
 pub static ORDINARY: Options = Options::ORDINARY;
 
 impl Policy<'_, '_> {
-    /// Calls `then` with the options; the defaults are shared and not built anew.
+    /// Calls `then` with the options; the defaults are shared, not rebuilt.
     #[inline]
     pub fn resolve<T>(
         self,

@@ -27,7 +27,7 @@ struct TrainingArguments {
     memory: Option<u64>,
     folder: PathBuf,
     log: Option<PathBuf>,
-    afresh: bool,
+    restart: bool,
     checkpoint_every: f64,
 }
 
@@ -92,7 +92,7 @@ pub struct Training {
 ///     A folder for temporary files.
 /// log
 ///     A file that merges are logged to, so that an interrupted training can be resumed; or None.
-/// afresh
+/// restart
 ///     Whether to ignore what `log` holds.
 /// checkpoint_every
 ///     How often to write to `log`, in seconds.
@@ -130,7 +130,7 @@ pub fn train(
         limit: settings.memory.map(|memory| Limit { memory, folder: &settings.folder }),
         log: settings.log.as_ref().map(|path| LogSettings {
             path,
-            afresh: settings.afresh,
+            restart: settings.restart,
             every: Duration::from_secs_f64(settings.checkpoint_every),
         }),
     };

@@ -37,7 +37,7 @@ class Merging(TypedDict):
     memory: int
     folder: Path
     log: Path | None
-    afresh: bool
+    restart: bool
     checkpoint_every: float
 
 
@@ -115,7 +115,7 @@ class Local:
             "memory": memory.for_merging(memory.budget(self.memory)),
             "folder": folder if folder and folder.is_dir() else Path(tempfile.gettempdir()),
             "log": folder and folder / work_folder.MERGES,
-            "afresh": not self.resume,
+            "restart": not self.resume,
             "checkpoint_every": self.checkpoint_every,
         }
 

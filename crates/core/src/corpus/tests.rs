@@ -211,7 +211,7 @@ proptest! {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Whatever is in a file, reading it ends, with counts or with an error of ours.
+    /// Whatever is in a file, reading it ends, with counts or with one of our errors.
     #[test]
     fn noise_is_refused_or_read_but_never_a_panic(
         noise in proptest::collection::vec(

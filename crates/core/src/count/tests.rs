@@ -385,7 +385,7 @@ proptest! {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// A counter that is thrown away at any moment: another goes on from what its log says.
+    /// A counter is dropped at any moment; another resumes from its log.
     #[test]
     fn counts_do_not_depend_on_interruptions(
         documents in proptest::collection::vec(hostile_text(), 1..5),

@@ -56,6 +56,28 @@ pub trait Processor: Copy {
 
     /// Computes `a * b + c`.
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+
+    /// Computes `row * lane + sum`. It reads the lane with relaxed loads, as operands of the multiplication
+    /// where the processor can.
+    #[inline(always)]
+    fn add_product(self, row: Self::Vector, lane: &SharedLane, sum: Self::Vector) -> Self::Vector {
+        self.mul_add(row, self.load(lane), sum)
+    }
+
+    /// Adds the products of four rows and lanes, one after the other.
+    #[inline(always)]
+    fn add_products(
+        self,
+        rows: [Self::Vector; 4],
+        lanes: &[SharedLane; 4],
+        sum: Self::Vector,
+    ) -> Self::Vector {
+        let mut sum = sum;
+        for k in 0..4 {
+            sum = self.add_product(rows[k], &lanes[k], sum);
+        }
+        sum
+    }
 }
 
 /// What every processor of the target has: SSE2 on x86-64, NEON on 64-bit Arm, one number at a time
@@ -244,6 +266,28 @@ mod x86 {
             // SAFETY: `self` comes from `detect`, which has found FMA.
             unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
         }
+
+        #[inline(always)]
+        fn add_product(self, row: [__m256; 2], lane: &SharedLane, sum: [__m256; 2]) -> [__m256; 2] {
+            // SAFETY: `self` comes from `detect`, which has found AVX2 and FMA.
+            unsafe { add_product_avx2::<0, 1>(row, std::array::from_ref(lane), sum) }
+        }
+
+        #[inline(always)]
+        fn add_products(
+            self,
+            rows: [[__m256; 2]; 4],
+            lanes: &[SharedLane; 4],
+            sum: [__m256; 2],
+        ) -> [__m256; 2] {
+            // SAFETY: `self` comes from `detect`, which has found AVX2 and FMA.
+            unsafe {
+                let sum = add_product_avx2::<0, 4>(rows[0], lanes, sum);
+                let sum = add_product_avx2::<1, 4>(rows[1], lanes, sum);
+                let sum = add_product_avx2::<2, 4>(rows[2], lanes, sum);
+                add_product_avx2::<3, 4>(rows[3], lanes, sum)
+            }
+        }
     }
 
     // The registers of an assembly block need a function that enables them. The index of the lane is a
@@ -278,6 +322,27 @@ mod x86 {
                 options(nostack, preserves_flags),
             );
         }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn add_product_avx2<const AT: usize, const OF: usize>(
+        row: [__m256; 2],
+        lanes: &[SharedLane; OF],
+        [mut low, mut high]: [__m256; 2],
+    ) -> [__m256; 2] {
+        const { assert!(AT < OF) };
+        // SAFETY: reads the 64 bytes of `lanes[AT]`, aligned, as sixteen relaxed loads would.
+        unsafe {
+            asm!(
+                "vfmadd231ps {0}, {2}, [{4} + {5}]",
+                "vfmadd231ps {1}, {3}, [{4} + {5} + 32]",
+                inout(ymm_reg) low, inout(ymm_reg) high, in(ymm_reg) row[0], in(ymm_reg) row[1],
+                in(reg) lanes, const AT * size_of::<SharedLane>(),
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        [low, high]
     }
 
     /// A processor with AVX-512.
@@ -332,6 +397,23 @@ mod x86 {
             // SAFETY: `self` comes from `detect`, which has found AVX-512.
             unsafe { _mm512_fmadd_ps(a, b, c) }
         }
+
+        #[inline(always)]
+        fn add_product(self, row: __m512, lane: &SharedLane, sum: __m512) -> __m512 {
+            // SAFETY: `self` comes from `detect`, which has found AVX-512.
+            unsafe { add_product_avx512::<0, 1>(row, std::array::from_ref(lane), sum) }
+        }
+
+        #[inline(always)]
+        fn add_products(self, rows: [__m512; 4], lanes: &[SharedLane; 4], sum: __m512) -> __m512 {
+            // SAFETY: `self` comes from `detect`, which has found AVX-512.
+            unsafe {
+                let sum = add_product_avx512::<0, 4>(rows[0], lanes, sum);
+                let sum = add_product_avx512::<1, 4>(rows[1], lanes, sum);
+                let sum = add_product_avx512::<2, 4>(rows[2], lanes, sum);
+                add_product_avx512::<3, 4>(rows[3], lanes, sum)
+            }
+        }
     }
 
     #[target_feature(enable = "avx512f")]
@@ -362,5 +444,24 @@ mod x86 {
                 options(nostack, preserves_flags),
             );
         }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn add_product_avx512<const AT: usize, const OF: usize>(
+        row: __m512,
+        lanes: &[SharedLane; OF],
+        mut sum: __m512,
+    ) -> __m512 {
+        const { assert!(AT < OF) };
+        // SAFETY: reads the 64 bytes of `lanes[AT]`, aligned, as sixteen relaxed loads would.
+        unsafe {
+            asm!(
+                "vfmadd231ps {0}, {1}, [{2} + {3}]",
+                inout(zmm_reg) sum, in(zmm_reg) row, in(reg) lanes, const AT * size_of::<SharedLane>(),
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        sum
     }
 }

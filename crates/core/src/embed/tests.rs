@@ -75,7 +75,7 @@ fn check_gradient(
     let (shared, rate) = (matrix.share(), 1e-2_f32);
     let mut others = RowList::new(shared);
     (1..rows as u32).for_each(|row| others.push(row));
-    let loss = step(shared.row(0), others.rows(), rate, &mut Scratch::new(rows - 1, shared.width()));
+    let loss = step(shared.row(0), others.rows(), rate, &mut Scratch::new(rows - 1));
     prop_assert!((f64::from(loss) - oracle(input, targets)).abs() < 1e-4 * rows as f64);
     for row in 0..rows {
         for k in 0..dimension {
@@ -137,7 +137,7 @@ proptest! {
             let shared = matrix.share();
             let mut targets = RowList::new(shared);
             (4..9).for_each(|row| targets.push(row));
-            let mut scratch = Scratch::new(5, shared.width());
+            let mut scratch = Scratch::new(5);
             let loss = if inputs.len() == 4 {
                 let inputs = [0, 1, 2, 3].map(|row| shared.row(row));
                 kernel::learn(Baseline, inputs, targets.rows(), rate, &mut scratch)

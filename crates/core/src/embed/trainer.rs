@@ -130,7 +130,7 @@ impl Trainer {
             ));
         }
         if let Some(bad) = vectors.iter().chain(outputs).find(|number| !number.is_finite()) {
-            return refuse(format!("the checkpoint is damaged: it holds {bad}; start afresh"));
+            return refuse(format!("the checkpoint is damaged: it holds {bad}; start over"));
         }
         self.input.fill(vectors);
         self.output.fill(outputs);
@@ -224,7 +224,7 @@ impl<'a> Worker<'a> {
         if softmax {
             (0..rows as u32).for_each(|row| targets.push(row));
         }
-        let scratch = Scratch::new(if softmax { rows } else { plan.settings.negatives + 1 }, input.width());
+        let scratch = Scratch::new(if softmax { rows } else { plan.settings.negatives + 1 });
         Worker { plan, input, line: Vec::new(), targets, upcoming, scratch, did: Interval::default() }
     }
 
@@ -370,13 +370,14 @@ impl<'a> Worker<'a> {
     #[inline(always)]
     fn aim(&mut self, right: u32, random: &mut Random) {
         std::mem::swap(&mut self.targets, &mut self.upcoming);
-        self.targets.set_first(right);
+        self.targets.replace_first(right);
         self.draw(random);
     }
 
     #[inline(always)]
     fn draw(&mut self, random: &mut Random) {
         self.upcoming.clear();
+        self.upcoming.push(0); // `aim` replaces it.
         for _ in 0..self.plan.settings.negatives {
             self.upcoming.push_prefetched(self.plan.noise.draw(random));
         }

@@ -42,10 +42,6 @@ pub struct SharedMatrix<'a> {
 }
 
 impl<'a> SharedMatrix<'a> {
-    pub fn width(self) -> usize {
-        self.width
-    }
-
     #[inline(always)]
     pub fn row(self, row: u32) -> &'a [SharedLane] {
         assert!(row < self.rows);
@@ -87,12 +83,18 @@ impl<'a> RowList<'a> {
         self.push(row);
     }
 
-    /// Moves `row` to the front: inserts it there and removes it wherever else it was.
+    /// Replaces the first row by `row`, and removes it from the rest.
     #[inline(always)]
-    pub fn set_first(&mut self, row: u32) {
+    pub fn replace_first(&mut self, row: u32) {
         let start = NonNull::from(self.matrix.row(row)).cast();
-        self.starts.retain(|&other| other != start);
-        self.starts.insert(0, start);
+        if self.starts[1..].contains(&start) {
+            let mut seen = 0;
+            self.starts.retain(|&other| {
+                seen += 1;
+                seen == 1 || other != start
+            });
+        }
+        self.starts[0] = start;
     }
 
     #[inline(always)]
@@ -128,13 +130,13 @@ impl<'a> Rows<'a> {
         self.list.iter().map(move |start| unsafe { std::slice::from_raw_parts(start.as_ptr(), self.width) })
     }
 
-    /// Returns lane `at` of the `i`th row.
+    /// Iterates over lane `at` of every row.
     #[inline(always)]
-    pub fn lane(self, i: usize, at: usize) -> &'a SharedLane {
+    pub fn lanes_at(self, at: usize) -> impl Iterator<Item = &'a SharedLane> {
         assert!(at < self.width);
         // SAFETY: `RowList` adds only starts of rows of this width, in a matrix that it borrows, and `at` is
         // below the width.
-        unsafe { self.list[i].add(at).as_ref() }
+        self.list.iter().map(move |start| unsafe { start.add(at).as_ref() })
     }
 }
 

@@ -34,7 +34,7 @@ pub struct TrainingJob<'a> {
 pub struct LogSettings<'a> {
     pub path: &'a Path,
     /// Whether to ignore what the log holds.
-    pub afresh: bool,
+    pub restart: bool,
     /// How often to write to it.
     pub every: Duration,
 }
@@ -47,7 +47,7 @@ pub struct Trained {
     /// How often each merged pair occurred, in the order of the merges.
     pub merge_counts: Vec<u64>,
     pub dropped: Dropped,
-    /// None if pre-tokens were dropped and nobody asked what that changed.
+    /// `None` if pre-tokens were dropped and the effect was not requested.
     pub certificate: Option<Certificate>,
 }
 
@@ -81,8 +81,8 @@ pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -
         threads: job.threads,
     };
     let log = match job.log {
-        Some(LogSettings { path, afresh, every }) => {
-            Some(MergeLog::open(path, source, &settings, afresh, every)?)
+        Some(LogSettings { path, restart, every }) => {
+            Some(MergeLog::open(path, source, &settings, restart, every)?)
         }
         None => None,
     };

@@ -121,7 +121,7 @@ def test_a_rank_file_needs_a_pattern(file: Path) -> None:
     with pytest.raises(FormatError, match="named"):
         merganser.load(file, pattern="gpt4", special_tokens={"<s>": 255})
     for id in (-1, 2**32, "256", 1.5):
-        with pytest.raises(TokenizerError, match="an id is a whole number"):
+        with pytest.raises(TokenizerError, match="an id must be a non-negative integer"):
             merganser.load(file, pattern="gpt4", special_tokens={"<s>": id})  # type: ignore[dict-item]
 
 
@@ -151,7 +151,7 @@ def test_other_objects_are_refused(source: object) -> None:
         (b"YWI= 0256", "line 257"),
         (b"YWI= 256.0", "line 257"),
         (b"YWI= 99999999999", "line 257"),
-        (b"YWI= 9999999999", "an id is a whole number"),
+        (b"YWI= 9999999999", "an id must be a non-negative integer"),
         (b"YWI= 16777216", "too high"),
         (b"YW-= 256", "line 257"),
         (b"YWI 256", "not base64"),
@@ -276,7 +276,7 @@ def test_a_corrupt_plugin_is_detected_by_both_libraries(tmp_path: Path) -> None:
         ({"special_tokens": []}, "lacks the pattern or the special tokens"),
         ({"tiktoken_plugin": 2}, "lacks the pattern or the special tokens"),
         ({"pattern": "("}, "no usable tokenizer"),
-        ({"special_tokens": {"<s>": -1}}, "an id is a whole number"),
+        ({"special_tokens": {"<s>": -1}}, "an id must be a non-negative integer"),
         ({"special_tokens": {"<s>": 97}}, "no usable tokenizer"),
         ({"sha256": "0"}, "the checksum differs"),
     ],

@@ -9,10 +9,10 @@ def tiktoken_pretokens(text: str, pattern: str, ours: list[str]) -> list[str]:
     """The pre-tokens of `text`, if they are `ours`; something else if they are not.
 
     tiktoken shows ids, not cuts, so the vocabulary is made to show them: the 256 bytes, our pre-tokens, and
-    every two neighbours of ours joined. If its cuts are ours, each pre-token is one token: the tokens are our
+    every two neighbors of ours joined. If its cuts are ours, each pre-token is one token: the tokens are our
     pre-tokens. If they are not, the tokens differ: a cut inside one of our pre-tokens breaks it, and a
     pre-token that spans several of ours could end as just those tokens only if no two of them merged, but any
-    neighbours do.
+    neighbors do.
     """
     known = {pretoken.encode() for pretoken in ours}
     known |= {(left + right).encode() for left, right in pairwise(ours)}

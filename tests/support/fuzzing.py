@@ -2,7 +2,7 @@
 
 An attempt takes the files of a small tokenizer in one format, damages one of them in a way that its number
 decides, and loads it. Either this is refused with an error of ours, or it is a tokenizer that encodes and
-decodes. Checksums are mended in half of the cases, so that what lies behind them is reached as well.
+decodes. Checksums are corrected in half of the cases, so that what lies behind them is reached as well.
 """
 
 import copy

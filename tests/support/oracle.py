@@ -95,7 +95,7 @@ def train(
 
 
 def encode_pretoken(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merges the neighbours that make the lowest rank, the leftmost first, until none make any."""
+    """Merges the neighbors that make the lowest rank, the leftmost first, until none make any."""
     if pretoken in ranks:
         return [pretoken]
     tokens = [bytes([byte]) for byte in pretoken]

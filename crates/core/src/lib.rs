@@ -13,9 +13,9 @@
 //! → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
-//! `split` comes before `corpus` because reading in blocks needs to know where a text may be cut. `merge` holds
-//! the tables of a vocabulary, which `tokenizer` owns and `encode` reads; `train` may start from a tokenizer, so
-//! it comes after both.
+//! `split` comes before `corpus` because reading in blocks needs to know where a text may be cut. `merge`
+//! holds the tables of a vocabulary, which `tokenizer` owns and `encode` reads; `train` may start from a
+//! tokenizer, so it comes after both.
 
 pub mod corpus;
 pub mod count;

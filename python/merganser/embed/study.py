@@ -4,9 +4,8 @@ The cost is about ten trainings on the first `SIZE` tokens of the text. Quality 
 
 - the margin between our groups of words, if the text has them;
 - the mean rank of held-out neighbors: every tenth block of the text is held out, and for each of its pairs
-all
-  tokens are ranked by how much likelier than usual the model considers them next to the neighbor. The rank is
-  the share of the text's tokens that precede the actual one: 0 is always first, 0.5 is chance.
+  all tokens are ranked by how much likelier than usual the model considers them next to the neighbor. The
+  rank is the share of the text's tokens that precede the actual one: 0 is always first, 0.5 is chance.
 """
 
 import time

@@ -104,7 +104,8 @@ fn no_key(value: &[u8], before: &str, missing: &str) -> String {
     )
 }
 
-/// Returns the keys of the object at `path`, a path with dots between keys, which may contain dots themselves.
+/// Returns the keys of the object at `path`, a path with dots between keys, which may contain dots
+/// themselves.
 fn keys_at<'a>(value: &'a Value, path: &str) -> Vec<&'a str> {
     let Value::Object(object) = value else { return Vec::new() };
     if path.is_empty() {

@@ -1,7 +1,8 @@
 //! Record ends: where the records of a block begin and end, for each layout of a file.
 //!
-//! The reader runs this while it holds the lock, so it looks no deeper than needed: line breaks by `memchr`, CSV
-//! by its quotes, JSON by strings and brackets. Workers decode the records later and find what is wrong inside.
+//! The reader runs this while it holds the lock, so it looks no deeper than needed: line breaks by `memchr`,
+//! CSV by its quotes, JSON by strings and brackets. Workers decode the records later and find what is wrong
+//! inside.
 
 use memchr::memchr;
 
@@ -44,8 +45,8 @@ enum Next {
     Part,
 }
 
-/// Lists the whole records of `text` and returns where the last one ends, or where the text cannot be read and
-/// why. `is_all`: nothing follows `text`.
+/// Lists the whole records of `text` and returns where the last one ends, or where the text cannot be read
+/// and why. `is_all`: nothing follows `text`.
 pub fn find_records(
     text: &[u8],
     is_all: bool,
@@ -95,7 +96,8 @@ fn next_quoted(text: &[u8], at: usize, is_all: bool, delimiter: u8) -> Result<Ne
     }
 }
 
-/// The next JSON value of a sequence or an array. `layout` follows: into an array, and out of it at its bracket.
+/// The next JSON value of a sequence or an array. `layout` follows: into an array, and out of it at its
+/// bracket.
 fn next_value(text: &[u8], at: usize, is_all: bool, layout: &mut RecordLayout) -> Result<Next, Broken> {
     let mut start = at + blanks(&text[at..]);
     if let RecordLayout::Array { some } = *layout {

@@ -176,8 +176,8 @@ fn update<P: Processor, const N: usize>(
             let before = processor.load(target);
             let mut row = before;
             for n in 0..N {
-                // SAFETY: there are `targets.len()` gradients of each input, and as many lanes to enumerate. The
-                // compiler keeps the checks, which cost 5%.
+                // SAFETY: there are `targets.len()` gradients of each input, and as many lanes to enumerate.
+                // The compiler keeps the checks, which cost 5%.
                 let gradient = unsafe { *gradients[n].get_unchecked(i) };
                 let gradient = bytemuck::cast([gradient; LANE]);
                 new[n] = processor.mul_add(gradient, before, new[n]);

@@ -20,8 +20,8 @@ use crate::{Error, Result};
 pub struct Dfa {
     pattern: String,
     pub(super) table: DfaTable,
-    /// The table without the alternative that gives back its last character, for a run of one character, where
-    /// giving back leaves nothing. `None` where the next alternative would match that character anyway.
+    /// The table without the alternative that gives back its last character, for a run of one character,
+    /// where giving back leaves nothing. `None` where the next alternative would match that character anyway.
     without: Option<DfaTable>,
 }
 
@@ -93,8 +93,9 @@ impl Dfa {
         Ok(())
     }
 
-    /// Appends the ends of pre-tokens from `from` on, at least up to `until`, and returns where they end. If the
-    /// text continues after `text` (not `whole`), appends only pre-tokens that no continuation can change.
+    /// Appends the ends of pre-tokens from `from` on, at least up to `until`, and returns where they end. If
+    /// the text continues after `text` (not `whole`), appends only pre-tokens that no continuation can
+    /// change.
     pub fn split_fast(
         &self,
         text: &str,
@@ -129,7 +130,8 @@ impl Dfa {
     }
 
     /// Walks the fast table from `start`, a boundary, and appends the ends it decides: to the byte where it
-    /// cannot decide or to the end of the text, unless a pre-token that begins at or after `until` comes first.
+    /// cannot decide or to the end of the text, unless a pre-token that begins at or after `until` comes
+    /// first.
     #[inline(always)]
     fn walk_to_doubt(&self, text: &[u8], mut start: usize, until: usize, ends: &mut Vec<u32>) -> Walked {
         let mut at = start;
@@ -165,10 +167,10 @@ impl Dfa {
     ) -> (usize, u32, usize) {
         ends.reserve(PART);
         let mut count = 0;
-        // SAFETY: `at` is below `stop`, and that is at most the length of the text. `state` is the start state or
-        // came from the fast table, so it is a multiple of the width below the length of that table; a class is
-        // below the width. Each of up to PART bytes writes one end at `count` and counts at most one, and room
-        // for PART ends was reserved.
+        // SAFETY: `at` is below `stop`, and that is at most the length of the text. `state` is the start
+        // state or came from the fast table, so it is a multiple of the width below the length of that table;
+        // a class is below the width. Each of up to PART bytes writes one end at `count` and counts at most
+        // one, and room for PART ends was reserved.
         unsafe {
             let out = ends.as_mut_ptr().add(ends.len());
             while at < stop {
@@ -194,8 +196,8 @@ impl Dfa {
         Ok(())
     }
 
-    /// Matches the pre-token that begins at `at` with the full table: its end, and whether it was decided before
-    /// the text ended.
+    /// Matches the pre-token that begins at `at` with the full table: its end, and whether it was decided
+    /// before the text ended.
     #[inline(always)]
     pub(super) fn pretoken(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<(usize, bool)> {
         let mut found = self.table.find(text, at);
@@ -214,8 +216,8 @@ impl Dfa {
     }
 }
 
-/// Whether `next`, the alternative after the one that gives back, matches a lone character of the class and no
-/// more. Where there is no alternative, the character becomes a pre-token of its own.
+/// Whether `next`, the alternative after the one that gives back, matches a lone character of the class and
+/// no more. Where there is no alternative, the character becomes a pre-token of its own.
 fn takes_one(next: Option<&Hir>, class: &ClassUnicode) -> bool {
     match next.map(Hir::kind) {
         None => true,

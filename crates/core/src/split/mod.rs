@@ -1,8 +1,8 @@
 //! Split: a document becomes pre-tokens, and merges never cross the end of a pre-token.
 //!
 //! The contract: the pre-tokens joined are the document, whatever the pattern. A character at which the
-//! pattern does not match becomes a separate pre-token, as if the pattern ended in `|(?s:.)`. Matching depends
-//! on the whole document and the position, and on nothing else.
+//! pattern does not match becomes a separate pre-token, as if the pattern ended in `|(?s:.)`. Matching
+//! depends on the whole document and the position, and on nothing else.
 //!
 //! Three tiers implement it, from fast to general; the pattern decides which:
 //!

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use crate::Tokenizer;
 
 impl Tokenizer {
-    /// Returns the SHA-256 of the pattern, the number of special tokens, the special tokens and the other tokens,
-    /// both in the order of their ids.
+    /// Returns the SHA-256 of the pattern, the number of special tokens, the special tokens and the other
+    /// tokens, both in the order of their ids.
     pub fn fingerprint(&self) -> String {
         let mut sum = Sha256::new();
         let mut add = |id: u32, bytes: &[u8]| {

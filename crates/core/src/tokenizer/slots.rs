@@ -1,10 +1,10 @@
 //! Slots: the bytes of every id, laid out so that decoding copies a token with one load and one store.
 //!
-//! Each id has a slot of 16 bytes: up to 15 bytes of the token, then its length. Tokens that are longer are read
-//! from the tokenizer instead.
+//! Each id has a slot of 16 bytes: up to 15 bytes of the token, then its length. Tokens that are longer are
+//! read from the tokenizer instead.
 //!
-//! Cost: 16 bytes per id, 1.6 MB for cl100k_base, filled in a millisecond when ids are first decoded. It loses
-//! where most tokens are longer than 15 bytes: each then costs a copy of its own.
+//! Cost: 16 bytes per id, 1.6 MB for cl100k_base, filled in a millisecond when ids are first decoded. It
+//! loses where most tokens are longer than 15 bytes: each then costs a copy of its own.
 
 use crate::Tokenizer;
 

@@ -168,8 +168,8 @@ fn write(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// TextBlocks are 16 bytes long in tests: nearly every document is cut, and no cut may show. Then the run is
-    /// taken up again at the end of some shard, with another number of threads.
+    /// TextBlocks are 16 bytes long in tests: nearly every document is cut, and no cut may show. Then the run
+    /// is taken up again at the end of some shard, with another number of threads.
     #[test]
     fn files_hold_what_memory_holds(
         parts in proptest::collection::vec(hostile_text(), 0..4),

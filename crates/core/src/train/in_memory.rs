@@ -2,9 +2,9 @@
 //!
 //! **Phases.** Most pairs are rare and never merged. A phase watches only the pairs whose count reaches a
 //! floor, and ends when the best of them falls below it; then the array is compacted, the floor lowered and
-//! the pairs to watch searched again in a few sequential passes (`index`). Within a phase a new pair below the
-//! floor is not recorded at all: no table entry, no heap entry, no positions. Nothing is approximate: every
-//! unwatched pair is known to be below the floor, and the best watched pair is at or above it.
+//! the pairs to watch searched again in a few sequential passes (`index`). Within a phase a new pair below
+//! the floor is not recorded at all: no table entry, no heap entry, no positions. Nothing is approximate:
+//! every unwatched pair is known to be below the floor, and the best watched pair is at or above it.
 //!
 //! **Cost** of a merge: its positions, plus one table look-up per distinct neighbor. Positions are sorted, so
 //! the array is read in one direction with prefetch; long lists are divided among threads at pre-token ends.

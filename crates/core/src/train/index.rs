@@ -1,16 +1,18 @@
-//! Index: finds all pairs whose count reaches a floor, with exact counts and positions, in a few sequential passes.
+//! Index: finds all pairs whose count reaches a floor, with exact counts and positions, in a few sequential
+//! passes.
 //!
 //! 1. *Sum*: add the weight of each pair to one of about a million cells, chosen by hash. There are no keys and
-//!    no probing, so the sum of a cell can only be too high for a pair. With few tokens every pair has its own
-//!    cell.
+//! no probing, so the sum of a cell can only be too high for a pair. With few tokens every pair has its own
+//! cell.
 //! 2. *Fill*: record the positions of the cells that reach the floor. Most pairs are rare and drop out here,
 //!    however many there are. Each thread has its own stretch of the array and its own offset in every list;
 //!    stretches are in order, so every list comes out sorted.
 //! 3. *Resolve*: where pairs share a cell, read the array to distinguish them, and drop the rare ones.
 //!
-//! Cost: two passes over the array and one over the positions that are kept, all sequential and on all threads.
-//! The sums are a Count-Min sketch with one row (Cormode and Muthukrishnan, 2005), used as an upper bound only.
-//! It loses where nearly all pairs reach the floor: then nothing drops out and a hash table would do.
+//! Cost: two passes over the array and one over the positions that are kept, all sequential and on all
+//! threads. The sums are a Count-Min sketch with one row (Cormode and Muthukrishnan, 2005), used as an upper
+//! bound only. It loses where nearly all pairs reach the floor: then nothing drops out and a hash table would
+//! do.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -303,7 +305,8 @@ struct PairPositions {
 }
 
 impl CellList {
-    /// Groups the list by pair, keeping the order of positions, and adds the pairs that reach the floor to `found`.
+    /// Groups the list by pair, keeping the order of positions, and adds the pairs that reach the floor to
+    /// `found`.
     fn resolve(&self, symbols: &Symbols, arena: &[AtomicU32], floor: u64, found: &mut Vec<PairPositions>) {
         if let Some((left, right)) = self.pair {
             found.push(PairPositions { left, right, weight: self.weight, positions: self.positions.clone() });

@@ -14,9 +14,9 @@
 //! ```
 //! Other lengths and numbers are LEB128. The totals are at the end, so that a writer need not know them
 //! beforehand, and have a fixed length, so that a reader finds them without reading everything. A file is
-//! written, read, merged and verified in one pass, with a buffer of some hundred kilobytes, whatever its size;
-//! 35 million pre-tokens in 250 MB are read and verified in half a second. A *run*, which counting writes to
-//! disk when memory is full, is such a file.
+//! written, read, merged and verified in one pass, with a buffer of some hundred kilobytes, whatever its
+//! size; 35 million pre-tokens in 250 MB are read and verified in half a second. A *run*, which counting
+//! writes to disk when memory is full, is such a file.
 
 mod read;
 mod write;

@@ -7,7 +7,13 @@ from examples import ROOT, blocks, furnish, make_texts, run
 
 EXAMPLES = [
     (page, language, code)
-    for page in ("docs/analyse.md", "docs/learn/embeddings.md", "docs/which-tokenizer.md", "docs/tips.md")
+    for page in (
+        "docs/analyse.md",
+        "docs/learn/embeddings.md",
+        "docs/nanochat.md",
+        "docs/tips.md",
+        "docs/which-tokenizer.md",
+    )
     for language, code in blocks(page)
 ]
 

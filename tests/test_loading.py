@@ -79,10 +79,21 @@ def test_pickles_are_recognized_and_never_loaded(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "torch.pt", "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps(Trap()))
     for file in tmp_path.iterdir():
-        with pytest.raises(
-            FormatError, match=f"{file.name} is a pickle or zip file.*which merganser never does"
-        ):
+        kind = "pickle" if file.suffix == ".pkl" else "zip file, as written by torch.save"
+        with pytest.raises(FormatError, match=f"{file.name} is a {kind}; .*which merganser never does"):
             merganser.load(file)
+
+
+def test_the_error_for_a_pickle_says_how_to_load_a_trusted_one(tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.pkl"
+    file.write_bytes(pickle.dumps(TOKENIZER.to_tiktoken("rustbpe")))
+    for source in (file, tmp_path):
+        with pytest.raises(
+            FormatError, match=r"tokenizer\.pkl is a pickle.*merganser\.load\(pickle\.load\(file\)\)"
+        ):
+            merganser.load(source)
+    with file.open("rb") as opened:
+        assert merganser.load(pickle.load(opened)) == TOKENIZER
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -145,6 +145,27 @@ def test_special_tokens_are_included_in_the_size_and_come_last() -> None:
     assert tokenizer.merges == [(b"a", b"b")]
 
 
+def test_special_tokens_may_come_on_top_of_the_size() -> None:
+    on_top = {"special_tokens": ["<s>", "<t>"], "special_tokens_extra": True}
+    tokenizer = merganser.train(["ab ab<s>ab"], 257, **on_top)  # type: ignore[arg-type]
+    assert tokenizer == merganser.train(["ab ab<s>ab"], 259, special_tokens=["<s>", "<t>"])
+    assert tokenizer.special_tokens == {"<s>": 257, "<t>": 258}
+    assert tokenizer.training["vocab_size"] == tokenizer.vocab_size == 259
+    counts = merganser.count(["ab ab<s>ab"], special_tokens=["<s>", "<t>"])
+    assert merganser.train(counts, 257, special_tokens_extra=True) == tokenizer
+    extended = merganser.train(
+        ["cd<s>"], 260, base=tokenizer, special_tokens=["<u>"], special_tokens_extra=True
+    )
+    assert extended.special_tokens == {"<s>": 257, "<t>": 258, "<u>": 260}
+    assert extended.vocab_size == 261
+    with pytest.raises(SettingsError, match=r"vocab_size must be at least 256 \(256 bytes\), got 255"):
+        merganser.train(["ab"], 255, **on_top)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"at least 259 \(259 tokens of the base\), got 258"):
+        merganser.train(["ab"], 258, base=tokenizer, special_tokens_extra=True)
+    with pytest.warns(MerganserWarning, match="the vocabulary has 259 tokens instead of 302"):
+        merganser.train(["ab"], 300, **on_top)  # type: ignore[arg-type]
+
+
 def test_special_tokens_keep_their_order() -> None:
     tokenizer = merganser.train(["abc"], 260, special_tokens=["<z>", "<a>"])
     assert tokenizer.special_tokens == {"<z>": 258, "<a>": 259}

@@ -1,17 +1,28 @@
-"""The nanochat adapter behaves like nanochat's own module."""
+"""The nanochat adapter behaves like nanochat's own module.
 
+In nanochat, rustbpe learns the ranks, the special tokens follow them, and a `tiktoken.Encoding`, saved as a
+pickle, encodes with both. These libraries are asked here; the rules for conversations are in cases/chat.toml.
+"""
+
+import importlib.util
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
 import merganser
 import numpy as np
+import processes
 import pytest
 from conversations import GOOD, name, rendered
+from corpora import corpus_text
 from merganser.chat import SPECIAL_TOKENS, Chat, ChatError
+from merganser.chat import rustbpe as ours
 from merganser.chat.nanochat import RustBPETokenizer, get_token_bytes, get_tokenizer
 
 TEXTS = ["What is 2+2? The answer is 4. 안녕 你好 12345<|endoftext|>67890 naïve"] * 3
 TRAINED = RustBPETokenizer.train_from_iterator(iter(TEXTS), 290)
+NOVEL = corpus_text("frankenstein.txt", 60_000).split("\n\n")
 ANSWERED = [{"role": "user", "content": "2+2"}, {"role": "assistant", "content": "4"}]
 
 
@@ -24,15 +35,208 @@ def test_training_equals_merganser_train() -> None:
     assert TRAINED.tokenizer == same
 
 
+@pytest.fixture(scope="module")
+def novel() -> RustBPETokenizer:
+    return RustBPETokenizer.train_from_iterator(iter(NOVEL), 900)
+
+
+@pytest.fixture(scope="module")
+def nanochats(novel: RustBPETokenizer) -> Any:
+    """The `tiktoken.Encoding` that nanochat trains on the same text, from rustbpe and tiktoken."""
+    rustbpe, tiktoken = pytest.importorskip("rustbpe"), pytest.importorskip("tiktoken")
+    peer = rustbpe.Tokenizer()
+    peer.train_from_iterator(iter(NOVEL), 900 - len(SPECIAL_TOKENS), pattern=novel.get_pattern())
+    ranks = {bytes(token): rank for token, rank in peer.get_mergeable_ranks()}
+    special_tokens = {token: len(ranks) + nth for nth, token in enumerate(SPECIAL_TOKENS)}
+    return tiktoken.Encoding(
+        "rustbpe", pat_str=peer.get_pattern(), mergeable_ranks=ranks, special_tokens=special_tokens
+    )
+
+
 def test_merges_equal_those_of_rustbpe() -> None:
     rustbpe = pytest.importorskip("rustbpe")
     peer = rustbpe.Tokenizer()
     peer.train_from_iterator(iter(TEXTS), 281, pattern=TRAINED.tokenizer.pattern)
-    assert {bytes(token): id for token, id in peer.get_mergeable_ranks()} == TRAINED.tokenizer.mergeable_ranks
+    assert list(TRAINED.get_mergeable_ranks()) == peer.get_mergeable_ranks()
+
+
+def test_the_replacement_of_rustbpe_has_its_methods_and_results() -> None:
+    rustbpe = pytest.importorskip("rustbpe")
+    assert {name for name in dir(rustbpe.Tokenizer) if not name.startswith("_")} <= set(dir(ours.Tokenizer))
+    for pattern in (None, TRAINED.get_pattern(), r"\w+|\W"):
+        peer, tokenizer = rustbpe.Tokenizer(), ours.Tokenizer()
+        for trainer in (peer, tokenizer):
+            trainer.train_from_iterator(iter(NOVEL), 500, buffer_size=7, pattern=pattern)
+        assert tokenizer.get_pattern() == peer.get_pattern()
+        assert list(tokenizer.get_mergeable_ranks()) == peer.get_mergeable_ranks()
+        assert tokenizer.vocab_size == peer.vocab_size == 500
+        assert tokenizer.batch_encode(NOVEL) == peer.batch_encode(NOVEL)
+        ids = tokenizer.encode("naïve <|bos|> 2024")
+        assert ids == peer.encode("naïve <|bos|> 2024")
+        assert tokenizer.decode(ids) == peer.decode(ids)
+
+
+def test_ranks_are_a_dict_for_tiktoken_and_pairs_for_nanochat(
+    novel: RustBPETokenizer, nanochats: Any
+) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = novel.get_mergeable_ranks()
+    assert {bytes(token): rank for token, rank in ranks} == dict(ranks) == ranks
+    directly = tiktoken.Encoding("x", pat_str=novel.get_pattern(), mergeable_ranks=ranks, special_tokens={})
+    text = "\n\n".join(NOVEL)
+    assert directly.encode_ordinary(text) == nanochats.encode_ordinary(text) == novel.encode(text)
+    assert type(pickle.loads(pickle.dumps(ranks))) is dict
+
+
+def test_merges_are_pairs_of_ids(novel: RustBPETokenizer) -> None:
+    tokens = {rank: token for token, rank in novel.get_mergeable_ranks()}
+    assert list(novel.merges.values()) == list(range(256, 891))
+    assert all(tokens[a] + tokens[b] == tokens[c] for (a, b), c in novel.merges.items())
+
+
+def test_the_size_of_the_buffer_does_not_change_the_result() -> None:
+    trained = [
+        RustBPETokenizer.train_from_iterator(iter(NOVEL), vocab_size=400, buffer_size=size)
+        for size in (1, 8192)
+    ]
+    assert trained[0].tokenizer == trained[1].tokenizer
+    with pytest.raises(merganser.SettingsError, match="buffer_size must be at least 1, got 0"):
+        RustBPETokenizer.train_from_iterator(iter(NOVEL), 400, buffer_size=0)
+
+
+def test_special_tokens_may_be_above_the_vocabulary_size() -> None:
+    inside = RustBPETokenizer.train_from_iterator(NOVEL, 409)
+    above = RustBPETokenizer.train_from_iterator(NOVEL, 400, special_tokens_extra=True)
+    assert above.tokenizer == inside.tokenizer
+    assert above.get_bos_token_id() == above.encode("", prepend="<|bos|>")[0] == 400
+
+
+def test_ids_equal_those_of_nanochat(novel: RustBPETokenizer, nanochats: Any) -> None:
+    assert novel.get_vocab_size() == nanochats.n_vocab
+    assert novel.get_special_tokens() == nanochats.special_tokens_set
+    assert novel.get_bos_token_id() == nanochats.encode_single_token("<|bos|>")
+    texts = [*NOVEL, "naïve 안녕 12345 <|bos|>", ""]
+    assert novel.encode(texts, num_threads=2) == nanochats.encode_ordinary_batch(texts)
+    assert novel.encode(texts) == RustBPETokenizer(nanochats).encode(texts)
+    for id in range(nanochats.n_vocab):
+        assert novel.id_to_token(id) == nanochats.decode([id])
+
+
+@pytest.mark.parametrize("case", GOOD, ids=name)
+def test_conversations_equal_those_of_nanochat(
+    case: dict[str, Any], novel: RustBPETokenizer, nanochats: Any
+) -> None:
+    if "max_tokens" not in case:
+        expected = rendered(case, merganser.load(nanochats))
+        assert novel.render_conversation({"messages": case["messages"]}) == expected
+
+
+def test_the_pickle_is_that_of_nanochat(novel: RustBPETokenizer, nanochats: Any, tmp_path: Path) -> None:
+    novel.save(tmp_path, pickle=True)
+    unpickled = pickle.loads((tmp_path / "tokenizer.pkl").read_bytes())
+    assert unpickled.__getstate__() == nanochats.__getstate__()
+    assert merganser.load(unpickled) == novel.tokenizer
+    assert get_tokenizer(tmp_path).tokenizer == novel.tokenizer
+    script = (
+        "import pickle, sys; sys.modules['merganser'] = None; "
+        "print(pickle.load(open(sys.argv[1], 'rb')).encode_ordinary('It was on a dreary night'))"
+    )
+    done = processes.run([sys.executable, "-c", script, tmp_path / "tokenizer.pkl"], check=True)
+    assert done.stdout.strip() == str(novel.encode("It was on a dreary night"))
+
+
+def test_a_folder_of_nanochat_is_refused_with_the_remedy(nanochats: Any, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.pkl").write_bytes(pickle.dumps(nanochats))
+    (tmp_path / "token_bytes.pt").write_bytes(b"PK\x03\x04")
+    for read in (get_tokenizer, get_token_bytes):
+        with pytest.raises(
+            merganser.FormatError, match=r"is a pickle; .*merganser\.load\(pickle\.load\(file\)\)"
+        ):
+            read(tmp_path)
+    with (tmp_path / "tokenizer.pkl").open("rb") as file:
+        converted = RustBPETokenizer(merganser.load(pickle.load(file)))
+    with pytest.warns(merganser.MerganserWarning, match=r"tokenizer\.pkl was not replaced.*pickle=True"):
+        converted.save(tmp_path)
+    assert get_tokenizer(tmp_path).encode("night") == nanochats.encode_ordinary("night")
+
+
+def test_token_bytes_are_saved_and_equal_nanochats_for_whole_characters(
+    novel: RustBPETokenizer, nanochats: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nanochat counts the bytes of the decoded text, so a part of a character has the three of U+FFFD."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "token_bytes.pt").touch()
+    novel.save(tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.merganser", "token_bytes.npy"}
+    saved = np.load(tmp_path / "token_bytes.npy", allow_pickle=False)
+    assert saved.tolist() == get_token_bytes(tmp_path).tolist()
+    whole = 0
+    for id in range(nanochats.n_vocab):
+        text = nanochats.decode([id])
+        if text in nanochats.special_tokens_set:
+            assert saved[id] == 0
+        elif "\ufffd" not in text:
+            assert saved[id] == len(text.encode())
+            whole += 1
+        else:
+            assert saved[id] == len(nanochats.decode_single_token_bytes(id))
+    assert whole >= 128 + 600
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_token_bytes_are_a_tensor_for_torch(tmp_path: Path) -> None:
+    import torch
+
+    (tmp_path / "token_bytes.npy").touch()
+    TRAINED.save(tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.merganser", "token_bytes.pt"}
+    saved = torch.load(tmp_path / "token_bytes.pt", weights_only=True)
+    tensor = get_token_bytes(tmp_path, device="cpu")
+    assert tensor.dtype == torch.int32
+    assert tensor.tolist() == saved.tolist() == TRAINED.get_token_bytes().tolist()
+
+
+def test_missing_extras_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    TRAINED.save(tmp_path / "saved")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"pickle=True needs tiktoken: pip install 'merganser\[tiktoken\]'"):
+        TRAINED.save(tmp_path / "new", pickle=True)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(ImportError, match=r"needs tiktoken: pip install 'merganser\[tiktoken\]'"):
+        RustBPETokenizer.from_pretrained("gpt2")
+    with pytest.raises(ImportError, match=r"needs torch: pip install 'merganser\[torch\]'"):
+        get_token_bytes(tmp_path / "saved", device="cpu")
+
+
+def test_an_encoding_of_tiktoken_needs_no_chat_tokens() -> None:
+    """nanochat compares its tokenizer with GPT-2's, which has `<|endoftext|>` only."""
+    encoding = merganser.train(TEXTS, 260, special_tokens=["<|endoftext|>"]).to_tiktoken()
+    tokenizer = RustBPETokenizer(encoding, "<|endoftext|>")
+    assert tokenizer.get_bos_token_id() == 259
+    assert tokenizer.encode("2+2", prepend="<|endoftext|>") == [259, *encoding.encode_ordinary("2+2")]
+    with pytest.raises(ChatError, match=r"lacks the special tokens <\|bos\|>"):
+        tokenizer.render_conversation(ANSWERED)
+    with pytest.raises(
+        merganser.EncodeError, match=r"'<\|bos\|>' is not a special token; this tokenizer has none"
+    ):
+        RustBPETokenizer(merganser.train(TEXTS, 260))
+
+
+def test_the_folder_of_nanochat_is_the_default_where_it_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NANOCHAT_BASE_DIR", str(tmp_path / "base"))
+    TRAINED.save()
+    assert (tmp_path / "base" / "tokenizer" / "tokenizer.merganser").is_file()
+    assert get_tokenizer().tokenizer == TRAINED.tokenizer
+    assert get_token_bytes().tolist() == TRAINED.get_token_bytes().tolist()
 
 
 def test_the_default_folder_is_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NANOCHAT_BASE_DIR", raising=False)
     TRAINED.save()
     assert get_tokenizer().tokenizer == TRAINED.tokenizer == merganser.load("tokenizer")
     assert np.array_equal(get_token_bytes(), TRAINED.get_token_bytes())

@@ -38,6 +38,11 @@ def train(*more: str) -> dict[str, object]:
     return result
 
 
+def test_special_tokens_on_top_of_the_vocabulary_size() -> None:
+    assert train("--special", "<s>", "--special-extra")["special_tokens"] == {"<s>": 270}
+    assert train("--special", "<s>", "--force")["special_tokens"] == {"<s>": 269}
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0

@@ -20,6 +20,12 @@ from merganser.corpus.addresses import Address
     help="Vocabulary size: 256 bytes, merges and special tokens. 32k is 32,000.",
 )
 @options.add_split_options
+@click.option(
+    "--special-extra",
+    "special_tokens_extra",
+    is_flag=True,
+    help="Add special tokens on top of --vocab-size, so that it counts bytes and merges only.",
+)
 @options.add_read_options
 @click.option(
     "--tie-break",

@@ -140,11 +140,16 @@ def _parser(file: Path, data: bytes, json: dict[str, Any]) -> Callable[[], Token
         return lambda: gguf.parse(data)
     if data.startswith(token_lengths.MAGIC):
         raise token_lengths.not_a_tokenizer()
-    if data.startswith((b"\x80", b"PK\x03\x04")):
+    if data.startswith(b"\x80"):
         raise BadFile(
-            "is a pickle or zip file, as written by pickle.dump and torch.save; loading it would execute the "
-            "code in it, which merganser never does; export the tokenizer to another format with the program "
-            "that wrote it"
+            "is a pickle; reading it would execute the code in it, which merganser never does; if you trust "
+            "the file, unpickle it yourself: merganser.load(pickle.load(file)) accepts a tiktoken.Encoding"
+        )
+    if data.startswith(b"PK\x03\x04"):
+        raise BadFile(
+            "is a zip file, as written by torch.save; reading it would execute the code in it, which "
+            "merganser never does; pass the file of the tokenizer, or export it with the program that wrote "
+            "this one"
         )
     raise BadFile(
         "is not in a known tokenizer format, judging by its first bytes; pass a file of merganser, tiktoken, "
@@ -162,6 +167,8 @@ def _find_in(folder: Path) -> Path:
                 f"the folder {folder} holds several tokenizers, such as {matches[0].name} and "
                 f"{matches[1].name}; pass the path of one"
             )
+    if pickles := sorted(folder.glob("*.pkl")):
+        return pickles[0]  # such as nanochat's tokenizer.pkl: the error says how to load it
     raise FormatError(
         f"the folder {folder} holds no known tokenizer file; looked for {', '.join(_IN_FOLDERS)}"
     )

@@ -41,6 +41,7 @@ def train(
     min_pretoken_count: int = 1,
     certify: bool = True,
     base: Tokenizer | None = None,
+    special_tokens_extra: bool = False,
     buffer_size: int = 8192,
     engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
@@ -56,7 +57,8 @@ def train(
     corpus_or_counts : path, URL, iterable, dataset or Counts
         The corpus (see `merganser.corpus`), or counts of one.
     vocab_size : int
-        The size of the vocabulary, including bytes and special tokens.
+        The size of the vocabulary, including bytes and special tokens; without new special tokens if
+        `special_tokens_extra` is set.
     pattern, special_tokens, separator
         As in `merganser.count`. If not given, they are taken from the counts or the base. They must not
         contradict the counts. Special tokens get ids in the order given.
@@ -77,6 +79,9 @@ def train(
     base : Tokenizer, optional
         A tokenizer to extend. All its ids are kept, including special tokens; new merges and then new special
         tokens follow its highest id.
+    special_tokens_extra : bool
+        Whether new special tokens come on top of `vocab_size`, so that it is the number of bytes and merges
+        and the id of the first special token.
     buffer_size : int
         The number of documents to pull from an iterable at a time.
     engine : Local or Ray, optional
@@ -123,6 +128,12 @@ def train(
     >>> counts = merganser.count(["low lower lowest"] * 9)
     >>> [merganser.train(counts, size).vocab_size for size in (258, 260)]
     [258, 260]
+
+    Learn 258 tokens, with the special tokens above them:
+
+    >>> larger = train(["low low"] * 9, 258, special_tokens=["<s>"], special_tokens_extra=True)
+    >>> larger.special_tokens, larger.vocab_size
+    ({'<s>': 258}, 259)
     """
     check_names(train, reading)
     vocab_size = as_int(vocab_size, "vocab_size")
@@ -131,7 +142,7 @@ def train(
     engine.check()
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
     # Fail now rather than after an hour of counting.
-    _room_for_merges(vocab_size, base, special_tokens or ())
+    _room_for_merges(vocab_size, base, special_tokens or (), special_tokens_extra)
     with ExitStack() as stack:
         counts: Counts | CountsFile
         if isinstance(corpus_or_counts, Counts):
@@ -157,7 +168,7 @@ def train(
             )
         if base:
             _check_goes_on_from(base, counts)
-        merges = _room_for_merges(vocab_size, base, counts.special_tokens)
+        merges, vocab_size = _room_for_merges(vocab_size, base, counts.special_tokens, special_tokens_extra)
         specials = counts.special_tokens if special_tokens is None else special_tokens
         if progress:
             progress("merge", 0, merges)  # immediately, so that rates and remaining times are right
@@ -237,18 +248,21 @@ def _following_base(
     return pattern, known + tuple(token for token in given if token not in known)
 
 
-def _room_for_merges(vocab_size: int, base: Tokenizer | None, special_tokens: Iterable[str]) -> int:
-    """Return the number of merges that fit into the vocabulary."""
+def _room_for_merges(
+    vocab_size: int, base: Tokenizer | None, special_tokens: Iterable[str], special_tokens_extra: bool
+) -> tuple[int, int]:
+    """Return the number of merges that fit into the vocabulary, and its size with all special tokens."""
     known = base.special_tokens if base else {}
     new_specials = len({token for token in special_tokens if token not in known})
-    minimum = (base.vocab_size if base else 256) + new_specials
+    known_tokens = base.vocab_size if base else 256
+    minimum = known_tokens if special_tokens_extra else known_tokens + new_specials
     if vocab_size < minimum:
-        known_tokens = f"{base.vocab_size} tokens of the base" if base else "256 bytes"
-        raise SettingsError(
-            f"vocab_size must be at least {minimum} ({known_tokens} + {new_specials} special tokens), "
-            f"got {vocab_size}"
-        )
-    return vocab_size - minimum
+        parts = f"{known_tokens} tokens of the base" if base else "256 bytes"
+        if not special_tokens_extra:
+            parts += f" + {new_specials} special tokens"
+        raise SettingsError(f"vocab_size must be at least {minimum} ({parts}), got {vocab_size}")
+    merges = vocab_size - minimum
+    return merges, known_tokens + new_specials + merges
 
 
 def _check_goes_on_from(base: Tokenizer, counts: Counts | CountsFile) -> None:

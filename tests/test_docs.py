@@ -9,6 +9,7 @@ EXAMPLES = [
     (page, language, code)
     for page in (
         "docs/analyse.md",
+        "docs/learn/char-bpe.md",
         "docs/learn/embeddings.md",
         "docs/nanochat.md",
         "docs/tips.md",

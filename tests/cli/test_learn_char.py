@@ -11,7 +11,7 @@ import pytest
 from corpora import corpus_file
 from merganser.cli import main
 from merganser.corpus import named_datasets
-from merganser.learn import char_bpe, char_speed, text
+from merganser.learn import char_bpe, char_bpe_fast, char_speed, text
 
 SENTENCE = "The creature walked, walking on; the walker's talk was of walks and talks and 中文. "
 KINDS = (".png", ".svg", ".html")
@@ -47,11 +47,22 @@ def test_char_reports_the_figures_of_the_plain_trainer(capsys: pytest.CaptureFix
         assert len(row["token"].removesuffix("</w>")) > 1
 
 
+def test_char_saves_its_vocabulary_and_merges(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "char", "a.txt", "--merges", "20", "--out", "saved")
+    tokenizer = char_bpe.train(SENTENCE * 30, 20)
+    file = Path("saved", "char_tokenizer.json")
+    assert str(file) in result["files"]
+    saved = char_bpe_fast.FastCharBPE.from_json(file.read_text("utf-8"))
+    assert (saved.vocabulary, saved.merges) == (tokenizer.vocabulary, tokenizer.merges)
+    assert saved.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+
+
 def test_char_draws_three_charts_in_three_formats(capsys: pytest.CaptureFixture[str]) -> None:
     result = run(capsys, "char", "a.txt", "--merges", "60", "--out", "drawn")
     names = ("char_tokens_per_word", "char_token_lengths", "char_subwords")
     expected = {str(Path("drawn", name + kind)) for name in names for kind in KINDS}
-    assert set(result["files"]) == {*expected, str(Path("drawn", "char.json"))}
+    saved = {str(Path("drawn", name)) for name in ("char.json", "char_tokenizer.json")}
+    assert set(result["files"]) == expected | saved
     assert all(Path(file).stat().st_size > 500 for file in result["files"])
     subwords = Path("drawn", "char_subwords.svg").read_text("utf-8")
     assert "\\u4e2d\\u6587&lt;/w&gt;" in subwords
@@ -165,7 +176,9 @@ def test_without_the_extra_there_are_figures_but_no_charts(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["learn", "char", "a.txt", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["files"] == [str(Path("merganser-out", "learn", "char.json"))]
+    assert json.loads(out)["files"] == [
+        str(Path("merganser-out", "learn", name)) for name in ("char.json", "char_tokenizer.json")
+    ]
     assert "no charts were written: drawing charts needs vl_convert: pip install 'merganser[plot]'" in err
 
 

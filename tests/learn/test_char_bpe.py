@@ -63,13 +63,13 @@ def test_both_trainers_count_the_remaining_symbols(text: str) -> None:
         assert plain[0].symbols == len(first.encode(text))
 
 
-@given(texts, texts, st.integers(0, 40), st.sampled_from(COMBINATIONS))
+@given(texts, texts, st.integers(0, 40), st.sampled_from(COMBINATIONS), st.booleans())
 def test_every_technique_returns_the_same_ids(
-    text: str, unseen: str, merges: int, techniques: Techniques
+    text: str, unseen: str, merges: int, techniques: Techniques, skip_unknown: bool
 ) -> None:
-    plain = char_bpe.train(text, merges)
+    plain = char_bpe.train(text, merges, skip_unknown=skip_unknown)
     characters = set("".join(char_bpe.split(text)))
-    fast = FastCharBPE(characters, plain.merges, techniques, cache_size=3)
+    fast = FastCharBPE(characters, plain.merges, techniques, cache_size=3, skip_unknown=skip_unknown)
     for sample in (text, unseen, text):
         assert fast.encode(sample) == plain.encode(sample), techniques
 
@@ -103,6 +103,37 @@ def test_decoding_returns_the_words(text: str, unseen: str, merges: int) -> None
     assert tokenizer.decode(tokenizer.encode(unseen)) == " ".join(known)
 
 
+@given(texts, texts, st.integers(0, 30))
+def test_skipping_unknown_tokens_only_removes_them(text: str, unseen: str, merges: int) -> None:
+    keeping, skipping = (char_bpe.train(text, merges, skip_unknown=skip) for skip in (False, True))
+    assert skipping.vocabulary == keeping.vocabulary
+    assert skipping.encode(unseen) == [id for id in keeping.encode(unseen) if keeping.names[id] != UNKNOWN]
+
+
+@given(texts, texts, st.integers(0, 30), st.booleans())
+def test_a_saved_tokenizer_is_the_same(text: str, unseen: str, merges: int, skip_unknown: bool) -> None:
+    tokenizer = char_bpe.train(text, merges, skip_unknown=skip_unknown)
+    for kind in (CharBPE, FastCharBPE):
+        again = kind.from_json(tokenizer.to_json())
+        assert (again.vocabulary, again.merges) == (tokenizer.vocabulary, tokenizer.merges)
+        assert again.encode(unseen) == tokenizer.encode(unseen)
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        ("", "not a tokenizer that `merganser learn char` saved"),
+        ("[]", "save it again"),
+        ("{}", "'vocabulary'; save it again"),
+        ('{"vocabulary": {"a": 0}, "merges": [["a"]], "skip_unknown": false}', "save it again"),
+        ('{"vocabulary": {"a": 0}, "merges": [], "skip_unknown": false}', "does not match the merges"),
+    ],
+)
+def test_another_file_is_refused(contents: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CharBPE.from_json(contents)
+
+
 def test_markers_in_the_text_are_plain_text() -> None:
     tokenizer = char_bpe.train("</w> <unk> low", 20)
     assert tokenizer.decode(tokenizer.encode("</w> <unk> low")) == "< / w > < unk > low"
@@ -114,6 +145,9 @@ def test_the_cache_counts_hits_and_evicts_words() -> None:
     hits = tokenizer.hits
     assert (hits.hits, hits.misses, hits.words, hits.room) == (2, 4, 2, 2)
     assert hits.rate == 2 / 6
+    info = tokenizer.tokenize_word.cache_info()
+    assert (info.hits, info.misses, info.currsize, info.maxsize) == (2, 4, 2, 2)
+    assert tokenizer.tokenize_word("b") == tuple(tokenizer.encode_word("b"))
     assert hits.advice == "too small: double it to 4 words"
     assert FastCharBPE("abc", []).hits.room == 100_000
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: The numbers of merges to measure, besides --merges.
 STOPS = (1_000, 2_000, 5_000, 10_000)
+#: The file of the tokenizer in --out, which `CharBPE.from_json` reads.
+TOKENIZER = "char_tokenizer.json"
 #: The number of subwords in the chart, and of points on the curve.
 _FREQUENT = 30
 _POINTS = 400
@@ -28,11 +30,11 @@ _POINTS = 400
 @learn_options.out
 @options.as_json
 def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: bool) -> None:
-    """Train the character-level tokenizer and draw charts of what it learns.
+    """Train the character-level tokenizer, save it, and draw charts of what it learns.
 
     CORPUS is plain text: a file, a folder, a glob, '-' or a data set. The default is frankenstein, or
     python-stdlib if it cannot be downloaded. Tokens per word are also measured at 1,000, 2,000, 5,000 and
-    10,000 merges.
+    10,000 merges. The vocabulary and the merges are written to char_tokenizer.json in --out.
 
     Example: merganser learn char --merges 2000
     """
@@ -87,7 +89,8 @@ def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: boo
         "char_token_lengths": char_pictures.token_lengths(short_name, len(kept), result["token_lengths"]),
         "char_subwords": char_pictures.frequent_subwords(short_name, len(kept), result["frequent_subwords"]),
     }
-    result["files"] = learn_options.save(out, "char", result, charts)
+    saved = {TOKENIZER: tokenizer.to_json()}
+    result["files"] = learn_options.save(out, "char", result, charts, saved)
     if as_json:
         formatting.print_json(result)
     else:

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +48,27 @@ def short_name(name: str) -> str:
     return Path(name.partition("=")[0]).name or name
 
 
-def save(folder: Path, name: str, result: dict[str, Any], specs: dict[str, dict[str, Any]]) -> list[str]:
-    """Write the figures as JSON, and the charts if `merganser[plot]` is installed; return the paths."""
+def save(
+    folder: Path,
+    name: str,
+    result: dict[str, Any],
+    specs: dict[str, dict[str, Any]],
+    more: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Write the figures as JSON, more texts by file name, and the charts if `merganser[plot]` is installed.
+
+    Return the paths.
+    """
     from merganser import charts
     from merganser.errors import MerganserWarning
     from merganser.files import make_folder, written_whole
 
     make_folder(folder, "choose another --out")
-    path = folder / f"{name}.json"
-    with written_whole(path) as file:
-        file.write(json.dumps(result, ensure_ascii=False, indent=1).encode() + b"\n")
-    files = [path]
+    texts = {f"{name}.json": json.dumps(result, ensure_ascii=False, indent=1), **(more or {})}
+    for file_name, text in texts.items():
+        with written_whole(folder / file_name) as file:
+            file.write(text.encode() + b"\n")
+    files = [folder / file_name for file_name in texts]
     try:
         for title, spec in specs.items():
             files += charts.save_all(spec, folder, title)

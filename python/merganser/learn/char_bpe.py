@@ -15,19 +15,22 @@ Cost. A training step revisits only the words that contain the merged pair, but 
 most frequent one: seconds for 10,000 merges of a novel. Encoding tries every merge on every word, O(words ×
 merges × length): a minute for a novel. `char_bpe_fast` is about that.
 
-When it loses. A character that is not in the training text becomes `<unk>`, and decoding does not restore the
-original whitespace. Byte-level tokenizers, such as merganser's own, lose nothing.
+When it loses. A character that is not in the training text becomes `<unk>` or is skipped, and decoding does
+not restore the original whitespace. Byte-level tokenizers, such as merganser's own, lose nothing.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import TypeVar
 
 END = "</w>"
 UNKNOWN = "<unk>"
 
 Pair = tuple[str, str]
+Tokenizer = TypeVar("Tokenizer", bound="CharBPE")
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,19 @@ class CharBPE:
     [10, 9, 2, 5, 6, 1]
     >>> tokenizer.decode([10, 9, 2, 5, 6, 1])
     'low lowest'
+
+    Unknown characters become `<unk>`, unless they are skipped:
+
+    >>> tokenizer.tokens("slow!")
+    ['s', 'low</w>', '<unk>', '</w>']
+    >>> CharBPE("elostw", tokenizer.merges, skip_unknown=True).tokens("slow!")
+    ['s', 'low</w>', '</w>']
     """
 
-    def __init__(self, characters: Iterable[str], merges: Iterable[Pair]) -> None:
+    def __init__(
+        self, characters: Iterable[str], merges: Iterable[Pair], *, skip_unknown: bool = False
+    ) -> None:
+        self.skip_unknown = skip_unknown
         # A pair is learned twice if one of its symbols can be built in two ways; the first one counts.
         self.merges = list(dict.fromkeys(merges))
         self.vocabulary = {UNKNOWN: 0, END: 1}
@@ -147,7 +160,7 @@ class CharBPE:
         for symbol in symbols:
             if symbol in self.vocabulary:
                 ids.append(self.vocabulary[symbol])
-            else:
+            elif not self.skip_unknown:
                 ids.append(self.vocabulary[UNKNOWN])
         return ids
 
@@ -165,8 +178,39 @@ class CharBPE:
         """Return the words, separated by single spaces."""
         return "".join(self.names[id].replace(END, " ") for id in ids).removesuffix(" ")
 
+    def to_json(self) -> str:
+        """Return the vocabulary and the merges as JSON, as `merganser learn char` saves them.
 
-def train(text: str, merges: int) -> CharBPE:
+        >>> CharBPE("ab", [("a", "b")]).to_json()[:76]
+        '{"vocabulary": {"<unk>": 0, "</w>": 1, "a": 2, "b": 3, "ab": 4}, "merges": ['
+        """
+        contents = {"vocabulary": self.vocabulary, "merges": self.merges, "skip_unknown": self.skip_unknown}
+        return json.dumps(contents, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls: type[Tokenizer], text: str) -> Tokenizer:
+        """Return the tokenizer of `to_json`.
+
+        >>> CharBPE.from_json(CharBPE("ab", [("a", "b")]).to_json()).tokens("abba")
+        ['ab', 'b', 'a', '</w>']
+        """
+        try:
+            contents = json.loads(text)
+            vocabulary = contents["vocabulary"]
+            merges = [(left, right) for left, right in contents["merges"]]
+            characters = [token for token in vocabulary if len(token) == 1]
+            tokenizer = cls(characters, merges, skip_unknown=contents["skip_unknown"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"this is not a tokenizer that `merganser learn char` saved: {error}; save it again"
+            ) from error
+        if tokenizer.vocabulary != vocabulary:
+            raise ValueError("the vocabulary does not match the merges; save the tokenizer again")
+        return tokenizer
+
+
+def train(text: str, merges: int, *, skip_unknown: bool = False) -> CharBPE:
     """Train a tokenizer of at most `merges` merges; fewer if every word is one symbol earlier."""
     words = split(text)
-    return CharBPE(set().union(*words), [merge.pair for merge in islice(learn(words), merges)])
+    learned = [merge.pair for merge in islice(learn(words), merges)]
+    return CharBPE(set().union(*words), learned, skip_unknown=skip_unknown)

@@ -20,10 +20,11 @@ The trainer is the plain one with a heap, which finds the most frequent pair wit
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from merganser.learn import char_bpe
 from merganser.learn.char_bpe import END, UNKNOWN, CharBPE, Merge, Pair, merged, pairs
@@ -84,7 +85,12 @@ class FastCharBPE(CharBPE):
     [10, 9, 2, 5, 6, 1, 10, 10]
     >>> tokenizer.hits
     Hits(hits=2, misses=2, words=2, room=100000)
+    >>> tokenizer.tokenize_word.cache_info()
+    CacheInfo(hits=2, misses=2, maxsize=100000, currsize=2)
     """
+
+    #: Return the ids of a word. With the technique `cache`, this is an `lru_cache`, which has `cache_info()`.
+    tokenize_word: Any
 
     def __init__(
         self,
@@ -92,35 +98,37 @@ class FastCharBPE(CharBPE):
         merges: Iterable[Pair],
         techniques: Techniques | None = None,
         cache_size: int = CACHE_SIZE,
+        *,
+        skip_unknown: bool = False,
     ) -> None:
-        super().__init__(characters, merges)
+        super().__init__(characters, merges, skip_unknown=skip_unknown)
         self.techniques = techniques or Techniques()
         self._ranks = {pair: rank for rank, pair in reversed(list(enumerate(self.merges)))}
         self._unknown = self.vocabulary[UNKNOWN]
-        self._ids_of: Callable[[str], tuple[int, ...]] = self._ids_of_word
+        self.tokenize_word = self._ids_of_word
         if self.techniques.cache:
-            self._ids_of = lru_cache(maxsize=cache_size)(self._ids_of_word)
+            self.tokenize_word = lru_cache(maxsize=cache_size)(self._ids_of_word)
 
     @property
     def hits(self) -> Hits:
         """Cache statistics since the tokenizer was created. Requires the technique `cache`."""
-        info = self._ids_of.cache_info()  # type: ignore[attr-defined]
+        info = self.tokenize_word.cache_info()
         return Hits(info.hits, info.misses, info.currsize, info.maxsize)
 
     def encode(self, text: str) -> list[int]:
         words = WORD.findall(text) if self.techniques.regex else char_bpe.split(text)
         ids: list[int] = []
         if self.techniques.local:
-            extend, ids_of = ids.extend, self._ids_of
+            extend, ids_of = ids.extend, self.tokenize_word
             for word in words:
                 extend(ids_of(word))
         else:
             for word in words:
-                ids.extend(self._ids_of(word))
+                ids.extend(self.tokenize_word(word))
         return ids
 
     def encode_word(self, word: str) -> list[int]:
-        return list(self._ids_of(word))
+        return list(self.tokenize_word(word))
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
         symbols = [*word, END]
@@ -130,6 +138,8 @@ class FastCharBPE(CharBPE):
             symbols = self._by_rank(symbols)
         else:
             symbols = self._in_order(symbols)
+        if self.skip_unknown:
+            symbols = [symbol for symbol in symbols if symbol in self.vocabulary]
         if self.techniques.unknown:
             get, unknown = self.vocabulary.get, self._unknown
             return tuple([get(symbol, unknown) for symbol in symbols])

@@ -61,6 +61,17 @@ def test_defaults_and_presets(capsys: pytest.CaptureFixture[str]) -> None:
         assert tuple(settings[name] for name in names) == expected
 
 
+def test_negatives_are_drawn_by_count_or_uniformly(capsys: pytest.CaptureFixture[str]) -> None:
+    made = {}
+    for name, power in (("unigram", 0.75), ("uniform", 0.0)):
+        run(capsys, "a.txt", "--negatives", name, "--threads", "1", "--epochs", "2", "--out", name)
+        made[name] = embed.load(name)
+        assert made[name].training["settings"]["noise_power"] == power
+    run(capsys, "a.txt", "--threads", "1", "--epochs", "2", "--out", "default")
+    assert np.array_equal(embed.load("default").vectors, made["unigram"].vectors)
+    assert not np.array_equal(made["uniform"].vectors, made["unigram"].vectors)
+
+
 def test_help_explains_a_batch(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["embed", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())

@@ -17,7 +17,7 @@ from merganser import CheckpointError, CorpusError, EmbeddingsError, SettingsErr
 from merganser.corpus import Source
 from merganser.embed import checkpoint, evaluation, groups
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
-from merganser.embed.training import CheckpointSettings, Interval, train_on
+from merganser.embed.training import CheckpointSettings, Interval, core_trainer, train_on
 
 PAIRS = ["the black cat sat on the mat", "the black dog sat on the rug", "a king rules", "a queen rules"]
 TEXTS = PAIRS * 60
@@ -83,6 +83,27 @@ def topics() -> list[str]:
         chosen = np.where(random.random(30) < 0.8, inside, random.integers(0, len(words), 30)) % len(words)
         texts.append(" ".join(words[number] for number in chosen))
     return texts
+
+
+@pytest.mark.parametrize("power", [0.75, 0.0])
+@pytest.mark.parametrize("backend", ["core", "torch"])
+def test_negatives_are_drawn_by_count_to_the_power(backend: str, power: float) -> None:
+    """Before training, every score is 0 and costs ln 2, except for a negative that is the center itself."""
+    counts = np.array([9000, 500, 300, 100, 50, 30, 20])
+    ids = np.random.default_rng(3).permutation(np.repeat(np.arange(7, dtype=np.uint32), counts))
+    text = Text(ids, np.array([10_000]))
+    settings = replace(SMALL, num_negative_samples=20, noise_power=power)
+    if backend == "torch":
+        pytest.importorskip("torch")
+        from merganser.embed.torch import TorchTrainer
+
+        loss = TorchTrainer(text, settings, "cpu").mean_loss()
+    else:
+        loss = core_trainer(text, settings).mean_loss()
+    assert loss is not None
+    noise = counts**power / (counts**power).sum()
+    same = (counts / counts.sum()) @ noise
+    assert loss / np.log(2) == pytest.approx(1 + 20 * (1 - same), rel=0.05)
 
 
 def test_a_resumed_training_reports_the_same_losses(words: merganser.Tokenizer, tmp_path: Path) -> None:

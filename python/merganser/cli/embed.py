@@ -43,6 +43,13 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
     help="Negative samples per pair.",
 )
 @click.option(
+    "--negatives",
+    type=click.Choice(["unigram", "uniform"]),
+    default="unigram",
+    show_default=True,
+    help="How to draw negative samples: by their count to the power 0.75, or all tokens equally often.",
+)
+@click.option(
     "--window-size",
     type=int,
     default=5,
@@ -148,6 +155,7 @@ def command(
     corpus: str | None,
     dataset: str | None,
     tokenizer: naming.TokenizerName | None,
+    negatives: str,
     preset: str | None,
     device: Any,
     backend: Any,
@@ -178,6 +186,8 @@ def command(
     if corpus and dataset:
         raise click.UsageError("the corpus is given twice; pass CORPUS or --dataset, not both")
     _apply_preset(ctx, preset, given)
+    if negatives == "uniform":
+        given["noise_power"] = 0.0
     settings = EmbedSettings(**given, threads=threads)
     _check_out(out, tokenizer, force)
     start = time.perf_counter()

@@ -37,7 +37,8 @@ class EmbedSettings:
     subsample
         Tokens with a higher share of the text are dropped at random; 0 keeps all.
     noise_power
-        Negatives are drawn with a probability proportional to their count to this power.
+        Negatives are drawn with a probability proportional to their count to this power; 0 draws all tokens
+        equally often (`--negatives uniform`).
     min_count
         Tokens that occur fewer times get no vector and are removed from the text.
     seed

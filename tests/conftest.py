@@ -23,6 +23,7 @@ LONGEST = (
     "tests/studio/test_train_charts_embeddings_ladder_in_browser.py",
     "tests/studio/test_playground_compare_vocabulary_chat_in_browser.py",
     "tests/test_docs.py",
+    "tests/test_sources.py",
     "tests/test_encode.py",
     "tests/formats/test_real_vocabularies.py",
     "tests/cli/test_commands.py",

@@ -1,7 +1,9 @@
 """Every example in the guides runs."""
 
+import sys
 from pathlib import Path
 
+import processes
 import pytest
 from examples import ROOT, blocks, furnish, make_texts, run
 
@@ -42,3 +44,14 @@ def test_example_runs(folders: dict[str, Path], page: str, language: str, code: 
 def test_a_page_that_reads_texts_says_where_they_come_from(page: str) -> None:
     if any("texts" in code for _, code in blocks(page)):
         assert "README.md#quick-start" in (ROOT / page).read_text("utf-8").partition("texts/")[0]
+
+
+def test_the_speedups_are_those_of_the_records() -> None:
+    command = [sys.executable, "-W", "error", "benchmarks/speedups.py", "--check"]
+    done = processes.run(command, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    page = (ROOT / "docs" / "speedups.md").read_text("utf-8")
+    assert page.count("\n| ") > 30
+    for device in ("MPS", "CUDA"):
+        assert "| not measured" in next(line for line in page.splitlines() if line.startswith(f"| {device}"))
+    assert "**not measured**" in (ROOT / "docs" / "learn" / "embeddings.md").read_text("utf-8")

@@ -2,8 +2,9 @@
 
     python3 benchmarks/speedups.py [--check]
 
-`merganser learn speed CORPUS --json` writes the record of the character-level tokenizer, `…-char.json`; the other
-scripts in this folder write theirs. `--check` only says whether the page is out of date.
+The record of the character-level tokenizer, `…-char.json`, holds what `merganser learn speed CORPUS --json`
+prints, and the machine; the other scripts in this folder write theirs. `--check` only says whether the page
+is out of date.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,7 +89,7 @@ def characters() -> tuple[str, list[Row]]:
     source, record = newest("char")
     steps = record["breakdown"]["cumulative"]
     rows = []
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         base = steps[-3] if after is steps[-1] else before  # both passes with the cache, against none
         factor = base["seconds"] / after["seconds"]
         described = DESCRIBED.get(after["name"], "")

@@ -266,8 +266,7 @@ def test_every_python_snippet_runs_or_has_a_reason() -> None:
 
 
 @needs_sources
-@pytest.mark.parametrize("document", DOCUMENTS)
-@pytest.mark.parametrize("needs", [None, "torch"])
+@pytest.mark.parametrize(("document", "needs"), [("003", None), ("003", "torch"), ("004", None)])
 def test_python_snippets_run(document: str, needs: str | None, folder: Path) -> None:
     """The snippets of a document run one after the other in one namespace, as a reader would type them."""
     chosen = [
@@ -275,9 +274,8 @@ def test_python_snippets_run(document: str, needs: str | None, folder: Path) -> 
         for snippet in PYTHON
         if snippet.document == document and snippet.place in CASES and CASES[snippet.place].needs == needs
     ]
+    assert chosen
     if needs:
-        if not chosen:
-            pytest.skip(f"no snippet of {document} needs {needs}")
         pytest.importorskip(needs)
     names: dict[str, Any] = {"NOVEL": corpus_text("frankenstein.txt", 20_000)}
     for snippet in chosen:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import merganser
 import pytest
-from killing import SMALL, check_killed_trainings_go_on, kill_and_resume, write_corpus
+from killing import SMALL, check_killed_trainings_resume, kill_and_resume, write_corpus
 
 
 def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
@@ -18,4 +18,4 @@ def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_twenty_kills_of_a_merging_change_nothing(seed: int, tmp_path: Path) -> None:
-    check_killed_trainings_go_on(tmp_path, 20, seed)
+    check_killed_trainings_resume(tmp_path, 20, seed)

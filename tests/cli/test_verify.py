@@ -111,7 +111,7 @@ def test_the_separator_option_is_used(capsys: pytest.CaptureFixture[str]) -> Non
         assert json.loads(capsys.readouterr().out)["documents"] == documents
 
 
-def test_ctrl_c_stops_it_at_once() -> None:
+def test_ctrl_c_stops_verification_at_once() -> None:
     Path("long.txt").write_text("the cat sat on the mat <|endoftext|>" * 3_000_000)
     merganser.load("a.merganser").export("hf", format="huggingface")
     command = [sys.executable, "-m", "merganser", "verify", "a.merganser", "tokenizers:hf/tokenizer.json"]

@@ -84,7 +84,7 @@ class TestTrain:
             page.keyboard.press("Home")
             rows.nth(1).wait_for(state="detached")
             assert rows.first.locator("td").first.text_content() == "1"
-            # A drawn curve leaves pixels that are not empty.
+            # Check that the canvas is not empty.
             wait_until(
                 lambda: page.evaluate(
                     "() => { const canvas = document.querySelector('canvas.curve');"
@@ -214,7 +214,7 @@ FRAMES = """async () => {
 
 
 class TestEmbeddings:
-    def test_search_neighbors_and_link(self, browser: Any, address: str) -> None:
+    def test_search_neighbors_and_links_work(self, browser: Any, address: str) -> None:
         with opened(browser, address, "embeddings") as page:
             page.wait_for_selector("[data-ready=pca]")
             page.get_by_label("Search tokens").fill("cat")

@@ -1,4 +1,4 @@
-"""Runs tasks in fresh processes, interleaved and repeated, and keeps the best time.
+"""Run tasks in fresh processes, interleaved and repeated, and keep the best time.
 
 Interleaved (A B C A B C …), so that other load, heat and caches affect all tasks alike. The best,
 because noise only adds time. The wall clock runs inside the process, from call to return; starting

@@ -1,8 +1,8 @@
 """Update the code and figures in docs/learn: `python3 benchmarks/ladder/pages.py`.
 
-In the pages, this script fills the text from `<!-- code: FILE -->` or `<!-- table: SECTION -->` to `<!-- end
--->` with the code of a step or a table of the record. It also draws the two charts from the record, which
-requires merganser[plot]. `--check` only reports outdated pages.
+This script fills the text between `<!-- code: FILE -->` or `<!-- table: SECTION -->` and `<!-- end -->` in
+the pages with the code of a step or a table of the record. It also draws the two charts from the record,
+which requires merganser[plot]. `--check` only reports outdated pages.
 """
 
 from __future__ import annotations

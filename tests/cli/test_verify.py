@@ -81,7 +81,7 @@ def test_a_different_split_is_printed_as_pretokens(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", ["tokenizers:hf/tokenizer.json", "transformers:hf", "ranks.tiktoken@gpt4"])
-def test_other_libraries_encode_themselves(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokenizers_of_other_libraries_are_verified(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     tokenizer = merganser.load("a.merganser")
     tokenizer.export("hf", format="huggingface")
     tokenizer.export("ranks.tiktoken", format="tiktoken")

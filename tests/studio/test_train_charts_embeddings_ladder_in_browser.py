@@ -57,7 +57,7 @@ def test_every_view_is_accessible_light_and_dark_wide_and_narrow(
 ) -> None:
     with opened(browser, address, view, scheme=scheme, width=width) as page:
         page.wait_for_selector(READY[view])
-        if view == "charts":  # axe is slow on a thousand cells, which are all alike
+        if view == "charts":  # axe is slow on a thousand cells, which are all the same
             page.evaluate("[...document.querySelectorAll('.cut')].slice(50).forEach((cell) => cell.remove())")
         assert problems(page) == []
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")

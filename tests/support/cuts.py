@@ -11,7 +11,7 @@ def tiktoken_pretokens(text: str, pattern: str, ours: list[str]) -> list[str]:
     tiktoken returns ids, not pre-tokens, so this vocabulary makes the splits visible: the 256 bytes, our
     pre-tokens, and every two adjacent pre-tokens joined. If both splits are equal, each pre-token is one
     token, and the tokens are our pre-tokens. If they differ, so do the tokens: a split inside one of our
-    pre-tokens breaks it, and a pre-token that spans several of ours would yield exactly those tokens only if
+    pre-tokens breaks it, and a pre-token that spans several of them would yield exactly those tokens only if
     no two of them merged, but every adjacent pair does.
     """
     known = {pretoken.encode() for pretoken in ours}

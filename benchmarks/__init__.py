@@ -1,1 +1,1 @@
-"""Measures merganser beside its peers: equality first, then time and memory."""
+"""Benchmarks of merganser and its peers: equality first, then time and memory."""

@@ -1,8 +1,8 @@
-"""Creates `benchmarks/.venv` with the pinned peers, and merganser built from this checkout.
+"""Create `benchmarks/.venv` with the pinned peers, and merganser built from this checkout.
 
 Uses only the standard library, so that any python3 can run it. The peers are reinstalled when
-`requirements.txt` changes, and merganser when a source file is newer than the last build, because
-a release build takes about a minute.
+`requirements.txt` changes, and merganser when a source file is newer than the last build, because a release
+build takes about a minute.
 """
 
 from __future__ import annotations

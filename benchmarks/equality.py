@@ -1,7 +1,7 @@
-"""Proves that two trainers learned the same merges, or reports the first difference.
+"""Prove that two trainers learned the same merges, or report the first difference.
 
-A faster trainer with a different vocabulary has not done the same work: a peer is timed only after
-its merges equal merganser's under the same tie-breaking rule.
+A faster trainer with a different vocabulary has not done the same work: a peer is timed only after its merges
+equal merganser's under the same tie-breaking rule.
 """
 
 from __future__ import annotations

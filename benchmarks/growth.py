@@ -1,4 +1,4 @@
-"""How training time grows: with pre-tokens, with unrelated pre-tokens, and with pathological text."""
+"""Growth of training time with pre-tokens, with unrelated pre-tokens, and with pathological text."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Runs tasks in fresh processes, interleaved and repeated, and keeps the best time.
+"""Run tasks in fresh processes, interleaved and repeated, and keep the best time.
 
-Interleaved (A B C A B C …), so that other load, heat and caches affect all tasks alike. The best,
+Interleaved (A B C A B C …), so that other load, heat and caches affect all tasks equally. The best,
 because noise only adds time. The wall clock runs inside the process, from call to return; starting
-Python and importing modules are excluded for everyone.
+Python and importing modules are excluded for every task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generates text of any size from a corpus without repeating it: the `1GB` input.
+"""Generate text of any size from a corpus without repeating it: the `1GB` input.
 
 Repeating 132 MB eight times would yield counts that are multiples of eight and no new pre-tokens. In a
 real corpus, new words never stop appearing (Heaps' law). Therefore:

@@ -1,4 +1,4 @@
-"""Writes the results as a Markdown page and a JSON file, with a description of the machine."""
+"""Write the results as a Markdown page and a JSON file, with a description of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one task in a fresh process: `python -m benchmarks.worker '{"task": …}' RESULT`.
+"""Run one task in a fresh process: `python -m benchmarks.worker '{"task": …}' RESULT`.
 
 Imports happen before the clock starts. Peak memory is the high-water mark of this process (resident
 pages, including mapped files), read before the result is processed. The result is written to a file,

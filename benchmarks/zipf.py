@@ -1,9 +1,9 @@
-"""Generates 10 million unique pre-tokens with Zipf counts and a mean length of 9 bytes: `zipf10m`.
+"""Generate 10 million unique pre-tokens with Zipf counts and a mean length of 9 bytes: `zipf10m`.
 
-For training from counts, where only the number of pre-tokens matters. Pre-tokens consist of
-syllables, so that there are pairs to merge; half of them start with a space, and shorter ones tend
-to be more frequent. The pre-token of rank r has the count max(1, 10 × n / r). Deterministic for a
-given n and numpy version. Written as `pre-token<TAB>count` lines and, by merganser, as `.counts`.
+For training from counts, where only the number of pre-tokens matters. Pre-tokens consist of syllables, so
+that there are pairs to merge; half of them start with a space, and shorter ones tend to be more frequent. The
+pre-token of rank r has the count max(1, 10 × n / r). Deterministic for a given n and numpy version. Written
+as `pre-token<TAB>count` lines and, by merganser, as `.counts`.
 """
 
 from __future__ import annotations

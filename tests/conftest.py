@@ -34,8 +34,8 @@ LONGEST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # One folder for all workers and their children, so that the JavaScript of charts is bundled once; and not
-    # the user's own, which tests should neither read nor fill.
+    # One folder for all workers and their children, so that the JavaScript of charts is bundled only once;
+    # not the user's cache, which tests must not use.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="merganser-cache-")
         config.add_cleanup(folder.cleanup)
@@ -49,15 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, here and in children, also where whoever started us ignores it."""
+    """Make SIGINT raise KeyboardInterrupt here and in children, even if the parent process ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture(scope="module")  # not longer: while it is open, its event loop runs, and no other can
+@pytest.fixture(scope="module")  # no wider scope: while it is open, no other event loop can run
 def browser() -> Iterator[Any]:
-    from opened import launched  # which needs what a studio needs
+    from opened import launched  # imports the dependencies of the studio
 
     with launched() as started:
         yield started

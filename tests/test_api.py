@@ -1,4 +1,4 @@
-"""The surface: what the package offers, and that no failure escapes it."""
+"""The public API: its names, and its errors."""
 
 import inspect
 import re
@@ -56,20 +56,20 @@ def test_public_names_change_only_on_purpose() -> None:
         assert getattr(merganser, name).__doc__
 
 
-def test_the_version_is_that_of_the_crate(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_equals_the_version_of_the_crate(capsys: pytest.CaptureFixture[str]) -> None:
     cargo = (Path(__file__).parents[1] / "Cargo.toml").read_text("utf-8")
     assert f'version = "{merganser.__version__}"' in cargo
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"merganser, version {merganser.__version__}\n"
 
 
-def test_compare_is_at_hand() -> None:
+def test_compare_is_a_public_function() -> None:
     tokenizers = {str(size): merganser.train(["low lower lowest"] * 9, size) for size in (256, 260)}
     rows = merganser.compare(tokenizers, {"low": ["low lower lowest"]})
     assert [(row.tokenizer, row.tokens) for row in rows] == [("256", 16), ("260", 6)]
 
 
-def test_error_tree_is_drawn_as_it_is() -> None:
+def test_the_drawn_error_tree_matches_the_classes() -> None:
     assert errors.__doc__
     drawn = re.findall(r"\b(\w+(?:Error|Warning))  ", errors.__doc__)
     defined = [name for name, value in vars(errors).items() if inspect.isclass(value)]
@@ -101,7 +101,7 @@ def test_lone_surrogates_are_refused_everywhere() -> None:
             use()
 
 
-def test_the_core_never_imports_what_is_for_learners() -> None:
+def test_only_the_cli_and_the_studio_import_merganser_learn() -> None:
     code = (
         "import sys, merganser\n"
         "merganser.train(['low lower lowest'], 258).encode('low')\n"

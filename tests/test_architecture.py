@@ -1,4 +1,4 @@
-"""The architecture that ARCHITECTURE.md describes: `make lint` checks the layers, this checks the rest."""
+"""The architecture described in ARCHITECTURE.md: `make lint` checks the layers, and this module the rest."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ import merganser
 
 PACKAGE = Path(merganser.__file__).parent
 ROOT = PACKAGE.parents[1]
-#: What may import the public API: it is built on nothing else.
+#: Packages that may import the public API, because they use nothing else.
 ABOVE = ("cli", "studio")
 
 
@@ -25,7 +25,7 @@ def test_no_layer_imports_the_public_api() -> None:
                 assert "merganser" not in [alias.name for alias in node.names], file
 
 
-def test_the_folder_tree_of_the_page_is_the_contract() -> None:
+def test_the_folder_tree_in_architecture_md_matches_the_contract() -> None:
     """ARCHITECTURE.md lists the layers from top to bottom, in the order of pyproject.toml."""
     contract = re.search(r"\nlayers = \[\n(.*?)\n\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL)
     assert contract

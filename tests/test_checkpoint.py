@@ -11,7 +11,7 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killing import VOCAB_SIZE, check_killed_trainings_go_on, training, write_counts
+from killing import VOCAB_SIZE, check_killed_trainings_resume, training, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
 from merganser.engines.work_folder import MERGES
 from merganser.training import TIE_BREAKS
@@ -115,7 +115,7 @@ def test_a_work_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> Non
 
 
 def test_killed_trainings_resume_to_the_identical_tokenizer(tmp_path: Path) -> None:
-    check_killed_trainings_go_on(tmp_path, 6, seed=0)
+    check_killed_trainings_resume(tmp_path, 6, seed=0)
 
 
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

@@ -1,4 +1,4 @@
-"""The core's verbs, called directly: what they do that no public function shows alone."""
+"""The functions of the core, called directly, for behavior that the public API does not show."""
 
 import ast
 import doctest
@@ -25,7 +25,7 @@ def native(*documents: bytes) -> _core.Counts:
     return counter.finish()
 
 
-def test_documents_of_files_streams_and_texts(tmp_path: Path) -> None:
+def test_documents_are_read_from_files_streams_and_texts(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one--two\xff----")
     (tmp_path / "b.jsonl").write_text('"three"\n{"text": "four--five"}\n""\n')
     documents = _core.Documents("--")
@@ -43,7 +43,7 @@ def test_documents_of_files_streams_and_texts(tmp_path: Path) -> None:
         _core.Documents("")
 
 
-def test_an_exception_in_a_stream_is_raised_also_if_errors_are_skipped() -> None:
+def test_an_exception_in_a_stream_is_raised_even_if_errors_are_skipped() -> None:
     skipping = _core.Reading(
         text_key="text", on_error="skip", max_ratio=1000, max_size=1 << 40, max_window=1 << 27
     )
@@ -66,7 +66,7 @@ def test_a_missing_file_is_named_and_can_be_skipped(tmp_path: Path) -> None:
         list(_core.Documents(None).read_files([tmp_path / "gone.txt"], READING))
 
 
-def test_totals_and_frequencies_are_those_of_encoding(tmp_path: Path) -> None:
+def test_totals_and_frequencies_equal_those_of_encoding(tmp_path: Path) -> None:
     counts = native(TEXT.encode(), b"the \xff\xff cat")
     ids = TOKENIZER.encode_ordinary(TEXT) + TOKENIZER.encode("the ") + TOKENIZER.encode(" cat")
     tokens = len(ids) + 2
@@ -105,7 +105,7 @@ def test_totals_report_progress_and_can_be_stopped() -> None:
         _core.token_totals([TOKENIZER], counts, progress=stop)
 
 
-def test_a_file_that_is_corrupt_gives_no_totals(tmp_path: Path) -> None:
+def test_a_corrupt_file_has_no_totals(tmp_path: Path) -> None:
     path = tmp_path / "a.counts"
     native(TEXT.encode()).save(path)
     data = bytearray(path.read_bytes())

@@ -23,7 +23,7 @@ EXAMPLES = [
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The examples of a page share a folder and run in order, as a reader would type them."""
+    """Return a folder for each page, where its examples run in order, as a reader would type them."""
     folders = {page: tmp_path_factory.mktemp("docs") for page, _, _ in EXAMPLES}
     for folder in folders.values():
         furnish(folder)
@@ -36,7 +36,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     EXAMPLES,
     ids=[f"{n}-{Path(page).stem}-{language}" for n, (page, language, _) in enumerate(EXAMPLES)],
 )
-def test_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
+def test_every_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
     run(folders[page], language, code)
 
 

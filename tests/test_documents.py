@@ -1,4 +1,4 @@
-"""Documents: those that the core finds, in order, in little memory."""
+"""Documents: the same as in the core, in order, and in little memory."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_documents_equal_those_that_the_core_finds(given: list[str]) -> None:
     assert len(found) == merganser.count(given).documents
 
 
-def test_documents_come_in_order_in_batches(tmp_path: Path) -> None:
+def test_documents_arrive_in_order_and_in_batches(tmp_path: Path) -> None:
     numbers = [f"document {n} {'é' * (n % 500)}" for n in range(20_000)]
     for part in range(2):
         text = "<|endoftext|>".join(numbers[part * 10_000 : (part + 1) * 10_000])
@@ -34,7 +34,7 @@ def test_documents_come_in_order_in_batches(tmp_path: Path) -> None:
     documents.hand_over(corpus, "<|endoftext|>", take, reached.append)
     assert found == numbers
     assert len(sizes) > 5
-    assert max(sizes) < 3 << 20  # a batch and a block, and never all
+    assert max(sizes) < 3 << 20  # at most a batch and a block
     assert reached == sorted(reached)
     assert reached[-1] == corpus.size
 
@@ -45,7 +45,7 @@ def test_a_corpus_without_text_is_an_error(tmp_path: Path) -> None:
         documents.hand_over(resolve(tmp_path / "a.txt", 8192), "<|endoftext|>", print)
 
 
-def test_what_was_skipped_is_known_also_if_the_reader_stops(tmp_path: Path) -> None:
+def test_skipped_records_are_counted_even_if_the_reader_stops(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('"one"\nnot JSON\n"two"\n')
     corpus = resolve(file, 8192, ReadOptions(on_error="skip"))

@@ -1,4 +1,4 @@
-"""Extras: whatever an example imports beyond the base install, it names the extra that brings it."""
+"""Extras: an example that imports an optional dependency names the extra that installs it."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ else:
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md")))]
-#: Methods that hand out an object of another library.
+#: Methods that return an object of another library.
 METHODS = {"to_tiktoken": "tiktoken", "to_huggingface": "tokenizers"}
 
 
@@ -28,7 +28,7 @@ EXTRAS = {name: packages(needs) for name, needs in PROJECT["optional-dependencie
 
 
 def needed(code: str) -> list[tuple[str, int]]:
-    """The packages beyond the base install that an example uses, each with its line."""
+    """Return the packages beyond the base install that an example uses, each with its line number."""
     found: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
@@ -51,14 +51,14 @@ def test_an_example_names_the_extra_that_it_needs(page: str, code: str) -> None:
         text = code.splitlines()[line - 1]
         named = re.search(r"# pip install 'merganser\[(\w+)\]'$", text)
         assert named, f"{page}: no extra is named for {package}: {text}"
-        assert package in EXTRAS[named[1]], f"{page}: [{named[1]}] does not bring {package}"
+        assert package in EXTRAS[named[1]], f"{page}: [{named[1]}] does not install {package}"
 
 
 def test_some_examples_need_an_extra() -> None:
     assert {package for _, code in examples() for package, _ in needed(code)} >= {"transformers", "datasets"}
 
 
-def test_every_extra_that_the_package_asks_for_exists() -> None:
+def test_every_extra_named_in_the_package_exists() -> None:
     asked = re.compile(r"merganser\[(\w+)\]|imported\(\"[\w.]+\", \"(\w+)\"")
     for file in Path(ROOT / "python").rglob("*.py"):
         for first, second in asked.findall(file.read_text("utf-8")):

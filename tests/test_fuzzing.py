@@ -1,4 +1,4 @@
-"""Every reader refuses damaged files with an error of ours, soon: tests/fuzzing.py says how they are made."""
+"""Every reader refuses corrupt files quickly and with one of our errors; see tests/support/fuzzing.py."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize("name", fuzzing.readers())
-def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
+def test_corrupt_files_are_refused(tmp_path: Path, name: str) -> None:
     results = Counter(fuzzing.attempt(tmp_path, name, number) for number in range(150))
     assert results["refused"] > 50
 
 
 @pytest.mark.parametrize("name", fuzzing.readers())
-def test_the_files_that_are_damaged_were_right(tmp_path: Path, name: str) -> None:
+def test_the_files_are_valid_before_they_are_corrupted(tmp_path: Path, name: str) -> None:
     reader = fuzzing.readers()[name]
     for path, data in reader.files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

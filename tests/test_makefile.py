@@ -1,4 +1,4 @@
-"""The Makefile on a fresh machine: its messages, also if Rust is missing or too old."""
+"""The Makefile on a fresh machine: its messages, including those for a missing or outdated Rust."""
 
 import os
 import re
@@ -27,7 +27,7 @@ TOOLS = (
     "chmod",
     "make",
 )
-#: Replaces Python and the programs that it would install with ones that do nothing.
+#: Replaces Python and the programs that it would install with scripts that do nothing.
 FAKE_PYTHON = """#!/bin/sh
 mkdir -p .venv/bin
 for name in pip maturin merganser; do printf '#!/bin/sh\\n' > .venv/bin/$name; chmod +x .venv/bin/$name; done
@@ -36,7 +36,7 @@ for name in pip maturin merganser; do printf '#!/bin/sh\\n' > .venv/bin/$name; c
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The files of a clone that make reads, and a `bin` with little more than a shell."""
+    """Create a folder with the files that make reads, and a `bin` with little more than a shell."""
     for name in ("Makefile", "Cargo.toml", "Cargo.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "crates").mkdir()
@@ -66,7 +66,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "lint"])
-def test_a_missing_cargo_is_one_line(target: str, clone: Path) -> None:
+def test_a_missing_cargo_is_reported_in_one_line(target: str, clone: Path) -> None:
     assert NEEDED
     done = make(clone, target)
     assert done.returncode != 0
@@ -78,7 +78,7 @@ def test_a_missing_cargo_is_one_line(target: str, clone: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.9.0", "1.70.0", "1.90.1"])
-def test_an_old_cargo_is_one_line(version: str, clone: Path) -> None:
+def test_an_outdated_cargo_is_reported_in_one_line(version: str, clone: Path) -> None:
     assert NEEDED
     script(clone / "bin" / "cargo", f"#!/bin/sh\necho 'cargo {version} (abc 2023-01-01)'\n")
     done = make(clone, "demo")

@@ -220,7 +220,7 @@ def test_a_work_folder_in_use_is_locked(corpus: Path, tmp_path: Path) -> None:
     # Counting waits for the lock, but not forever.
     threading.Timer(0.5, release).start()
     merganser.count(corpus, out=tmp_path / "a.counts", engine=engine)
-    assert released.is_set(), "it waited"
+    assert released.is_set(), "counting waited for the lock"
 
 
 @pytest.mark.parametrize("limit", [20_000, 1_000_000])
@@ -348,7 +348,7 @@ def test_the_peak_remains_after_memory_is_freed(where: str) -> None:
     )
     done = processes.run([sys.executable, "-c", script], check=True)
     before, peak = map(int, done.stdout.split())
-    # Without /proc the first figure may be that of the parent process.
+    # Without /proc the first figure may include the parent process.
     assert peak > 10**8 and (where or 9e7 < peak - before < 2e8)
 
 

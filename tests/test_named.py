@@ -65,7 +65,7 @@ def test_every_edition_of_frankenstein_yields_the_same_text(
     assert merganser.count([Path(f"frankenstein={file}")]) == merganser.count([NOVEL])
 
 
-def test_frankenstein_as_published(tmp_path: Path) -> None:
+def test_frankenstein_is_extracted_from_the_published_file(tmp_path: Path) -> None:
     raw = corpus_text("frankenstein_raw.txt")
     (tmp_path / "raw.txt").write_text(raw, "utf-8", newline="")
     (tmp_path / "cut.txt").write_text(corpus_text("frankenstein.txt"), "utf-8", newline="")

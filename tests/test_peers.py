@@ -1,4 +1,4 @@
-"""Tie-breaking rules reproduce the merges of the libraries they are named after; tests/long at full size."""
+"""Tie-breaking rules reproduce the merges of the libraries they are named after; full sizes: tests/long."""
 
 import merganser
 import pytest

@@ -1,4 +1,4 @@
-"""The list of forbidden phrases: what it finds, and what it leaves alone."""
+"""The list of forbidden phrases: what it matches, and what it does not."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""What the other tests rely on: children end with their test, in time, and can be interrupted."""
+"""Child processes of tests: they end with their test, within the time limit, and can be interrupted."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import processes
 import pytest
 
 ENDLESS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); input()"
-#: Starts another process, which says its number, and waits for it.
+#: Starts another process, which prints its pid, and waits for it.
 PARENT = """
 import subprocess, sys
 script = "import os, time; print(os.getpid(), flush=True); time.sleep(10**6)"
@@ -19,7 +19,7 @@ child.wait()
 
 
 def runs(pid: int) -> bool:
-    """Whether there is such a process that has not ended."""
+    """Whether a process with this pid exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def test_a_child_that_hangs_fails_its_test() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_no_child_outlives_its_test_nor_do_its_own() -> None:
+def test_no_child_or_grandchild_outlives_its_test() -> None:
     with processes.started([sys.executable, "-c", PARENT]) as process:
         child = int(process.stdout.readline())
         assert runs(process.pid) and runs(child)
@@ -43,7 +43,7 @@ def test_no_child_outlives_its_test_nor_do_its_own() -> None:
     processes.wait_until(lambda: not runs(child))
 
 
-def test_what_a_child_that_has_ended_left_running_is_ended() -> None:
+def test_processes_left_running_by_a_child_are_killed() -> None:
     script = PARENT.replace("child.wait()", "")
     with processes.started([sys.executable, "-c", script]) as process:
         child = int(process.stdout.readline())
@@ -52,13 +52,13 @@ def test_what_a_child_that_has_ended_left_running_is_ended() -> None:
     processes.wait_until(lambda: not runs(child))
 
 
-def test_a_test_that_fails_leaves_no_child() -> None:
+def test_a_failing_test_leaves_no_child() -> None:
     with pytest.raises(ZeroDivisionError), processes.started([sys.executable, "-c", PARENT]) as process:
         raise ZeroDivisionError
     assert not runs(process.pid)
 
 
-def test_what_must_succeed_says_why_it_did_not() -> None:
+def test_a_failed_check_shows_the_error_output() -> None:
     with pytest.raises(AssertionError, match="no luck"):
         processes.run([sys.executable, "-c", "import sys; sys.exit('no luck')"], check=True)
 
@@ -70,8 +70,8 @@ def test_sigint_interrupts_here_and_in_children() -> None:
     processes.run([sys.executable, "-c", script], check=True)
 
 
-def test_sigint_is_set_up_where_it_was_ignored(tmp_path: Path) -> None:
-    """The test above, as a script in the background would run it."""
+def test_sigint_is_enabled_if_the_parent_ignores_it(tmp_path: Path) -> None:
+    """Run the test above as a background script would."""
     names = f"{__file__}::test_sigint_interrupts_here_and_in_children"
     command = f"trap '' INT; exec {sys.executable} -m pytest -p no:cacheprovider -o addopts= -q {names}"
     done = processes.run(["bash", "-c", command], cwd=Path(__file__).parents[1])
@@ -86,7 +86,7 @@ def test_waiting_ends_when_the_process_does() -> None:
         processes.wait_until(lambda: False, process)
 
 
-def test_what_was_read_and_opened_can_be_seen(tmp_path: Path) -> None:
+def test_input_and_open_files_of_a_child_can_be_observed(tmp_path: Path) -> None:
     script = "import os, sys; kept = open(sys.argv[1]); os.read(0, 4); os.read(0, 4)"
     command = [sys.executable, "-c", script, tmp_path / "file"]
     (tmp_path / "file").touch()
@@ -97,6 +97,6 @@ def test_what_was_read_and_opened_can_be_seen(tmp_path: Path) -> None:
         assert tmp_path / "file" in processes.opened(process)
 
 
-def test_processor_time_is_that_of_the_child() -> None:
+def test_processor_time_measures_the_child() -> None:
     with processes.started([sys.executable, "-c", "while True: pass"]) as process:
         processes.wait_until(lambda: processes.processor_time(process) > 0.5, process)

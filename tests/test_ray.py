@@ -103,7 +103,7 @@ def test_counts_and_tokenizer_equal_those_of_a_local_run(
     engine = Ray(cluster.address, tmp_path / "storage", **SMALL)
     here = merganser.count(texts, **settings)
     assert same(merganser.count(texts, **settings, engine=engine), here)
-    assert not (tmp_path / "storage").exists(), "it is emptied"
+    assert not (tmp_path / "storage").exists(), "the storage is removed"
 
     done: list[int] = []
     tokenizer = merganser.train(

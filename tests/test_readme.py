@@ -11,7 +11,7 @@ BLOCKS = blocks("README.md")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The examples share a folder and run in order, as a reader would type them."""
+    """Return the folder where the examples run in order, as a reader would type them."""
     folder = tmp_path_factory.mktemp("readme")
     furnish(folder)
     return folder
@@ -20,15 +20,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("language", "code"), BLOCKS, ids=[f"{n}-{block[0]}" for n, block in enumerate(BLOCKS)]
 )
-def test_example_runs(folder: Path, language: str, code: str) -> None:
+def test_every_example_runs(folder: Path, language: str, code: str) -> None:
     run(folder, language, code)
 
 
-def test_texts_are_made_before_they_are_read() -> None:
+def test_texts_are_created_before_they_are_read() -> None:
     assert next(code for _, code in BLOCKS if "texts" in code).startswith("mkdir -p texts\n")
 
 
-def test_the_versions_that_are_needed_are_named() -> None:
+def test_the_required_versions_are_named() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     rust = re.search(r'^rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"), re.MULTILINE)
     python = re.search(
@@ -38,7 +38,7 @@ def test_the_versions_that_are_needed_are_named() -> None:
     assert python and f"Python {python[1]} or newer" in readme
 
 
-def test_tree_names_only_what_is_there() -> None:
+def test_every_path_in_the_tree_exists() -> None:
     tree = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert tree
     folders: list[str] = []
@@ -47,4 +47,4 @@ def test_tree_names_only_what_is_there() -> None:
         name = line.split()[0]
         folders[depth:] = [name.rstrip("/")]
         if "*" not in name:
-            assert (ROOT / Path(*folders)).exists(), f"{name} is in the tree of the README, but not there"
+            assert (ROOT / Path(*folders)).exists(), f"{name} is in the tree of the README but does not exist"

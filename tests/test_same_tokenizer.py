@@ -1,4 +1,4 @@
-"""One corpus, every road to a tokenizer: the files are the same, byte for byte."""
+"""One corpus from every kind of source: the tokenizer files are identical, byte for byte."""
 
 import bz2
 import csv
@@ -20,7 +20,7 @@ from datasets import Dataset
 from merganser import Local
 from web import Page, serving
 
-#: Two scripts, quotes, tabs and newlines, so that every format has something to escape.
+#: Several scripts, quotes, tabs and newlines, so that every format has something to escape.
 DOCUMENTS = [
     f'the {n} "ducks", swim\n\tin 3,{n % 7} ponds — добрый день, 潜水する鸭 {n * n}\n' * (1 + n % 3)
     for n in range(400)
@@ -72,20 +72,22 @@ FILES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_files(name: str, threads: int, expected: bytes, tmp_path: Path) -> None:
+def test_every_file_format_yields_the_same_tokenizer(
+    name: str, threads: int, expected: bytes, tmp_path: Path
+) -> None:
     FILES[name](tmp_path / name)
     tokenizer = merganser.train(tmp_path / name, SIZE, engine=Local(threads=threads))
     assert written(tokenizer, tmp_path) == expected
 
 
-def test_a_folder_of_all_formats(tmp_path: Path) -> None:
+def test_a_folder_of_all_formats_yields_the_same_tokenizer(tmp_path: Path) -> None:
     for name, write in FILES.items():
         write(tmp_path / name)
     whole = merganser.train(DOCUMENTS * len(FILES), SIZE)
     assert merganser.train(tmp_path, SIZE) == whole
 
 
-ROADS: dict[str, Callable[[], Any]] = {
+SOURCES: dict[str, Callable[[], Any]] = {
     "an iterator": lambda: iter(DOCUMENTS),
     "bytes": lambda: [text.encode() for text in DOCUMENTS],
     "a data set": lambda: Dataset.from_dict({"text": DOCUMENTS}),
@@ -93,13 +95,13 @@ ROADS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_objects(road: str, expected: bytes, tmp_path: Path) -> None:
-    assert written(merganser.train(ROADS[road](), SIZE), tmp_path) == expected
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_python_object_yields_the_same_tokenizer(source: str, expected: bytes, tmp_path: Path) -> None:
+    assert written(merganser.train(SOURCES[source](), SIZE), tmp_path) == expected
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.jsonl.zst", "x.parquet"])
-def test_addresses(name: str, expected: bytes, tmp_path: Path) -> None:
+def test_urls_yield_the_same_tokenizer(name: str, expected: bytes, tmp_path: Path) -> None:
     FILES[name](tmp_path / name)
     memory = fsspec.filesystem("memory")
     memory.pipe(f"/same/{name}", (tmp_path / name).read_bytes())
@@ -110,7 +112,9 @@ def test_addresses(name: str, expected: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [text, lambda: gzip.compress(text())])
-def test_standard_input(data: Callable[[], bytes], expected: bytes, tmp_path: Path) -> None:
+def test_standard_input_yields_the_same_tokenizer(
+    data: Callable[[], bytes], expected: bytes, tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "merganser", "train", "-", "--vocab-size", str(SIZE), "--out", "out"]
     processes.run(command, input=data(), cwd=tmp_path, check=True, text=False)
     assert (tmp_path / "out" / "tokenizer.merganser").read_bytes() == expected
@@ -118,7 +122,7 @@ def test_standard_input(data: Callable[[], bytes], expected: bytes, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Enough unique pre-tokens that 64 MB do not hold them."""
+    """Write a text with more unique pre-tokens than fit in 64 MB."""
     path = tmp_path_factory.mktemp("many") / "many.txt"
     with path.open("w") as file:
         for n in range(700_000):
@@ -129,13 +133,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_memory(threads: int, many: Path, tmp_path: Path) -> None:
+def test_a_memory_budget_yields_the_same_tokenizer(threads: int, many: Path, tmp_path: Path) -> None:
     unlimited = merganser.train(many, 2000, engine=Local(memory="8GB"))
     budgeted = merganser.train(many, 2000, engine=Local(threads=threads, memory="64MB"))
     assert written(budgeted, tmp_path) == written(unlimited, tmp_path)
 
 
-def test_counts_made_apart(expected: bytes, tmp_path: Path) -> None:
+def test_separate_counts_yield_the_same_tokenizer(expected: bytes, tmp_path: Path) -> None:
     for part in range(3):
         merganser.count(DOCUMENTS[part::3], out=tmp_path / f"{part}.counts")
     merganser.count([tmp_path / f"{part}.counts" for part in range(2)], out=tmp_path / "two.counts")

@@ -1,4 +1,4 @@
-"""Split: lossless, and cut where the reference engines cut."""
+"""Split: lossless, and with the same pre-tokens as the reference engines."""
 
 import sys
 from pathlib import Path
@@ -26,11 +26,11 @@ def cases() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['pattern']}-{case['text']!r}"[:60])
-def test_cases_kept_as_data(case: dict[str, str]) -> None:
+def test_pretokens_equal_those_in_split_toml(case: dict[str, str]) -> None:
     assert merganser.split(case["text"], case["pattern"]) == case["pretokens"]
 
 
-def test_presets_are_all_tested() -> None:
+def test_every_preset_is_tested() -> None:
     assert tuple(merganser.preset_names()) == PRESETS
 
 
@@ -41,44 +41,44 @@ def test_nothing_is_lost(text: str, pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", PRESETS)
 @given(text=texts)
-def test_presets_cut_as_tiktoken_does(pattern: str, text: str) -> None:
+def test_presets_split_as_tiktoken_does(pattern: str, text: str) -> None:
     pretokens = merganser.split(text, pattern)
     assert tiktoken_pretokens(text, PATTERN_OF[pattern], pretokens) == pretokens
 
 
 @pytest.mark.parametrize("pattern", CUSTOM_PATTERNS)
 @given(text=texts)
-def test_custom_patterns_cut_as_tiktoken_does(pattern: str, text: str) -> None:
+def test_custom_patterns_split_as_tiktoken_does(pattern: str, text: str) -> None:
     pretokens = merganser.split(text, pattern)
     assert tiktoken_pretokens(text, with_rest(pattern), pretokens) == pretokens
 
 
-#: Letters, digits and spaces that are old enough for every Unicode version to agree on.
+#: Characters that are old enough for every Unicode version to agree on.
 _AGREED = st.text(st.sampled_from("abzAZ'sSlLéßñπЖ中ひ한 \t\n\r\u3000019²½!?.,-_()👍"), max_size=40)
 
 
 @pytest.mark.parametrize("pattern", PRESETS)
 @given(text=_AGREED)
-def test_presets_cut_as_the_regex_module_does(pattern: str, text: str) -> None:
-    # In Python `$` also matches before a newline that ends the text; `\Z` does not.
+def test_presets_split_as_the_regex_module_does(pattern: str, text: str) -> None:
+    # In Python, `$` also matches before a final newline; `\Z` does not.
     for_python = PATTERN_OF[pattern].replace("$", r"\Z")
     assert merganser.split(text, pattern) == regex.findall(for_python, text)
 
 
 @pytest.mark.parametrize("pattern", PRESETS)
 @pytest.mark.parametrize("corpus", ["english.txt", "multilingual.txt", "code.txt", "frankenstein_raw.txt"])
-def test_presets_cut_real_text_as_tiktoken_does(pattern: str, corpus: str) -> None:
+def test_presets_split_real_text_as_tiktoken_does(pattern: str, corpus: str) -> None:
     text = corpus_text(corpus, 300_000)
     pretokens = merganser.split(text, pattern)
     assert tiktoken_pretokens(text, PATTERN_OF[pattern], pretokens) == pretokens
 
 
-def test_three_newlines_before_a_word_keep_the_last_for_it() -> None:
+def test_the_last_of_three_newlines_is_a_separate_pretoken() -> None:
     assert merganser.split("x\n\n\ny", "gpt2") == ["x", "\n\n", "\n", "y"]
 
 
 @pytest.mark.parametrize("pattern", ["gpt5", "GPT4", "", "(", "a**", "(?<name", r"\p{Nope}"])
-def test_what_is_not_a_pattern_is_refused(pattern: str) -> None:
+def test_invalid_patterns_are_refused(pattern: str) -> None:
     with pytest.raises(merganser.PatternError):
         merganser.split("some text", pattern)
 

@@ -1,4 +1,4 @@
-"""Stand-ins: the generated texts and vocabularies have what tests look for in the shared ones."""
+"""Stand-ins: generated texts and vocabularies have the properties of the shared ones that tests rely on."""
 
 import hashlib
 import re
@@ -54,7 +54,7 @@ def test_texts_depend_only_on_their_names() -> None:
         ("wikitext-2/test.txt", [r"\n = [A-Z].* = \n", "<unk>", "@-@"]),
     ],
 )
-def test_every_kind_of_text_is_there(name: str, patterns: list[str]) -> None:
+def test_every_text_has_the_expected_features(name: str, patterns: list[str]) -> None:
     text = stand_in_texts.text(name)
     assert len(text) > 300_000
     for pattern in patterns:
@@ -77,8 +77,8 @@ def test_vocabularies_have_the_properties_of_the_real_ones(name: str) -> None:
     ranks = stand_in_vocabs.ranks(name)
     assert sorted(ranks.values()) == list(range(len(ranks)))
     assert [ranks[bytes([byte])] for byte in (33, 97, 255, 0)] == [0, 64, 187, 188], "GPT-2's order"
-    assert max(map(len, ranks)) > 60, "a run of one character"
-    # By the slow way: a token is made by a merge if tokens of lower rank leave two parts of it.
+    assert max(map(len, ranks)) > 60, "one token is a long run of one character"
+    # The slow way: a merge produces a token if tokens of lower rank encode it as two tokens.
     whole = []
     for token, rank in ranks.items():
         lower = {part: ranks[part] for start in range(len(token)) for end in range(start + 1, len(token) + 1)
@@ -92,11 +92,11 @@ def test_vocabularies_have_the_properties_of_the_real_ones(name: str) -> None:
     assert max(special.values()) + 1 - len(ranks) - len(special) == gaps[name]
     tokenizer = merganser.Tokenizer(ranks, pattern=vocabs.pattern(name), special_tokens=special)
     for token in whole:
-        assert tokenizer.encode_ordinary(token.decode()) == [ranks[token]], "but it is found as a pre-token"
+        assert tokenizer.encode_ordinary(token.decode()) == [ranks[token]], "matches a whole pre-token"
 
 
-def test_shared_files_are_opened_only_where_there_is_a_stand_in() -> None:
-    """Otherwise tests would be skipped, or their cases vanish, in a clone without `../shared`.
+def test_only_modules_with_stand_ins_open_shared_files() -> None:
+    """Otherwise tests would be skipped, or their cases would vanish, in a clone without `../shared`.
 
     The one exception runs snippets that may not be copied, and without them tests the names that they use.
     """

@@ -38,7 +38,7 @@ def cases() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_the_cases_in_encode_toml(case: dict[str, list[list[object]]]) -> None:
+def test_ids_equal_those_in_encode_toml(case: dict[str, list[list[object]]]) -> None:
     ranks = BYTES | {str(token).encode(): 256 + nth for nth, token in enumerate(case["tokens"])}
     # Every case is one pre-token: the pattern matches the whole text.
     tokenizer = Tokenizer(ranks, pattern="(?s).+")

@@ -1,7 +1,7 @@
-"""A straightforward mini-batch loop in NumPy, as one would write it first: the same objective and pairs.
+"""A straightforward mini-batch loop in NumPy, as one would first write it, with the same objective and pairs.
 
-The pairs of 512 tokens of text are a batch; gathers, an einsum, a sigmoid, and `np.add.at` to add up the
-gradients of tokens that are in it more than once.
+The pairs of 512 tokens of text are a batch. It uses gathers, an einsum, a sigmoid, and `np.add.at` to sum the
+gradients of tokens that occur in a batch more than once.
 """
 
 import time
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 def words_per_second(
     rows: NDArray[np.int64], counts: NDArray[np.uint64], settings: dict, seconds: float
 ) -> float:
-    """Trains on rows of the vocabulary, the end of the text or of the time, and gives the speed."""
+    """Train until the end of the text or until `seconds` have passed, and return the speed."""
     chance = np.random.default_rng(settings["seed"])
     dimension, negatives, window = (
         settings["embedding_dim"],
@@ -35,21 +35,21 @@ def words_per_second(
         part = part[chance.random(len(part)) < keep[part]]
         reach = chance.integers(1, window + 1, len(part))
         pairs = [
-            (part[centre], part[other])
-            for centre in range(len(part))
-            for other in range(max(centre - reach[centre], 0), min(centre + reach[centre] + 1, len(part)))
-            if other != centre
+            (part[center], part[other])
+            for center in range(len(part))
+            for other in range(max(center - reach[center], 0), min(center + reach[center] + 1, len(part)))
+            if other != center
         ]
         if not pairs:
             continue
-        centres, neighbours = np.array(pairs).T
-        drawn = np.searchsorted(noise, chance.random((len(centres), negatives)))
-        targets = np.concatenate([centres[:, None], np.minimum(drawn, len(counts) - 1)], axis=1)
+        centers, neighbors = np.array(pairs).T
+        drawn = np.searchsorted(noise, chance.random((len(centers), negatives)))
+        targets = np.concatenate([centers[:, None], np.minimum(drawn, len(counts) - 1)], axis=1)
         labels = np.zeros(targets.shape, np.float32)
         labels[:, 0] = 1
-        inputs, rows_out = vectors[neighbours], outputs[targets]
+        inputs, rows_out = vectors[neighbors], outputs[targets]
         scores = np.einsum("pd,ptd->pt", inputs, rows_out)
         slopes = rate * (labels - 1 / (1 + np.exp(-np.clip(scores, -30, 30))))
-        np.add.at(vectors, neighbours, np.einsum("pt,ptd->pd", slopes, rows_out))
+        np.add.at(vectors, neighbors, np.einsum("pt,ptd->pd", slopes, rows_out))
         np.add.at(outputs, targets, slopes[:, :, None] * inputs[:, None, :])
     return done / (time.perf_counter() - start)

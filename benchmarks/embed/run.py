@@ -1,15 +1,16 @@
-"""Speed and quality of embeddings, in one run: ours, ours with shared negatives, gensim, and a NumPy loop.
+"""Measure the speed and quality of embeddings from merganser, gensim and a NumPy loop.
 
-    python benchmarks/embed/run.py             2 M words of english.txt, 5 seeds: about a quarter of an hour
-    python benchmarks/embed/run.py --words 200000 --seeds 1 --epochs 1     to see whether it works
+    python benchmarks/embed/run.py             2 M words of english.txt, 5 seeds: about 15 minutes
+    python benchmarks/embed/run.py --words 200000 --seeds 1 --epochs 1     a smoke test
     python benchmarks/embed/run.py --times     seconds per epoch of the presets, for the docs
 
-Needs merganser, gensim and numpy in one environment, and nothing else running. All train on the same tokens
-in the same documents of at most 1,000 tokens (gensim cuts what is longer than 10,000), with dimension 100,
-window 5, 10 negatives, two threads, and gensim's own rules for the rest: sub-sampling 1e-3, minimum count 5,
-power 0.75, the rate from 0.025 to 0.0001. Timed is training alone, in tokens of the text per second, engines
-in turn for every seed. Quality is Spearman's correlation on WordSim-353, from gensim's test data, and the
-mean place of held-out neighbours (`merganser.embed.study`), for the vectors of all by the same code.
+Requires merganser, gensim and numpy in one environment, and an otherwise idle machine. All engines train on
+the same tokens in the same documents of at most 1,000 tokens (gensim truncates documents of more than
+10,000), with dimension 100, window 5, 10 negatives, two threads, and gensim's defaults for the rest:
+subsampling 1e-3, minimum count 5, power 0.75, learning rate from 0.025 to 0.0001. Only training is timed, in
+tokens of text per second; the engines take turns for every seed. Quality is Spearman's correlation on
+WordSim-353, from gensim's test data, and the mean rank of held-out neighbors (`merganser.embed.study`); the
+same code evaluates all vectors.
 """
 
 import argparse
@@ -39,13 +40,13 @@ LONGEST = 1_000
 
 
 class GensimTrainer:
-    """gensim's Word2Vec with the face of our trainer, so that the same code judges both."""
+    """gensim's Word2Vec with the interface of our trainer, so that the same code evaluates both."""
 
     def __init__(self, text: Text, settings: embed.EmbedSettings) -> None:
         from gensim.models import Word2Vec
         from gensim.models.word2vec import FAST_VERSION
 
-        assert FAST_VERSION >= 0, "gensim without its C extension is no peer"
+        assert FAST_VERSION >= 0, "gensim must have its C extension to be a fair peer"
         self._sentences = [list(map(str, document.tolist())) for document in text.documents()]
         self._model = Word2Vec(
             sg=1,
@@ -99,7 +100,7 @@ class OurTrainer:
 
 
 def corpus(words: int) -> list[str]:
-    """So many words of English: whole documents, evenly from the file, so that all kinds are among them."""
+    """Return `words` words of English: whole documents, sampled evenly, so that all kinds are included."""
     documents = (CORPORA / "english.txt").read_text("utf-8").split("<|endoftext|>")
     lengths = [len(document.split()) for document in documents]
     step = max(1, int(sum(lengths) / words))
@@ -114,7 +115,7 @@ def corpus(words: int) -> list[str]:
 
 
 def cut(text: Text) -> Text:
-    """The same with documents of at most `LONGEST` tokens."""
+    """Split documents so that none has more than `LONGEST` tokens."""
     return Text(text.ids, np.unique(np.concatenate([np.arange(LONGEST, len(text.ids), LONGEST), text.ends])))
 
 
@@ -190,7 +191,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def _speeds(runs: list[dict[str, float]]) -> tuple[float, float]:
-    """The best, which other work on the machine cannot make better, and the median."""
+    """Return the best speed, which other load cannot improve, and the median."""
     speeds = [run["words_per_second"] for run in runs]
     return max(speeds), statistics.median(speeds)
 
@@ -201,7 +202,7 @@ def _spread(values: list[float]) -> str:
 
 
 def times(threads: int) -> str:
-    """Seconds per epoch of the presets, the least of three epochs."""
+    """Return a table of seconds per epoch of the presets, the best of three epochs."""
     lines = [
         "| corpus | tokens | fast | balanced | best | balanced, shared |",
         "|---|---:|---:|---:|---:|---:|",

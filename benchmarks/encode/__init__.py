@@ -1,1 +1,1 @@
-"""Text to ids and back, by merganser and its peers: `python3 benchmarks/encode/run.py`."""
+"""Text to ids and back, with merganser and its peers: `python3 benchmarks/encode/run.py`."""

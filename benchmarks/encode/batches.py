@@ -23,27 +23,27 @@ MODES = {"flat": "flat arrays", "lists": "lists"}
 
 @dataclass(frozen=True)
 class Case:
-    """A text under a pattern: three columns of a table."""
+    """A text and a pattern: three columns of a table."""
 
     name: str
     text: Text
     pattern: str
 
     def megabytes(self, stage: str) -> float:
-        """How much text a stage encodes; the separators are not part of it."""
+        """Return the size of the text that a stage encodes, without separators."""
         path = self.text.first if stage == "cold" else self.text.second
         return sum(len(text.encode()) for text in documents(path)) / 1e6
 
 
 def by_language(plan: Plan, prover: Prover) -> list[Section]:
-    """cl100k_base as it is, on three kinds of text."""
+    """Encode three kinds of text with cl100k_base and its own pattern."""
     cases = [Case(kind, texts.halves(kind, plan.half), "gpt4") for kind in plan.kinds]
     note = "Wanted: 1.5× the best peer in every column, 10× tiktoken."
     return sections(plan, prover, cases, "Batch of documents", note, ALIKE)
 
 
 def by_pattern(plan: Plan, prover: Prover) -> list[Section]:
-    """The same ranks under patterns that nobody knew in advance."""
+    """Encode with the same ranks and with patterns that are not presets of the peers."""
     text = texts.halves("English", plan.half)
     cases = [Case(pattern, text, pattern) for pattern in plan.patterns]
     note = (
@@ -54,7 +54,7 @@ def by_pattern(plan: Plan, prover: Prover) -> list[Section]:
 
 
 def of_short_documents(plan: Plan, prover: Prover) -> list[Section]:
-    """Many documents of a few hundred bytes."""
+    """Encode many documents of a few hundred bytes."""
     text = texts.short_documents(plan.short_documents)
     note = "English, 200 to 600 bytes each. Wanted: 1.5× the best peer, 10× tiktoken."
     cases = [Case(text.name, text, "gpt4")]
@@ -64,7 +64,7 @@ def of_short_documents(plan: Plan, prover: Prover) -> list[Section]:
 def sections(
     plan: Plan, prover: Prover, cases: list[Case], title: str, note: str, wanted: dict[str, float]
 ) -> list[Section]:
-    """Prove, time, and tell: a table for each kind of output and number of threads."""
+    """Prove equality, time, and build a table for each kind of output and number of threads."""
     for case in cases:
         prover.prove(case.name, case.pattern, [case.text.first, case.text.second], list(MODES))
     measured = measure.interleaved(jobs(plan, prover, cases), plan.rounds)
@@ -91,7 +91,7 @@ def sections(
 
 
 def goals(name: str, figures: Figures, columns: list[str], wanted: dict[str, float]) -> list[Goal]:
-    """The wish about each stage against the best peer, and tenfold tiktoken everywhere."""
+    """Return the targets of each stage relative to the best peer, and the target of 10× tiktoken."""
     found = {title: dict(zip(columns, values, strict=True)) for title, values in ratios(figures).items()}
     made = []
     for factor in sorted(set(wanted.values())):
@@ -102,13 +102,13 @@ def goals(name: str, figures: Figures, columns: list[str], wanted: dict[str, flo
 
 
 def values(case: Case, mode: str) -> dict[str, str]:
-    """What the task is told, whichever the peer."""
+    """Return the arguments of the task, the same for every peer."""
     first, second = str(case.text.first), str(case.text.second)
     return {"pattern": case.pattern, "mode": mode, "first": first, "second": second}
 
 
 def jobs(plan: Plan, prover: Prover, cases: list[Case]) -> list[Job]:
-    """All peers next to each other on the same case."""
+    """Return the jobs, with all peers of a case next to each other."""
     return [
         plan.job(peer, "encode_batch", values(case, mode), threads, f"{case.name} to {mode}")
         for case in cases
@@ -120,7 +120,7 @@ def jobs(plan: Plan, prover: Prover, cases: list[Case]) -> list[Job]:
 
 
 def speeds(one: Measured, case: str, sizes: dict[tuple[str, str], float]) -> list[float | None]:
-    """MB/s of the three stages, each the best of all rounds."""
+    """Return the MB/s of the three stages, each the best of all rounds."""
     return [
         sizes[case, stage] / seconds if (seconds := one.least(stage)) is not None else None
         for stage in STAGES
@@ -135,7 +135,7 @@ def table(
     chosen: dict[tuple[str, str], Measured],
     sizes: dict[tuple[str, str], float],
 ) -> tuple[list[list[str]], Figures]:
-    """A row for each peer that has this output, then merganser against them; and the figures themselves."""
+    """Return the rows, with the ratios of merganser to the peers at the end, and the figures themselves."""
     made = []
     figures: Figures = {}
     for peer in plan.names:
@@ -157,7 +157,7 @@ def table(
 
 
 def record(one: Measured, case: str, sizes: dict[tuple[str, str], float]) -> dict[str, object]:
-    """What programs read; `cores` shows whether a peer kept to its threads."""
+    """Return the JSON record; `cores` shows whether a peer respected its thread count."""
     return {
         **one.record(),
         "peer": one.job.values["peer"],

@@ -19,7 +19,7 @@ MODES = {
 
 
 def section(plan: Plan, prover: Prover) -> Section:
-    """The ids of a whole text as one sequence; what comes back is the text, or the peer is not timed."""
+    """Decode the ids of a whole text as one sequence; a peer that does not return the text is not timed."""
     jobs = []
     sizes = {}
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""File → ids on disk, and one million tokens against plain Python."""
+"""File → ids on disk, and one million tokens compared with plain Python."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from benchmarks.encode.proof import Prover
 from benchmarks.measure import Job
 from benchmarks.report import Section, number, seconds, times
 
-# A folder in memory: fsync costs nothing there, and nobody's disk is measured.
+# A folder in memory: fsync is free there, so the speed of the disk does not matter.
 MEMORY = Path("/dev/shm")
 
 
 def section(plan: Plan, prover: Prover) -> Section:
-    """`encode_corpus` beside merganser's own speed in memory and beside what users of the peers write."""
+    """Compare `encode_corpus` with merganser's speed in memory and with code that users of peers write."""
     path = texts.english(plan.disk)
     expected = str(prover.reference("file to disk", "gpt4", [path]))
     folder = str(MEMORY if MEMORY.is_dir() else tempfile.gettempdir())
@@ -70,7 +70,7 @@ def section(plan: Plan, prover: Prover) -> Section:
 
 
 def million(plan: Plan) -> Section:
-    """How far Python alone is behind."""
+    """Compare merganser and tiktoken with plain Python."""
     path = texts.english(plan.half // 2)
     jobs = [
         plan.job(peer, "encode_million", {"path": str(path)})

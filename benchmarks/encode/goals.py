@@ -1,4 +1,4 @@
-"""What the figures should be, and which of them is farthest from it: the first table of the page."""
+"""Targets for the figures, and the figure farthest from each: the first table of the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.report import Section, times
 
 @dataclass(frozen=True)
 class Goal:
-    """A wish about some figures, and the worst of them; None if one of them could not be measured."""
+    """A target for some figures, and the worst of them; None if one of them could not be measured."""
 
     what: str
     wanted: float
@@ -20,14 +20,14 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        """Whether even the worst will do."""
+        """Whether even the worst figure meets the target."""
         if self.found is None:
             return False
         return self.found <= self.wanted if self.at_most else self.found >= self.wanted
 
 
 def goal(what: str, wanted: float, found: dict[str, float | None], at_most: bool = False) -> Goal:
-    """The worst of several figures by name; one that is missing is the worst there is."""
+    """Find the worst of several figures by name; a missing figure is worse than any other."""
     known = {name: value for name, value in found.items() if value is not None}
     if not known or len(known) < len(found):
         missing = next((name for name in found if name not in known), "nothing measured")
@@ -37,7 +37,7 @@ def goal(what: str, wanted: float, found: dict[str, float | None], at_most: bool
 
 
 def section(goals: Sequence[Goal]) -> Section:
-    """Wanted and found."""
+    """Build the table of targets and results."""
     rows = [
         [
             one.what,

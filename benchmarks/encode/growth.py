@@ -1,4 +1,4 @@
-"""How time grows on strings that a careless encoder takes far too long for; merganser alone."""
+"""Growth of time on strings that take a careless encoder far too long; merganser only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATTERNS = ("gpt4", "own words")
 
 
 def section(plan: Plan) -> Section:
-    """n bytes and 2n bytes of each kind, under a preset and under a custom pattern."""
+    """Encode n and 2n bytes of each kind, with a preset and with a custom pattern."""
     kinds = [(kind, pattern) for kind in ADVERSARIAL for pattern in PATTERNS]
     jobs = [
         Job(f"{kind}, {pattern}", "encode_growth", {"kind": kind, "size": size, "pattern": pattern})

@@ -1,4 +1,4 @@
-"""What one run does: which peers, how much text, how often."""
+"""The settings of one run: the peers, the amount of text, and the repetitions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Figures = dict[str, Figure]
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run, sizes in bytes; `folder` holds the ids of the proofs.
+    """The settings of a run, with sizes in bytes; `folder` contains the ids of the proofs.
 
-    `goals` gathers what became of the issue's wishes, section by section.
+    `goals` collects the results for the targets, section by section.
     """
 
     names: list[str]
@@ -36,16 +36,16 @@ class Plan:
     goals: list[Goal] = field(default_factory=list)
 
     def job(self, peer: str, task: str, values: dict[str, Any], threads: int = 1, what: str = "") -> Job:
-        """One measurement of one peer; the slow ones say how few rounds must do."""
+        """Return one measurement of one peer; slow peers limit the number of rounds."""
         rounds = getattr(peers.module(peer), "ROUNDS", None)
         label = f"{peer}, {what}" if what else peer
         return Job(label, task, {"peer": peer, **values}, threads, rounds)
 
 
 def ratios(figures: Figures, lower: bool = False) -> dict[str, Figure]:
-    """merganser against the best peer of each column and against tiktoken; above 1 is faster.
+    """Return the ratios of merganser to the best peer of each column and to tiktoken; above 1 is faster.
 
-    `lower` says that the figures are times, where less is better.
+    `lower` means that the figures are times, where less is better.
     """
     ours = figures.get("merganser", [])
     others = [values for name, values in figures.items() if name != "merganser"]
@@ -61,7 +61,7 @@ def ratios(figures: Figures, lower: bool = False) -> dict[str, Figure]:
 
 
 def ratio_rows(figures: Figures, lower: bool = False) -> list[list[str]]:
-    """The last rows of a table."""
+    """Format the last rows of a table."""
     return [
         [f"**merganser : {title}**", *(times(value, 1.0) for value in found)]
         for title, found in ratios(figures, lower).items()
@@ -70,5 +70,5 @@ def ratio_rows(figures: Figures, lower: bool = False) -> list[list[str]]:
 
 
 def last_words(one: Measured) -> str:
-    """What a failed job said last."""
+    """Return the last line of a failed job's error."""
     return one.error.splitlines()[-1] if one.error else ""

@@ -1,4 +1,4 @@
-"""Proves that a peer makes tiktoken's ids, in every mode that is timed, or says where they part."""
+"""Prove that a peer produces tiktoken's ids in every timed mode, or report the first difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFERENCE = "tiktoken"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one comparison: `equal`, `differs`, `refuses`, `failed`, or `none` for no such mode."""
+    """The result of a comparison: `equal`, `differs`, `refuses`, `failed`, or `none` (no such mode)."""
 
     peer: str
     where: str
@@ -29,18 +29,18 @@ class Verdict:
 
 
 class Prover:
-    """Compares peers with tiktoken, whose ids are made once for each text and pattern, and kept."""
+    """Compares peers with tiktoken, whose ids are computed once for each text and pattern."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.verdicts: dict[tuple[str, str, str], Verdict] = {}
 
     def ids_file(self, peer: str, where: str, mode: str) -> Path:
-        """Where a proof left the ids of a text."""
+        """Return the file to which a proof writes the ids of a text."""
         return self.plan.folder / f"{peer} {where}-{mode}.npz".replace("/", "-")
 
     def reference(self, where: str, pattern: str, paths: list[Path]) -> Path:
-        """tiktoken's ids of these documents, for a task that compares for itself."""
+        """Return the file of tiktoken's ids of these documents, for tasks that compare ids themselves."""
         outcome = self.encoded(REFERENCE, where, pattern, paths, ["lists"])
         if "error" in outcome:
             raise SystemExit(f"{REFERENCE} failed on {where}: {outcome['error']}")
@@ -49,7 +49,7 @@ class Prover:
     def encoded(
         self, peer: str, where: str, pattern: str, paths: list[Path], modes: list[str]
     ) -> dict[str, Any]:
-        """Have a peer encode these documents in these modes; what the task says of it."""
+        """Have a peer encode these documents in these modes; return the result of the task."""
         stem = str(self.ids_file(peer, where, "")).removesuffix("-.npz")
         values = {"pattern": pattern, "paths": list(map(str, paths)), "modes": modes, "ids_to": stem}
         return measure.run(self.plan.job(peer, "encode_prove", values, max(self.plan.thread_counts)))
@@ -66,7 +66,7 @@ class Prover:
                     say(f"{peer}, {where}, {mode}: {verdict.outcome}: {verdict.detail.splitlines()[0]}")
 
     def judge(self, peer: str, where: str, mode: str, outcome: dict[str, Any]) -> Verdict:
-        """One mode of one peer."""
+        """Compare one mode of one peer."""
         if "error" in outcome:
             return Verdict(peer, where, mode, "failed", outcome["error"].splitlines()[-1])
         if "refused" in outcome:
@@ -78,16 +78,16 @@ class Prover:
         return Verdict(peer, where, mode, "differs" if part else "equal", part)
 
     def may_be_timed(self, peer: str, where: str, mode: str) -> bool:
-        """Whether the peer's ids are the right ones."""
+        """Whether the peer's ids are correct."""
         return self.verdicts[peer, where, mode].outcome == "equal"
 
     def excuse(self, peer: str, where: str, mode: str) -> str:
-        """What stands in the table in place of a figure."""
+        """Return the table cell that replaces a figure."""
         outcome = self.verdicts[peer, where, mode].outcome
         return "–" if outcome in ("equal", "none") else outcome
 
     def section(self) -> Section:
-        """Every verdict; equal ones of a peer and text in one row."""
+        """Build the table of all verdicts; equal ones of a peer and text share a row."""
         rows: dict[tuple[str, str, str], list[str]] = {}
         for verdict in self.verdicts.values():
             if verdict.outcome != "none":
@@ -109,7 +109,7 @@ def _read(path: Path) -> Flat:
 
 
 def parting(reference: Flat, other: Flat) -> str:
-    """Where two results part, in words; nothing if nowhere."""
+    """Describe the first difference between two results; return an empty string if they are equal."""
     (ours, starts), (theirs, ends) = reference, other
     if np.array_equal(starts, ends) and np.array_equal(ours, theirs):
         return ""

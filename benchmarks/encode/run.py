@@ -1,7 +1,7 @@
-"""The benchmarks of encoding: `python3 benchmarks/encode/run.py`, with any python3, as `../run.py`.
+"""Run the encoding benchmarks: `python3 benchmarks/encode/run.py`, with any python3.
 
---quick              small texts, one round: does everything run? Under two minutes
---only batch,disk    some sections
+--quick              a smoke test: small texts, one round, under two minutes
+--only batch,disk    only some sections
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-# Run as a script, Python looks for modules beside this file; the package is two levels up.
+# As a script, Python looks for modules in this folder; the package is two levels up.
 sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks import environment  # noqa: E402
@@ -22,7 +22,7 @@ NAME = "encode"
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options."""
+    """Parse the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -37,7 +37,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prepare, prove, measure, write."""
+    """Set up the environment, prove equality, run the benchmarks and write the report."""
     arguments = parse(sys.argv[1:])
     environment.enter()
     from benchmarks import report
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def planned(arguments: argparse.Namespace, names: list[str], folder: Path) -> Any:
-    """How much of everything."""
+    """Return the plan for these options."""
     from benchmarks.encode import texts
     from benchmarks.encode.plan import Plan
 
@@ -85,7 +85,7 @@ def planned(arguments: argparse.Namespace, names: list[str], folder: Path) -> An
 
 
 def measured(plan: Any, chosen: tuple[str, ...]) -> list[Any]:
-    """The sections, in the order of the page; the proofs last, though they are made first."""
+    """Build the sections in the order of the page; the proofs run first but are listed last."""
     from benchmarks.encode import batches, decoding, disk, goals, growth, strings
     from benchmarks.encode.proof import Prover
 
@@ -106,7 +106,7 @@ def measured(plan: Any, chosen: tuple[str, ...]) -> list[Any]:
 
 
 def how(names: list[str]) -> Any:
-    """How each peer was called."""
+    """Build the table of calls to each peer."""
     import importlib.metadata
 
     from benchmarks.encode import peers

@@ -1,4 +1,4 @@
-"""Single short strings: what one call costs."""
+"""Single short strings: the cost of one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLS = {
 
 
 def sections(plan: Plan, prover: Prover) -> list[Section]:
-    """The ordinary call of everyone; the careful one of those that have it."""
+    """Time the ordinary call of every peer, and the checked call of those that have one."""
     where = "short strings"
     prover.prove(where, "gpt4", [texts.short_documents(plan.short_documents).first], list(CALLS))
     jobs = [
@@ -34,7 +34,7 @@ def sections(plan: Plan, prover: Prover) -> list[Section]:
 
 
 def section(plan: Plan, call: str, measured: dict[str, measure.Measured]) -> Section:
-    """Microseconds for each length."""
+    """Build the table of microseconds for each length."""
     figures: Figures = {
         peer: [one.least(str(size)) for size in texts.STRING_BYTES] for peer, one in measured.items()
     }

@@ -1,8 +1,8 @@
-"""The things that are timed, one function each; every one runs alone in a worker process.
+"""The timed tasks, one function each; every task runs alone in a worker process.
 
-The peer is imported and loaded before the clock starts. A str keeps its UTF-8 from the first time that
-someone asks for it, so every text is decoded afresh, and only `repeat` sees the same objects again. The
-garbage collector is off, as in `timeit`; results are dropped between two clocks.
+The peer is imported and loaded before the clock starts. A str caches its UTF-8 on first use, so every text is
+decoded again, and only `repeat` gets the same objects twice. The garbage collector is off, as in `timeit`;
+results are dropped between two measurements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Result = dict[str, Any]
 
 
 class Clock:
-    """Wall clock and processor time of one call at a time: {name: seconds}, and how many cores were busy."""
+    """Measures wall time and CPU time, one call at a time: {name: seconds}, and the number of busy cores."""
 
     def __init__(self) -> None:
         gc.disable()
@@ -35,7 +35,7 @@ class Clock:
         self.wall = self.processor = 0.0
 
     def time(self, name: str, call: Callable[[], Any], repeat: int = 1) -> None:
-        """Call, and keep the best of several under that name."""
+        """Time a call `repeat` times and keep the best time under this name."""
         for _ in range(repeat):
             processor, wall = time.process_time(), time.perf_counter()
             result = call()
@@ -46,7 +46,7 @@ class Clock:
             self.processor += processor
 
     def result(self, **further: Any) -> Result:
-        """What the worker reports."""
+        """Return the result of the worker."""
         return {
             "seconds": sum(self.seconds.values()),
             "peak_mb": peak_mb(),
@@ -57,7 +57,7 @@ class Clock:
 
 
 def prove(peer: str, pattern: str, paths: list[str], modes: list[str], threads: int, ids_to: str) -> Result:
-    """Encode, untimed, in every mode that the peer has; the ids are left in one file for each."""
+    """Encode, untimed, in every mode that the peer has; write the ids of each mode to a file."""
     try:
         encoder = peers.load(peer, pattern, threads)
     except Refused as refusal:
@@ -72,7 +72,7 @@ def prove(peer: str, pattern: str, paths: list[str], modes: list[str], threads: 
 
 
 def flat_of(encoder: Encoder, mode: str) -> Callable[[list[str]], Flat] | None:
-    """An encoder's mode with its result made flat, for comparing."""
+    """Return a function that encodes in this mode and returns a flat result, for comparison."""
     if mode == "flat":
         return encoder.to_flat
     if mode == "lists":
@@ -82,7 +82,7 @@ def flat_of(encoder: Encoder, mode: str) -> Callable[[list[str]], Flat] | None:
 
 
 def batch(peer: str, pattern: str, mode: str, first: str, second: str, threads: int) -> Result:
-    """Cold: the first half; held-out: the second; repeat: the second again."""
+    """Time the first half (cold), the second half (held-out), and the second half again (repeat)."""
     encoder = peers.load(peer, pattern, threads)
     call = encoder.to_flat if mode == "flat" else encoder.to_lists
     assert call is not None
@@ -95,7 +95,7 @@ def batch(peer: str, pattern: str, mode: str, first: str, second: str, threads: 
 
 
 def strings(peer: str, call: str, count: int, threads: int) -> Result:
-    """Seconds for one call on short strings, all different, warm."""
+    """Time one call on unique short strings, after a warm-up."""
     function = getattr(peers.load(peer, "gpt4", threads), call)
     clock = Clock()
     for size in texts.STRING_BYTES:
@@ -111,7 +111,7 @@ def _exhaust(function: Callable[[str], object], several: list[str]) -> None:
 
 
 def decode(peer: str, ids: str, path: str, repeat: int, threads: int) -> Result:
-    """The ids of a text, as one sequence, back to the text, in all ways that the peer has, checked first."""
+    """Decode the ids of a text as one sequence with every decoder of the peer, after verifying it."""
     encoder = peers.load(peer, "gpt4", threads)
     whole = b"".join(text.encode() for text in documents(Path(path)))
     array = np.load(ids)["ids"]
@@ -130,7 +130,7 @@ def decode(peer: str, ids: str, path: str, repeat: int, threads: int) -> Result:
 
 
 def in_memory(path: str, threads: int) -> Result:
-    """merganser: documents in memory → flat arrays."""
+    """Time merganser: documents in memory → flat arrays."""
     to_flat = peers.load("merganser", "gpt4", threads).to_flat
     assert to_flat is not None
     several = list(documents(Path(path)))
@@ -140,7 +140,7 @@ def in_memory(path: str, threads: int) -> Result:
 
 
 def corpus_to_disk(path: str, folder: str, expected: str, threads: int) -> Result:
-    """merganser: file → ids on disk, by `encode_corpus`; the ids are checked afterwards."""
+    """Time merganser's `encode_corpus`: file → ids on disk; the ids are verified afterwards."""
     import merganser
 
     from benchmarks.encode.peers.merganser import tokenizer
@@ -159,7 +159,7 @@ def corpus_to_disk(path: str, folder: str, expected: str, threads: int) -> Resul
 
 
 def flat_to_disk(peer: str, path: str, folder: str, expected: str, threads: int) -> Result:
-    """A peer: its flat output of the file's documents, `numpy.tofile`; nothing if it has no such output."""
+    """Time a peer: the documents of a file → flat output → `numpy.tofile`; nothing without flat output."""
     encoder = peers.load(peer, "gpt4", threads)
     clock = Clock()
     if encoder.to_flat is None:
@@ -178,13 +178,13 @@ def flat_to_disk(peer: str, path: str, folder: str, expected: str, threads: int)
 
 
 def check(ids: np.ndarray[Any, np.dtype[np.uint32]], expected: str) -> None:
-    """The ids that were written are those of the proof."""
+    """Check that the written ids equal those of the proof."""
     if not np.array_equal(ids, np.load(expected)["ids"]):
         raise ValueError("the ids on disk are not those of tiktoken")
 
 
 def growth(kind: str, size: int, pattern: str, threads: int) -> Result:
-    """merganser on one adversarial string; it must come back from its ids."""
+    """Time merganser on one adversarial string; its ids must decode to the string."""
     encoder = peers.load("merganser", pattern, threads)
     to_flat, array_to_bytes = encoder.to_flat, encoder.array_to_bytes
     assert to_flat is not None
@@ -198,7 +198,7 @@ def growth(kind: str, size: int, pattern: str, threads: int) -> Result:
 
 
 def million(peer: str, path: str, threads: int) -> Result:
-    """A document at a time, by the plain call."""
+    """Time the plain call, one document at a time."""
     encoder = peers.load(peer, "gpt4", threads)
     several = list(documents(Path(path)))
     clock = Clock()

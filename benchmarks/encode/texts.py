@@ -1,7 +1,7 @@
-"""What is encoded: two halves of each kind of text, short documents, short strings, adversarial strings.
+"""The inputs: two halves of each kind of text, short documents, short strings, adversarial strings.
 
-Made once, deterministically, and kept in the cache of `corpora.py`. The documents of a corpus stand
-there by source; shuffled, both halves hold all of them.
+Generated once, deterministically, and cached as in `corpora.py`. The documents of a corpus are grouped by
+source; they are shuffled, so that both halves contain all sources.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Text:
 
 
 def halves(kind: str, size: int) -> Text:
-    """Two files of up to `size` bytes each, with no document in common."""
+    """Return two files of up to `size` bytes each, without common documents."""
     paths = [
         corpora.cached(f"encode-{kind}-{size}-{half}.txt", partial(_write_half, kind, size, half))
         for half in (0, 1)
@@ -45,7 +45,7 @@ def halves(kind: str, size: int) -> Text:
 
 
 def short_documents(count: int) -> Text:
-    """Two files of `count` stretches of English, 200 to 600 bytes each."""
+    """Return two files of `count` excerpts of English text, 200 to 600 bytes each."""
     paths = [
         corpora.cached(f"encode-short-{count}-{half}.txt", partial(_write_short, count, half))
         for half in (0, 1)
@@ -54,12 +54,12 @@ def short_documents(count: int) -> Text:
 
 
 def english(size: int) -> Path:
-    """The beginning of `english.txt`, whole documents, in its own order."""
+    """Return whole documents from the start of `english.txt`, in order."""
     return corpora.cached(f"encode-english-{size}.txt", lambda target: _write(target, _up_to(size)))
 
 
 def strings(size: int, count: int) -> list[str]:
-    """Stretches of English of that many bytes, all ASCII, from anywhere in the text."""
+    """Return excerpts of English text with `size` bytes, all ASCII, from random offsets."""
     text = halves("English", 10_000_000).first.read_bytes().replace(SEPARATOR.encode(), b" ")
     chance = random.Random(size)
     found: list[str] = []
@@ -86,7 +86,7 @@ def _documents(kind: str) -> Iterator[str]:
 
 
 def is_chinese(text: str) -> bool:
-    """At least a fifth Han characters, and next to no kana: Japanese has both."""
+    """Whether at least a fifth of the characters are Han and almost none are kana: Japanese has both."""
     return len(HAN.findall(text)) >= len(text) / 5 and len(KANA.findall(text)) <= len(text) / 50
 
 
@@ -139,7 +139,7 @@ def _all_code_points(size: int) -> str:
     return (cycle * times).encode()[:size].decode(errors="ignore")
 
 
-# Strings of about so many bytes that a careless encoder takes far too long for.
+# Strings of about `size` bytes that take a careless encoder far too long.
 ADVERSARIAL: dict[str, Callable[[int], str]] = {
     "one letter": lambda size: "a" * size,
     "spaces, then a letter": lambda size: " " * (size - 1) + "a",

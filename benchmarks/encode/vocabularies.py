@@ -1,7 +1,7 @@
-"""cl100k_base on disk, the patterns it is split by, and its twin as a `tokenizer.json`.
+"""cl100k_base on disk, the patterns to split with, and the same vocabulary as a `tokenizer.json`.
 
-Every peer gets the same ranks. Those that read Hugging Face's format get a file made from them here:
-the merges are derived from the ranks, once, and kept in the cache.
+Every peer gets the same ranks. Peers that read Hugging Face's format get a file built from them: the merges
+are derived from the ranks once and cached.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from benchmarks.printable import PRINTABLE
 
 NAME = "cl100k_base"
 
-# As tiktoken 0.14.0 words it; merganser calls it gpt4.
+# As written in tiktoken 0.14.0; merganser calls it gpt4.
 GPT4 = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 
-# Not a preset's in any number of digits: merganser makes an automaton of it.
+# Not a variant of any preset: merganser compiles it to an automaton.
 OWN_WORDS = r" ?\p{L}+| ?\p{N}{1,4}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-# By the name that a task is given. Only gpt4 is cl100k_base's own.
+# By name, as passed to tasks. Only gpt4 belongs to cl100k_base.
 PATTERNS = {
     "gpt4": GPT4,
     "nanochat": CUSTOM.replace("{1,4}", "{1,2}"),
@@ -40,26 +40,26 @@ PATTERNS = {
 
 
 def without_counted_possessives(pattern: str) -> str:
-    """`{1,3}+` as `{1,3}`: nothing follows it here, and in Ruby's syntax it repeats a repeat."""
+    """Replace `{1,3}+` by `{1,3}`: nothing follows it here, and Ruby's syntax would repeat the repetition."""
     return re.sub(r"(?<=\d\})\+", "", pattern)
 
 
 def without_possessives(pattern: str) -> str:
-    """The same pre-tokens, for engines that have no possessive repeats.
+    """Return a pattern with the same pre-tokens, for engines without possessive quantifiers.
 
-    In these patterns nothing that follows a possessive repeat could match after giving back: the next
-    thing is always of another class of characters, or there is no next thing.
+    In these patterns, nothing that follows a possessive quantifier could match after backtracking: it is
+    always of another character class, or there is nothing.
     """
     return re.sub(r"(?<=[?*+])\+", "", without_counted_possessives(pattern))
 
 
 def folder() -> Path:
-    """Where the rank files are: MERGANSER_VOCABS, or `../shared/vocabs` beside the checkout."""
+    """Return the folder of the rank files: MERGANSER_VOCABS, or `../shared/vocabs` next to the checkout."""
     return Path(os.environ.get("MERGANSER_VOCABS", REPOSITORY.parent / "shared" / "vocabs"))
 
 
 def ranks_path() -> Path:
-    """The `.tiktoken` file."""
+    """Return the path of the `.tiktoken` file."""
     path = folder() / f"{NAME}.tiktoken"
     if not path.exists():
         raise SystemExit(
@@ -69,20 +69,20 @@ def ranks_path() -> Path:
 
 
 def ranks() -> dict[bytes, int]:
-    """Token → rank: each line of the file is the token in base64 and its rank."""
+    """Return the rank of each token: every line of the file is a token in base64 and its rank."""
     lines = (line.split() for line in ranks_path().read_bytes().splitlines() if line)
     return {base64.b64decode(token): int(rank) for token, rank in lines}
 
 
 def special_tokens() -> dict[str, int]:
-    """The special tokens, from the JSON file beside the ranks."""
+    """Return the special tokens, from the JSON file next to the ranks."""
     path = folder() / f"{NAME.removesuffix('_base')}.special.json"
     found: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def hugging_face(pattern: str) -> dict[str, Any]:
-    """The vocabulary as a `tokenizer.json` that splits by this regular expression."""
+    """Return the vocabulary as a `tokenizer.json` that splits with this regular expression."""
     skeleton: dict[str, Any] = json.loads(corpora.cached(f"{NAME}.tokenizer.json", _write).read_text("utf-8"))
     skeleton["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern
     return skeleton
@@ -105,7 +105,7 @@ def _write(target: Path) -> None:
         "end_of_word_suffix": None,
         "fuse_unk": False,
         "byte_fallback": False,
-        # tiktoken takes a pre-token that is a token as it stands.
+        # tiktoken does not merge a pre-token that is a token.
         "ignore_merges": True,
         "vocab": {written(token): rank for token, rank in table.items()},
         "merges": [[written(a), written(b)] for a, b in merges_from_tokens(tokens)],

@@ -1,8 +1,8 @@
-"""Fills docs/learn with code and figures: `python3 benchmarks/ladder/pages.py`.
+"""Update the code and figures in docs/learn: `python3 benchmarks/ladder/pages.py`.
 
-In the pages, `<!-- code: FILE -->` and `<!-- table: SECTION -->` begin a part that is written here, up to
-`<!-- end -->`: a step as it is, or a table of the record. The two charts are drawn from the record as well,
-with merganser[plot]. `--check` only says what is out of date.
+This script fills the text between `<!-- code: FILE -->` or `<!-- table: SECTION -->` and `<!-- end -->` in
+the pages with the code of a step or a table of the record. It also draws the two charts from the record,
+which requires merganser[plot]. `--check` only reports outdated pages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # run as a script, Python looks for modules beside this file
+if __name__ == "__main__":  # as a script, Python looks for modules in this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks.environment import REPOSITORY

@@ -1,9 +1,9 @@
-"""The tables of docs/learn: every step at the size where it matters. `python3 benchmarks/ladder/run.py`.
+"""Measure every step of docs/learn at a size where it matters: `python3 benchmarks/ladder/run.py`.
 
-With the Python of an environment that has merganser. Each step in a fresh process, one after the other,
-its merges held against the core's. What is done is kept in the record after each step: started again, it
-goes on there; `--fresh` starts anew. Parts: `--sections claims-1-8 13-vs-14`, `--steps 13 14`. On a quiet
-machine it takes about an hour.
+Needs a Python with merganser. The steps run one after the other, each in a fresh process, and their merges
+are compared with those of the core. The record is saved after each step: an interrupted run resumes, and
+`--fresh` starts over. Parts: `--sections claims-1-8 13-vs-14`, `--steps 13 14`. It takes about an hour on an
+idle machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # run as a script, Python looks for modules beside this file
+if __name__ == "__main__":  # as a script, Python looks for modules in this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks.environment import REPOSITORY
@@ -29,14 +29,14 @@ RECORD = REPOSITORY / "benchmarks" / "records" / "2026-11-16-ladder.json"
 
 @dataclass(frozen=True)
 class Section:
-    """Steps at one size of text and vocabulary."""
+    """Steps to run on one size of text and vocabulary."""
 
     name: str
     steps: str
     files: tuple[str, ...]
     megabytes: float
     vocab_size: int
-    time_limit: float = 300  # seconds for each step
+    time_limit: float = 300  # seconds per step
 
 
 ENGLISH = ("english.txt",)
@@ -55,7 +55,7 @@ SECTIONS = (
 
 
 def text(files: tuple[str, ...]) -> Iterator[bytes]:
-    """The lines of several files; the same share of the text comes from each."""
+    """Yield the lines of several files, with the same share of text from each."""
     opened = [(CORPORA / name).open("rb") for name in files]
     while opened:
         for file in list(opened):
@@ -92,7 +92,7 @@ def measure(
 
 
 def table(section: dict[str, Any]) -> list[str]:
-    """A section in Markdown, in the order of the steps."""
+    """Format a section in Markdown, in the order of the steps."""
     runs = sorted(
         section["runs"].values(), key=lambda run: (not run["step"].isdecimal(), run["step"].zfill(2))
     )

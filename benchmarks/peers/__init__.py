@@ -1,17 +1,16 @@
-"""One file per trainer, all with the same face, so that the harness knows none of them.
+"""One file per trainer, all with the same interface, so that the harness knows none of them.
 
 A peer module has:
 
 - `PACKAGE`: the distribution whose version is reported;
-- `TIES`: merganser's name of a tie rule → the peer's own setting for it. Merges must be equal
-  under each; the first is the one that is timed;
+- `TIES`: merganser's name of a tie rule → the peer's setting for it. Merges must be equal under
+  each rule; the first one is timed;
 - `train(path, vocab_size, tie, threads)`: file → vocabulary, returning a `Trained`;
-- optionally `SLICE` = (bytes, merges): the most that it can do in reasonable time, from which
-  the figure is scaled.
+- `SLICE`, optional: (bytes, merges), the most that a slow peer can do in reasonable time; its
+  figure is scaled.
 
-`vocab_size` counts 256 bytes + merges. Documents are what stands between two separators in the
-file, newlines included: `documents` below is the definition, for the peers that take an
-iterable; the others are told the separator.
+`vocab_size` is 256 bytes + merges. A document is the text between two separators in the file, including
+newlines. Peers that take an iterable get the result of `documents` below; the others get the separator.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ NAMES = ("merganser", "gigatoken", "ffbpe", "rustbpe", "hf_tokenizers", "naive_p
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training left: `merges` is called after the clock and the memory are read."""
+    """The result of a training; `merges` is called after the clock has stopped and memory is measured."""
 
     merges: Callable[[], list[Merge]]
     stages: dict[str, float] = field(default_factory=dict)
 
 
 def load(name: str) -> ModuleType:
-    """Import the peer's module; the peer's own package is imported by it."""
+    """Import the peer's module, which imports the peer's own package."""
     if name not in NAMES:
         raise SystemExit(f"unknown peer {name!r}: choose from {', '.join(NAMES)}")
     return importlib.import_module(f"benchmarks.peers.{name}")
 
 
 def documents(path: Path, block: int = 1 << 22) -> Iterator[str]:
-    """Yield the documents of a file, decoded, holding no more than a block and a document.
+    """Yield the decoded documents of a file, with at most a block and a document in memory.
 
-    A file "a<|endoftext|>\\nb" has the documents "a" and "\\nb"; empty ones are left out.
+    A file "a<|endoftext|>\\nb" has the documents "a" and "\\nb"; empty documents are skipped.
     """
     separator = SEPARATOR.encode()
     rest = b""
@@ -61,9 +60,9 @@ def documents(path: Path, block: int = 1 << 22) -> Iterator[str]:
 
 
 def merges_from_tokens(tokens: list[bytes]) -> list[Merge]:
-    """Derive the merges of a vocabulary that lists only its tokens, 256 bytes first.
+    """Derive the merges of a vocabulary that lists only its tokens, starting with the 256 bytes.
 
-    A token's bytes, merged by the ranks below its own, stop at the two tokens it was made of.
+    Merging a token's bytes by the ranks below its own rank ends with the two tokens it consists of.
     """
     ranks = {token: rank for rank, token in enumerate(tokens)}
     return [_last_two(token, ranks) for token in tokens[256:]]
@@ -77,7 +76,7 @@ def _last_two(token: bytes, ranks: dict[bytes, int]) -> Merge:
 
 
 def merge_by_rank(pretoken: bytes, ranks: dict[bytes, int], limit: int) -> list[bytes]:
-    """BPE, word for word: join the neighbours that make the lowest rank, while it is below the limit."""
+    """Encode by the definition of BPE: merge the pair of lowest rank while that is below the limit."""
     parts = [pretoken[i : i + 1] for i in range(len(pretoken))]
     while len(parts) > 1:
         joined = [ranks.get(a + b, limit) for a, b in pairwise(parts)]

@@ -1,8 +1,8 @@
-"""ffbpe by its fastest exact road: native word counter fed by documents, then its trainer.
+"""ffbpe by its fastest exact path: documents streamed into its native word counter, then its trainer.
 
-`get_words_from_file` builds a Python dictionary of all words on the way and is slower; and
-`add_text` does not cut the separator out. The gpt2 pattern is ffbpe's default, which it scans
-by hand-written code. Threads by RAYON_NUM_THREADS.
+`get_words_from_file` builds a Python dictionary of all words and is slower, and `add_text` does not remove
+the separator. The gpt2 pattern is ffbpe's default, with a hand-written scanner. Threads are set by
+RAYON_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TIES: dict[str, TieBreak] = {
 
 
 def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
-    """Count natively, hand the counter over without a Python dictionary, train."""
+    """Count natively, pass the counter on without a Python dictionary, and train."""
     start = time.perf_counter()
     counter = ffbpe.PreTokenizer([], SEPARATOR).word_counter()
     counter.add_source(documents(path))
     counted = time.perf_counter()
     trainer = ffbpe.BpeTrainer(
         [],
-        # The ids of its bytes decide ties: in GPT-2's order of characters they are HF's.
+        # Byte ids decide ties: in GPT-2's order of characters they equal Hugging Face's.
         initial_alphabet="byte_level" if tie == "huggingface" else "raw",
         tie_break=TIES[tie],
     )

@@ -1,7 +1,7 @@
-"""gigatoken's `train_bpe`: reads the file itself; the gpt2 pattern is built in.
+"""gigatoken's `train_bpe`, which reads the file itself and has the gpt2 pattern built in.
 
-It reports the time of its split and count on standard error, which gives the stages.
-Threads by RAYON_NUM_THREADS.
+It prints the time of splitting and counting to standard error, from which the stages are computed. Threads
+are set by RAYON_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
-    """Train from the file; the separator is cut out and no special token is added."""
+    """Train on the file; the separator is removed and no special token is added."""
     start = time.perf_counter()
     with standard_error() as log:
         _, merges = gigatoken.train_bpe(
@@ -49,7 +49,7 @@ def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
 
 @contextmanager
 def standard_error() -> Iterator[IO[bytes]]:
-    """Catch what native code writes to file descriptor 2."""
+    """Capture what native code writes to file descriptor 2."""
     with tempfile.TemporaryFile() as log:
         saved = os.dup(2)
         os.dup2(log.fileno(), 2)

@@ -1,7 +1,7 @@
-"""Hugging Face tokenizers: BPE over its ByteLevel pre-tokenizer, whose pattern is gpt2's.
+"""Hugging Face tokenizers: BPE with its ByteLevel pre-tokenizer, which has gpt2's pattern.
 
-Fed with documents from Python: its own file reader cuts at lines, which is another corpus.
-Threads by RAYON_NUM_THREADS.
+Documents are streamed from Python, because its own file reader splits at lines, which is a different corpus.
+Threads are set by RAYON_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TIES = {"huggingface": ""}
 
 
 def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
-    """The whole byte alphabet, no special tokens, no frequency floor."""
+    """Train with all bytes as the alphabet, no special tokens and no minimum frequency."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -33,6 +33,6 @@ def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
 
 
 def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
-    """The merges as they stand in its JSON."""
+    """Return the merges in its JSON."""
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
     return [(to_bytes(left), to_bytes(right)) for left, right in merges]

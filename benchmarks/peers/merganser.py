@@ -14,7 +14,7 @@ TIES = {"ids": "ids", "huggingface": "huggingface", "bytes": "bytes"}
 
 
 def train(path: Path, vocab_size: int, tie: str, threads: int, pattern: str = "gpt2") -> Trained:
-    """`merganser.train` on the file; the separator is the default one."""
+    """Run `merganser.train` on the file, with the default separator."""
     assert SEPARATOR == "<|endoftext|>"
     tokenizer = merganser.train(
         path,

@@ -1,10 +1,9 @@
-"""The floor: textbook BPE in pure Python, as minbpe teaches it.
+"""The baseline: textbook BPE in pure Python, as minbpe teaches it.
 
-Every occurrence of every pre-token is a list of ids; each step counts all pairs anew, takes the most
-frequent (ties: smallest ids) and rewrites all lists. The cost is corpus × merges, so it is run on
-a slice and scaled. tiktoken's educational trainer works the same way, but breaks ties by which
-pair occurs first in the text: a rule that depends on the order of documents and that no fast
-trainer follows.
+Every occurrence of every pre-token is a list of ids; each step recounts all pairs, takes the most frequent
+(ties: smallest ids) and rewrites all lists. The cost is corpus × merges, so it runs on a slice and its time
+is scaled. tiktoken's educational trainer works the same way but breaks ties by first occurrence in the text,
+a rule that depends on the order of documents and that no fast trainer follows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SLICE = (200_000, 64)
 
 
 def train(path: Path, vocab_size: int, tie: str, threads: int) -> Trained:
-    """Count all, merge one, repeat."""
+    """Count all pairs, merge the best one, and repeat."""
     split = regex.compile(GPT2)
     pretokens = [list(p.encode()) for text in documents(path) for p in split.findall(text)]
     tokens = [bytes([byte]) for byte in range(256)]

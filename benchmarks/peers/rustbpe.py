@@ -1,6 +1,6 @@
-"""rustbpe: fed with documents from Python; splits with fancy-regex. Ties by ids.
+"""rustbpe: documents are streamed from Python; it splits with fancy-regex and breaks ties by ids.
 
-Threads by RAYON_NUM_THREADS. It lists tokens only; the merges are derived from them.
+Threads are set by RAYON_NUM_THREADS. It lists only tokens; the merges are derived from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A text whose counts need 2 GB, trained by the command within 256 MB: how much slower, how much memory?
+"""A text whose counts need 2 GB, trained by the command within 256 MB: the cost in time and memory.
 
-Wanted: the peak of counting at most 1.25 times the budget, at most three times the time without a limit.
+Targets: counting peaks at 1.25 times the budget or less, and takes at most three times as long as without a
+limit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from benchmarks.scale.plan import BUDGET, Plan
 
 
 def section(plan: Plan) -> Section:
-    """The command without a limit and within the budget, and counting alone."""
+    """Compare counting alone and the whole command, without a limit and within the budget."""
     heavy = plan.heavy
     rows: list[list[str]] = []
     records: list[dict[str, Any]] = []
@@ -54,6 +55,6 @@ def section(plan: Plan) -> Section:
 
 
 def min_stages(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """The least of every stage, where there are any."""
+    """Return the shortest time of every stage, if there are stages."""
     stages = runs[0].get("stages", {})
     return {name: min(run["stages"][name] for run in runs) for name in stages}

@@ -1,13 +1,13 @@
-"""Makes a corpus of a chosen size with a chosen number of unique pre-tokens, the same every time.
+"""Generate a corpus of a given size with a given number of unique pre-tokens, reproducibly.
 
     python3 benchmarks/scale/generate.py corpus.txt --megabytes 1000 --unique 30000000
 
-Half of the text and more is words that come again and again, the word of rank r about 1/r as often as the
-first (Zipf); between them stand words that occur once or twice, about as many as `--unique` says. Words have
-up to nine letters, ten words make a line and a thousand lines a document, with `<|endoftext|>` between them.
-The text is made in chunks of numpy, at about 40 MB/s, and never held as a whole.
+More than half of the text consists of common words; the word of rank r occurs about 1/r as often as the first
+one (Zipf's law). Between them are rare words that occur once or twice, about `--unique` of them. Words have
+up to nine letters, a line has ten words, and a document has a thousand lines and ends with `<|endoftext|>`.
+The text is generated in numpy chunks at about 40 MB/s and is never in memory as a whole.
 
-Without `--unique` there are as many as in natural text of that size (`natural`).
+Without `--unique`, the number equals that of natural text of this size (`natural`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20261116
-COMMON = (
-    50_000  # fewer where few pre-tokens are wanted: each is two, at the start of a line and after a space
-)
+COMMON = 50_000  # fewer if `unique` is small: each word is two pre-tokens, with and without a space before it
 LETTERS = np.frombuffer(b"etaoinshrdlucmfwypvbgkjqxz", dtype=np.uint8)
-RARE = 9.8  # the mean length of a rare word with the space before it
+RARE = 9.8  # mean length of a rare word, including the space before it
 WORDS_PER_CHUNK = 1_000_000
 WORDS_PER_DOCUMENT = 10_000
 
-# Measured under the gpt2 pattern: 1.05 million unique pre-tokens in the 132 MB of `mixed` (English, code and
-# fifteen languages), 5.5 million in 1 GB. The power between the two is 0.82 (Heaps' law).
+# Measured with the gpt2 pattern: 1.05 million unique pre-tokens in the 132 MB of `mixed` (English, code and
+# fifteen languages), 5.5 million in 1 GB. The exponent between the two is 0.82 (Heaps' law).
 MIXED_SIZE, MIXED_UNIQUE, GROWTH = 132e6, 1.05e6, 0.82
 
 
 def natural(size: int) -> int:
-    """How many unique pre-tokens natural text of `size` bytes has.
+    """Return the number of unique pre-tokens in natural text of `size` bytes.
 
     >>> natural(132_000_000), natural(1_000_000_000)
     (1050000, 5524827)
@@ -42,7 +40,7 @@ def natural(size: int) -> int:
 
 
 def spelled(numbers: NDArray[np.uint64]) -> list[bytes]:
-    """A word for each number, and no word for two: the number in base 26, the least letter first."""
+    """Return a unique word for each number: its digits in base 26, least significant first."""
     columns = []
     left = numbers.copy()
     while left.any() or not columns:
@@ -54,7 +52,7 @@ def spelled(numbers: NDArray[np.uint64]) -> list[bytes]:
 
 
 def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers below 2⁴⁰ shuffled among themselves, so that neighbours do not spell alike."""
+    """Permute the numbers below 2⁴⁰, so that consecutive numbers are not spelled alike."""
     mask = np.uint64((1 << 40) - 1)
     with np.errstate(over="ignore"):
         mixed = (numbers * np.uint64(0x9E3779B97F4A7C15)) & mask
@@ -63,7 +61,7 @@ def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def write(target: Path, size: int, unique: int) -> None:
-    """Writes about `size` bytes with about `unique` unique pre-tokens."""
+    """Write about `size` bytes with about `unique` unique pre-tokens."""
     random = np.random.default_rng(SEED)
     frequent = min(COMMON, unique // 4)
     ranks = np.arange(1, frequent + 1)

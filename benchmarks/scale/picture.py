@@ -1,7 +1,7 @@
-"""The picture of docs/scale.md, from a record: `python3 benchmarks/scale/picture.py RECORD.json`.
+"""Draw the picture of docs/scale.md from a record: `python3 benchmarks/scale/picture.py RECORD.json`.
 
-Four charts, each with one message, all with logarithmic axes and the same colours: counting is blue, merging
-is orange; dashed is within the budget.
+Four charts, each with one message, all with logarithmic axes and the same colors: counting is blue, merging
+is orange; dashed lines are within the budget.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # run as a script, Python looks for modules beside this file
+if __name__ == "__main__":  # as a script, Python looks for modules in this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks.environment import REPOSITORY, enter
 
 TARGET = REPOSITORY / "docs" / "scale.svg"
 WIDTH, HEIGHT = 330, 240
-# Labels of 12 units need so much of the height each, lest they overlap.
+# The share of the height that a label of 12 units needs, so that labels do not overlap.
 LABEL = 15 / HEIGHT
 
 Point = dict[str, Any]
 
 
 def draw(record: Path, *targets: Path) -> Path:
-    """Draws the picture of a record; the SVG of the docs if nothing else is named."""
+    """Draw the charts of a record, by default to the SVG file of the docs."""
     from merganser import charts
 
     targets = targets or (TARGET,)
@@ -35,7 +35,7 @@ def draw(record: Path, *targets: Path) -> Path:
 
 
 def specification(record: dict[str, Any]) -> dict[str, Any]:
-    """All four charts."""
+    """Return the specification of all four charts."""
     size = record["sections"]["size"]["records"]
     unique = record["sections"]["unique"]["records"]
     megabytes = round(unique[0]["bytes"] / 1e6, -1)
@@ -67,7 +67,7 @@ def specification(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def panel(records: list[dict[str, Any]], axis: str, figure: str, title: str, below: str) -> dict[str, Any]:
-    """One chart: lines with points, each with its name at its end."""
+    """Return one chart: lines with points, labeled at their ends."""
     points = [point for one in records if (point := placed(one, axis, figure))]
     ends = labels(points, figure)
     xs = sorted({one[axis] for one in records})
@@ -127,7 +127,7 @@ WITH_WORDS = "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' M' : form
 
 
 def placed(one: dict[str, Any], axis: str, figure: str) -> Point | None:
-    """A record as a point, or nothing where the figure is not of this chart."""
+    """Convert a record to a point, or return None if the figure is not in this chart."""
     from merganser.charts.theme import BLUE, ORANGE
 
     stage = {"count": "counting", "merge": "merging"}[one["stage"]]
@@ -137,19 +137,19 @@ def placed(one: dict[str, Any], axis: str, figure: str) -> Point | None:
         "y": one["seconds"] if figure == "seconds" else one["peak_mb"] * 1e6,
         "name": f"{stage} in {one['memory'].replace('MB', ' MB')}" if within else stage,
         "colour": BLUE if stage == "counting" else ORANGE,
-        # Vega-Lite takes the pattern itself where there is no scale.
+        # Without a scale, Vega-Lite takes the dash pattern itself.
         "dash": [5, 4] if within else [1, 0],
     }
 
 
 def bounds(points: list[Point]) -> tuple[float, float]:
-    """From a bit below the lowest point to a bit above the highest."""
+    """Return the limits of the axis: slightly below the lowest point and slightly above the highest."""
     ys = [point["y"] for point in points]
     return min(ys) / 1.4, max(ys) * 1.4
 
 
 def labels(points: list[Point], figure: str) -> list[Point]:
-    """The last point of every line, moved apart where names would overlap."""
+    """Return the last point of every line, moved apart where labels would overlap."""
     last = {point["name"]: point for point in sorted(points, key=lambda point: point["x"])}
     low, high = bounds(points)
     span = math.log(high / low)
@@ -159,12 +159,12 @@ def labels(points: list[Point], figure: str) -> list[Point]:
 
 
 def spread(heights: list[float], gap: float) -> list[float]:
-    """Rising numbers, moved as little as need be until all are `gap` apart.
+    """Move ascending numbers as little as possible, so that they are at least `gap` apart.
 
     >>> spread([0.1, 0.5, 0.5], 0.2)
     [0.1, 0.4, 0.6]
     """
-    groups: list[list[float]] = []  # what stands together: the sum of its wishes for the first, how many
+    groups: list[list[float]] = []  # touching labels: sum of positions wanted for the first, count
     for n, height in enumerate(heights):
         groups.append([height - n * gap, 1])
         while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:

@@ -1,4 +1,4 @@
-"""How much of everything, and the texts by name."""
+"""The settings of a run, and its texts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from benchmarks.scale import generate
 
 BUDGET = "256MB"
 
-# Larger texts are deleted once they are measured, unless someone wants to go on.
+# Larger texts are deleted after they are measured, unless --keep is given.
 LARGE = 1_000_000_000
 
-# From so many pre-tokens on, a task takes half a minute.
+# With at least this many pre-tokens, a task takes half a minute.
 MANY = 5_000_000
 
 
 @dataclass(frozen=True)
 class Text:
-    """A generated text: about so many bytes, with about so many unique pre-tokens."""
+    """A generated text of about `size` bytes with about `unique` unique pre-tokens."""
 
     size: int
     unique: int
 
     @contextmanager
     def made(self, keep: bool) -> Iterator[Path]:
-        """The file, made if need be; if it is large it is deleted afterwards, unless it is to be kept."""
+        """Yield the file, generated if necessary; a large file is then deleted unless `keep` is true."""
         name = f"scale-{self.size}-{self.unique}.txt"
         path = corpora.cached(name, lambda target: generate.write(target, self.size, self.unique))
         yield path
@@ -38,7 +38,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Plan:
-    """The texts of both series, and the one whose counts need 2 GB."""
+    """The texts of both series, and the text whose counts need 2 GB."""
 
     by_size: tuple[Text, ...]
     by_unique: tuple[Text, ...]
@@ -50,16 +50,16 @@ class Plan:
     keep: bool = False
 
     def budgets(self, text: Text) -> tuple[str | None, ...]:
-        """Without a limit, and within the budget where that changes anything."""
+        """Return the memory budgets to compare: no limit, and the budget if it makes a difference."""
         return (None, BUDGET) if text.unique >= 1_000_000 else (None,)
 
     def turns(self, text: Text) -> int:
-        """How often: what takes long evens out its own noise, and is done less often."""
+        """Return the number of rounds: long tasks average out their own noise and need fewer."""
         return self.rounds if text.unique < MANY else max(1, self.rounds // 3)
 
 
 def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -> Plan:
-    """8 MB to 4 GB as natural text grows; 600 MB with 10⁵ to 3·10⁷ unique pre-tokens."""
+    """Return the full plan: 8 MB to 4 GB of natural growth; 600 MB with 10⁵ to 3·10⁷ unique pre-tokens."""
     sizes = [s * 10**6 for s in (8, 32, 128, 512, 2_000, 4_000)]
     return Plan(
         by_size=tuple(Text(size, generate.natural(size)) for size in sizes),
@@ -74,7 +74,7 @@ def full(threads: int, rounds: int, vocab_size: int, folder: Path, keep: bool) -
 
 
 def quick(threads: int, vocab_size: int, folder: Path) -> Plan:
-    """The same in small: does everything run?"""
+    """Return a small plan, for a smoke test."""
     return Plan(
         by_size=tuple(Text(size, generate.natural(size)) for size in (2_000_000, 8_000_000)),
         by_unique=(Text(20_000_000, 100_000), Text(20_000_000, 1_000_000)),

@@ -1,9 +1,10 @@
-"""How time and memory grow: `python3 benchmarks/scale/run.py`, with any python3, as `../run.py`.
+"""Measure the growth of time and memory: `python3 benchmarks/scale/run.py`, with any python3.
 
---quick                 small texts, one round: does everything run? Under a minute, and no picture
---only size,unique      some sections
+--quick                 a smoke test: small texts, one round, under a minute, no picture
+--only size,unique      only some sections
 
-Takes about 25 minutes and 5 GB of disk. Draws docs/scale.svg when all sections were measured.
+Takes about 25 minutes and 5 GB of disk. Draws docs/scale.svg if the sections `size` and `unique` are
+measured.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-# Run as a script, Python looks for modules beside this file; the package is two levels up.
+# As a script, Python looks for modules in this folder; the package is two levels up.
 sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks import environment  # noqa: E402
@@ -24,7 +25,7 @@ NAME = "scale"
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options."""
+    """Parse the options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -42,7 +43,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prepare, measure, write, draw."""
+    """Set up the environment, run the benchmarks, write the report and draw the picture."""
     arguments = parse(sys.argv[1:])
     environment.enter()
     from benchmarks import corpora, report
@@ -76,7 +77,7 @@ def main() -> None:
 
 
 def measured(todo: Any, chosen: tuple[str, ...]) -> list[Any]:
-    """The sections, in order."""
+    """Run the chosen sections, in order."""
     from benchmarks.scale import budget, series
 
     sections: list[Any] = []

@@ -1,7 +1,7 @@
-"""Time and memory against the size of the text, and against its unique pre-tokens; and how they grow.
+"""Time and memory by size of the text and by number of unique pre-tokens, and their growth.
 
-Growth is the slope of a straight line through the logarithms of the points, by least squares: 1 is in
-proportion, less is better. Of memory, what the interpreter takes before it begins is left out.
+Growth is the slope of a least-squares line through the logarithms of the points: 1 is proportional, and less
+is better. Memory excludes what the interpreter uses at the start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STAGES = {"scale_count": "count", "scale_train": "merge"}
 
 
 def by_size(plan: Plan) -> list[Section]:
-    """Natural growth: more text, more pre-tokens."""
+    """Measure natural growth: more text with more pre-tokens."""
     records = measured(plan, plan.by_size)
     note = (
         "Generated text with as many unique pre-tokens as natural text of that size. "
@@ -34,7 +34,7 @@ def by_size(plan: Plan) -> list[Section]:
 
 
 def by_unique(plan: Plan) -> list[Section]:
-    """The same amount of text, more unique pre-tokens in it."""
+    """Measure the same amount of text with more unique pre-tokens."""
     records = measured(plan, plan.by_unique)
     size = plan.by_unique[0].size
     note = f"{size / 1e6:,.0f} MB of generated text each, with ever more unique pre-tokens; else as above."
@@ -46,7 +46,7 @@ def by_unique(plan: Plan) -> list[Section]:
 
 
 def adding_up(plan: Plan) -> Section:
-    """The counts of all these texts, added up: what a node does when many have counted."""
+    """Add up the counts of all these texts, as after counting on many nodes."""
     files = [counts_file(plan, text) for text in plan.by_unique]
     values = {"paths": list(map(str, files)), "out": str(plan.folder / "sum.counts"), "memory": None}
     job = Job(f"sum of {len(files)} counts", "scale_add", values, plan.threads)
@@ -62,12 +62,12 @@ def adding_up(plan: Plan) -> Section:
 
 
 def counts_file(plan: Plan, text: Text) -> Path:
-    """Where the counts of a text are, as long as the benchmark runs."""
+    """Return the file for the counts of a text while the benchmark runs."""
     return plan.folder / f"{text.size}-{text.unique}.counts"
 
 
 def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
-    """Every text counted and trained from, without a limit and within the budget."""
+    """Count every text and train on it, without a limit and within the budget."""
     records = []
     for text in texts:
         out = counts_file(plan, text)
@@ -83,7 +83,7 @@ def measured(plan: Plan, texts: Sequence[Text]) -> list[dict[str, Any]]:
 
 
 def rounds(plan: Plan, text: Text, task: str, values: dict[str, Any]) -> list[Measured]:
-    """One task under every budget, in turn."""
+    """Run one task with every budget, in turn."""
     jobs = [
         Job(
             f"{STAGES[task]}, {text.size / 1e6:,.0f} MB, {text.unique:,} pre-tokens, {budget or 'no limit'}",
@@ -97,7 +97,7 @@ def rounds(plan: Plan, text: Text, task: str, values: dict[str, Any]) -> list[Me
 
 
 def same(done: list[Measured]) -> list[Measured]:
-    """They all ended well and gave the same, byte for byte."""
+    """Check that all jobs succeeded with identical results."""
     for one in done:
         if one.error:
             raise SystemExit(f"{one.job.label}: {one.error}")
@@ -107,7 +107,7 @@ def same(done: list[Measured]) -> list[Measured]:
 
 
 def record(one: Measured) -> dict[str, Any]:
-    """The least time, the least processor time and the highest peak of all runs."""
+    """Return the shortest wall time, the shortest CPU time and the highest peak of all runs."""
     return {
         "stage": STAGES.get(one.job.task, "command"),
         "memory": one.job.values["memory"],
@@ -122,7 +122,7 @@ def record(one: Measured) -> dict[str, Any]:
 
 
 def table(name: str, title: str, note: str, records: list[dict[str, Any]]) -> Section:
-    """A row for each text and budget."""
+    """Build a table with a row for each text and budget."""
     rows = []
     counts = [one for one in records if one["stage"] == "count"]
     merges = [one for one in records if one["stage"] == "merge"]
@@ -138,7 +138,7 @@ def table(name: str, title: str, note: str, records: list[dict[str, Any]]) -> Se
 
 
 def fits(name: str, title: str, records: list[dict[str, Any]], axis: str) -> Section:
-    """The slopes, each with its points."""
+    """Build the table of slopes, each with its points."""
     what: dict[str, Callable[[dict[str, Any]], float]] = {
         "time": lambda one: one["seconds"],
         "processor time": lambda one: one["processor"],
@@ -165,7 +165,7 @@ def fits(name: str, title: str, records: list[dict[str, Any]], axis: str) -> Sec
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The power by which y grows with x.
+    """Return the exponent k of y ~ x^k.
 
     >>> round(slope([(1, 5), (10, 50), (100, 500)]), 6)
     1.0

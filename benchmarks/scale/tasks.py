@@ -1,7 +1,7 @@
-"""The things that are timed, one function each; every one runs alone in a worker process.
+"""The timed tasks, one function each; every task runs alone in a worker process.
 
-Wall clock and processor time (program and system, all threads): where others use the machine too, the latter
-is the better witness. No `memory` means no limit.
+Both wall time and CPU time (user and system, all threads) are measured, because CPU time depends less on
+other load of the machine. Without `memory`, there is no limit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from benchmarks.memory import peak_mb
 
 Result = dict[str, Any]
 
-# More than any machine has: nothing is ever written out for want of memory.
+# More than any machine has, so that nothing is spilled to disk.
 UNLIMITED = "1TB"
 
 
 def scale_count(*, path: str, out: str, memory: str | None, threads: int) -> Result:
-    """Text → a `.counts` file."""
+    """Count a text: text → `.counts` file."""
     import merganser
 
     engine = merganser.Local(threads=threads, memory=memory or UNLIMITED)
@@ -44,7 +44,7 @@ def scale_count(*, path: str, out: str, memory: str | None, threads: int) -> Res
 
 
 def scale_add(*, paths: list[str], out: str, memory: str | None, threads: int) -> Result:
-    """Several `.counts` files → their sum, as at the end of counting on many machines."""
+    """Add up several `.counts` files, as after counting on many machines."""
     import merganser
 
     engine = merganser.Local(threads=threads, memory=memory or UNLIMITED)
@@ -60,7 +60,7 @@ def scale_add(*, paths: list[str], out: str, memory: str | None, threads: int) -
 
 
 def scale_train(*, path: str, vocab_size: int, memory: str | None, threads: int) -> Result:
-    """A `.counts` file → a tokenizer."""
+    """Train a tokenizer on a `.counts` file."""
     import merganser
 
     engine = merganser.Local(threads=threads, memory=memory or UNLIMITED)
@@ -78,7 +78,7 @@ def scale_train(*, path: str, vocab_size: int, memory: str | None, threads: int)
 
 
 def scale_command(*, path: str, vocab_size: int, memory: str | None, threads: int) -> Result:
-    """Text → a tokenizer on disk, as people do it: `merganser train`, starting Python included."""
+    """Run `merganser train` as a user would: text → tokenizer on disk, including the start of Python."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "merganser", "train", path, "--json", "--out", folder]
         command += ["--vocab-size", str(vocab_size), "--threads", str(threads)]

@@ -9,7 +9,7 @@ TEXT = "lower lowest slower slow low; naïve café"
 TOKENIZER = merganser.train([TEXT] * 9, 279, special_tokens=["<end>"])
 
 
-def test_hand_computed_examples() -> None:
+def test_a_hand_computed_tree_is_reproduced() -> None:
     tokenizer = merganser.train(["low lower lowest"] * 9, 260)
     tree = [(m.token, m.start, m.end, m.depth, m.merge, m.seen) for m in family(tokenizer, 258)]
     assert tree == [

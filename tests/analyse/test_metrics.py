@@ -26,11 +26,11 @@ frequencies = st.lists(st.integers(0, 1000), min_size=2).filter(any)
 
 
 def used(text: str) -> analyse.Usage:
-    """`low. low x!` is low, ., _low, _, x and !: six tokens, 11 characters, three words, two sentences."""
+    """Measure a text: `low. low x!` is low, ., _low, _, x and !, in three words and two sentences."""
     return analyse.use(merganser.train(["low low"] * 9, 259), analyse.Sample.of([text]))
 
 
-def test_hand_computed_examples() -> None:
+def test_hand_computed_measures_are_reproduced() -> None:
     usage = used("low. low x!")
     assert usage.tokens == 6
     assert analyse.bytes_per_token(usage) == 11 / 6
@@ -42,13 +42,13 @@ def test_hand_computed_examples() -> None:
     assert usage.top(1) == [(32, 1)]
 
 
-def test_hand_computed_distributions() -> None:
+def test_measures_of_hand_computed_distributions_are_reproduced() -> None:
     # -log(1/4 + 1/16 + 1/16) / log 4
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=2) == pytest.approx(math.log(8 / 3, 4))
     # Shannon: 1.5 bits of 2; order 0: three of four occur.
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=1) == pytest.approx(0.75)
     assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=0) == pytest.approx(math.log(3, 4))
-    assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=1e9) == pytest.approx(0.5), "the largest alone"
+    assert analyse.renyi_efficiency([2, 1, 1, 0], alpha=1e9) == pytest.approx(0.5), "only the largest counts"
     assert analyse.renyi_efficiency([7, 7, 7]) == pytest.approx(1)
     assert analyse.renyi_efficiency([7, 0, 0]) == pytest.approx(0)
     # Mean absolute difference 2 * (1 + 3 + 2) / 9 over twice the mean of 4/3.
@@ -60,7 +60,7 @@ def test_hand_computed_distributions() -> None:
 
 
 def renyi_from_the_definition(seen: list[int], alpha: float) -> float:
-    """Compute it term by term with exact shares, as the logarithm of a norm."""
+    """Compute the Rényi efficiency term by term, as the logarithm of a norm."""
     total = sum(seen)
     powers = math.fsum(float(Fraction(one, total)) ** alpha for one in seen if one)
     norm = powers ** (1 / alpha)

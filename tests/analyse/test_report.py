@@ -88,7 +88,7 @@ def test_tables_contain_the_unchanged_texts(folder: Path) -> None:
             assert row["count"] == len(tokenizers()[row["tokenizer"]].encode(row["text"]))
 
 
-def test_the_figures_of_frankenstein(tmp_path: Path) -> None:
+def test_the_figures_of_frankenstein_equal_those_of_separate_trainings(tmp_path: Path) -> None:
     corpus = corpus_file("frankenstein.txt")
     reporting.report(tmp_path, corpus=corpus, vocab_size=256 + 10_500, token=" monster")
     rows = json.loads((tmp_path / "tables" / "vocabulary-size.json").read_text("utf-8"))
@@ -124,7 +124,7 @@ def test_a_missing_extra_is_reported_before_the_training(
     assert stages == []
 
 
-def test_a_report_on_tokenizers_alone(tmp_path: Path) -> None:
+def test_a_report_needs_no_corpus(tmp_path: Path) -> None:
     page = reporting.report(tmp_path, tokenizers={"one": merganser.train(CORPUS, 300)})
     assert page == tmp_path / "index.html"
     assert any("an illustration, not a benchmark" in line for line in data_of(tmp_path)["about"])
@@ -132,7 +132,7 @@ def test_a_report_on_tokenizers_alone(tmp_path: Path) -> None:
     assert any("4 words, 2 sentences, 1 document." in line for line in data_of(tmp_path)["about"])
 
 
-def test_a_report_on_a_tokenizer_without_merges(tmp_path: Path) -> None:
+def test_a_tokenizer_without_merges_can_be_reported_on(tmp_path: Path) -> None:
     bytes_only = merganser.Tokenizer({bytes([byte]): byte for byte in range(256)})
     reporting.report(tmp_path, tokenizers={"bytes": bytes_only})
     assert (tmp_path / "charts" / "family-tree.svg").exists()

@@ -1,4 +1,4 @@
-"""Sentences: the built-in ones, and files of the user's."""
+"""Sentences: the built-in ones, and files of the user."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from merganser.analyse.examples import HARD, PARALLEL, SENTENCES
 from merganser.analyse.sentences import read_sentences
 
 DOCS = Path(__file__).parents[2] / "docs" / "analyse.md"
-#: Those that the report must have, word for word.
+#: Sentences that the report must contain verbatim.
 REQUIRED = (
     "The monster approached with terrifying deliberation.",
     "Victor felt overwhelming remorse for his creation.",

@@ -12,7 +12,7 @@ BYTES = {bytes([byte]): byte for byte in range(256)}
 TRAINED = merganser.train(["The the THE they naïve café 中文中文"] * 9, 283, special_tokens=["<end>"])
 
 
-def test_hand_made_unreachable_tokens_are_found() -> None:
+def test_unreachable_tokens_are_found() -> None:
     tokens = (b"ab", b"abc", b"xyz", b"x y", b"\xc3\xa9\xc3")
     tokenizer = merganser.Tokenizer(BYTES | {token: 256 + nth for nth, token in enumerate(tokens)})
     assert analyse.unreachable(tokenizer) == [259, 260]
@@ -38,8 +38,8 @@ def test_near_duplicates_are_grouped() -> None:
     groups = analyse.near_duplicates(merganser.Tokenizer(ranks))
     assert groups[0] == (256, 257, 259, 260)
     assert groups[1] == (ord("T"), ord("t"), 258)
-    assert len(groups) == 27, "and all letters with their capitals"
-    assert not any(261 in group for group in groups), "two spaces are no other space"
+    assert len(groups) == 27, "the first group, and one for each letter"
+    assert not any(261 in group for group in groups), "two spaces are not a variant of one"
 
 
 def test_rare_tokens_are_listed_rarest_first() -> None:

@@ -111,7 +111,7 @@ def test_special_tokens_are_quoted_in_the_template() -> None:
         assert tokenizer.encode(render(messages=messages), allowed_special="all") == ids
 
 
-# Two tokens for all markers, because more would nearly always overlap.
+# All markers are one of two tokens, because more tokens would nearly always overlap.
 two_tokens = st.lists(st.text("ab<", min_size=2, max_size=4), min_size=2, max_size=2)
 templates = two_tokens.map(lambda tokens: Template(*(tokens * 5)[:9], system_joint="b"))
 

@@ -105,7 +105,7 @@ def test_corpora_with_the_same_label_are_added_up(capsys: pytest.CaptureFixture[
     }
 
 
-def test_a_data_set_with_a_copy_is_not_a_label(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_dataset_with_a_local_copy_is_not_a_label(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "a.merganser", "--on", "frankenstein=news.txt"]) == 1
     assert "is not Project Gutenberg 84" in capsys.readouterr().err
     assert main(["compare", "a.merganser", "--on", "book=frankenstein=news.txt"]) == 1

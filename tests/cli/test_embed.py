@@ -47,7 +47,7 @@ def test_results_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert made.training["settings"]["num_negative_samples"] == 10
 
 
-def test_defaults_and_presets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_defaults_and_presets_are_applied(capsys: pytest.CaptureFixture[str]) -> None:
     names = ("embedding_dim", "batch_size", "num_negative_samples", "window_size", "epochs", "learning_rate")
     for given, expected in (
         ([], (100, 512, 10, 5, 10, 0.025)),
@@ -84,7 +84,7 @@ def test_the_given_tokenizer_is_used(capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "a.txt", "--tokenizer", "tokenizer", "--epochs", "1")["vocab_size"] == 280
 
 
-def test_exports_and_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_embeddings_are_exported_and_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pairs.tsv").write_text("cat\tdog\t9\ncat\tking\t1\ncat\tzebu\t5\n")
     formats = [word for name in ("word2vec", "word2vec-bin", "tsv") for word in ("--export", name)]
     result = run(capsys, "a.txt", "--out", "made", "--evaluate", "pairs.tsv", *formats)

@@ -52,7 +52,7 @@ def test_written_files_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "wrote m.model\nwrote m.vocab\n" in capsys.readouterr().out
 
 
-def test_how_to_load_and_pad_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_instructions_for_loading_and_padding_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["export", "t.merganser", "--to", "huggingface", "--out", "out"]
     assert main(command) == 0
     load = 'AutoTokenizer.from_pretrained("out")'

@@ -14,7 +14,7 @@ READERS = ("train", "count", "encode", "embed", "verify", "compare", "report")
 
 
 def commands(group: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
-    """Every command and subcommand, found through click, so that a new one cannot be forgotten here."""
+    """Yield the path of every command and subcommand that click knows, including new ones."""
     yield path
     if isinstance(group, click.Group):
         context = click.Context(group)
@@ -45,13 +45,13 @@ def test_every_page_fits_80_columns_and_is_not_truncated(
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if "…" in line]
     assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage:")]
-    assert not [line for line in lines if "None" in line], "a range without limits"
+    assert not [line for line in lines if "None" in line], "a range shows its limits"
     examples = [nth for nth, line in enumerate(lines) if line.startswith("  Example: ")]
-    assert not [lines[nth] for nth in examples if lines[nth + 1]], "an example is one line, to be copied"
+    assert not [lines[nth] for nth in examples if lines[nth + 1]], "an example is one line that can be copied"
 
 
 def test_every_command_is_checked() -> None:
-    """Two levels, with every group of the list."""
+    """Both levels of commands are found."""
     assert {path[0] for path in PAGES if path} == {name for lines in GROUPS.values() for name in lines}
     assert {path[1] for path in PAGES if len(path) > 1} == set(learn.LINES)
 

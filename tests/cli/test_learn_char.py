@@ -183,7 +183,7 @@ def test_without_the_extra_there_are_figures_but_no_charts(
 
 
 @pytest.mark.parametrize("command", ["char", "speed"])
-def test_ctrl_c_stops_it_at_once(command: str) -> None:
+def test_ctrl_c_stops_the_command_at_once(command: str) -> None:
     arguments = [sys.executable, "-m", "merganser", "learn", command, "python-stdlib"]
     if command == "char":
         arguments += ["--max-mb", "100"]

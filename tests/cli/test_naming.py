@@ -15,7 +15,7 @@ from merganser.cli.studio import _load
 
 TEXT = "the cat sat on the mat with the other cat\n" * 20
 
-#: Commands that take a tokenizer, with its name in place.
+#: The arguments of every command that takes a tokenizer, given its name.
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "inspect": lambda name: ["inspect", name],
     "encode": lambda name: ["encode", name, "the cat"],

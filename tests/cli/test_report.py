@@ -36,7 +36,7 @@ def test_a_corpus_and_a_tokenizer_are_compared(folder: Path, capsys: pytest.Capt
     assert "Family tree of ·cat" in Path("out/tables/family-tree.md").read_text("utf-8")
 
 
-def test_the_current_folder_has_a_name() -> None:
+def test_a_tokenizer_in_the_current_folder_is_labeled_with_a_dot() -> None:
     Path("t.merganser").rename("tokenizer.merganser")
     assert main(["report", ".", "--held-out", "a.txt", "--out", "out"]) == 0
     table = json.loads(Path("out/tables/comparison.json").read_text("utf-8"))

@@ -81,7 +81,7 @@ def test_a_different_split_is_printed_as_pretokens(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", ["tokenizers:hf/tokenizer.json", "transformers:hf", "ranks.tiktoken@gpt4"])
-def test_other_libraries_encode_themselves(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokenizers_of_other_libraries_are_verified(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     tokenizer = merganser.load("a.merganser")
     tokenizer.export("hf", format="huggingface")
     tokenizer.export("ranks.tiktoken", format="tiktoken")
@@ -111,7 +111,7 @@ def test_the_separator_option_is_used(capsys: pytest.CaptureFixture[str]) -> Non
         assert json.loads(capsys.readouterr().out)["documents"] == documents
 
 
-def test_ctrl_c_stops_it_at_once() -> None:
+def test_ctrl_c_stops_verification_at_once() -> None:
     Path("long.txt").write_text("the cat sat on the mat <|endoftext|>" * 3_000_000)
     merganser.load("a.merganser").export("hf", format="huggingface")
     command = [sys.executable, "-m", "merganser", "verify", "a.merganser", "tokenizers:hf/tokenizer.json"]

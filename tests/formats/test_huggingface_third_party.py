@@ -126,7 +126,7 @@ TEXT = "the cat's dinner,  2024\n\n naïve <s>café</s> 中文 !!"
 
 
 def test_a_split_that_removes_unmatched_text_is_loaded_if_it_matches_all() -> None:
-    """As some cl100k_base files are written."""
+    """Some cl100k_base files are written like this."""
     assert check(file(SMALL, pre_tokenizer=splitting(LLAMA3, behavior="Removed", invert=True)), TEXT) == SMALL
     dropping = splitting(r"\p{L}+|\s", behavior="Removed", invert=True)
     with pytest.raises(BadFile, match="may drop text"):
@@ -158,7 +158,7 @@ def test_a_post_processor_that_does_more_than_add_tokens_is_refused() -> None:
 
 
 @given(texts)
-def test_a_pattern_that_leaves_text_unmatched_splits_alike(text: str) -> None:
+def test_a_pattern_that_leaves_text_unmatched_yields_the_same_pretokens(text: str) -> None:
     check(file(SMALL, pre_tokenizer=splitting(r"\p{L}+| ?\p{N}{1,3}|[^\s\p{L}\p{N}]+\n")), text)
 
 

@@ -49,7 +49,7 @@ def test_a_folder_loads_the_file_in_it(tmp_path: Path) -> None:
 
 
 def test_the_specification_suffices_to_read_a_file(saved: Path) -> None:
-    """A reader of a few lines, written from docs/format.md alone."""
+    """Read the file with a few lines written from docs/format.md alone."""
     import base64
     import json
 

@@ -129,7 +129,7 @@ FOREIGN_SPLITS = {
 
 @pytest.mark.parametrize("pattern", FOREIGN)
 @given(text=texts)
-def test_foreign_patterns_split_alike_here(pattern: str, text: str) -> None:
+def test_foreign_patterns_yield_the_same_pretokens(pattern: str, text: str) -> None:
     cutter, ours = FOREIGN_SPLITS[pattern]
     assert merganser.split(text, ours) == [pretoken for pretoken, _ in cutter.pre_tokenize_str(text)]
 

@@ -56,7 +56,7 @@ def test_without_torch_the_message_says_what_to_install(
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_torch_loads_them_without_executing_code(tmp_path: Path) -> None:
+def test_torch_loads_lengths_without_executing_code(tmp_path: Path) -> None:
     import torch
 
     [file] = GAPS.export(tmp_path / "t.pt", format="token-lengths")

@@ -1,4 +1,4 @@
-"""The character-level tokenizer: the plain one is correct, and the fast one is equal to it."""
+"""The character-level tokenizer: the plain version is correct, and the fast version equals it."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""The ladder: fourteen steps and the Rust core return the same merges. A failure names the step."""
+"""The ladder: fourteen steps and the Rust core return the same merges. A failure message names the step."""
 
 import io
 import json
@@ -46,14 +46,14 @@ def core(text: str, vocab_size: int) -> Merges:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_on_every_case(step: int, case: dict[str, Any]) -> None:
+def test_every_step_returns_the_merges_of_every_case(step: int, case: dict[str, Any]) -> None:
     merges = load_step(step)(case["text"], LadderSettings(case["vocab_size"]))
     expected = [(left.encode("latin-1"), right.encode("latin-1")) for left, right in case["merges"]]
     assert merges == expected, f"step {step}, {STEPS[step]}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_the_core_on_every_case(case: dict[str, Any]) -> None:
+def test_the_core_returns_the_merges_of_every_case(case: dict[str, Any]) -> None:
     expected = [(left.encode("latin-1"), right.encode("latin-1")) for left, right in case["merges"]]
     assert core(case["text"], case["vocab_size"]) == expected
 
@@ -70,8 +70,8 @@ def test_every_step_returns_the_merges_of_the_core(text: str, merges: int) -> No
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_on_this_repository(step: int) -> None:
-    """Long enough for stale entries: the docs, and text that repeats itself."""
+def test_every_step_returns_the_merges_of_the_core_on_long_text(step: int) -> None:
+    """Train on the docs and on repetitive text, which is long enough for stale entries."""
     text = "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md")))[:12_000]
     text += "".join(f" {'ab' * (n % 7)}{n % 97}" for n in range(3000))
     stream = io.BytesIO(text.encode())
@@ -84,7 +84,7 @@ def test_every_step_on_this_repository(step: int) -> None:
 def test_compaction_and_rebuilding_change_nothing(
     step: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Thresholds so low that lists are compacted and heaps rebuilt all the time."""
+    """With thresholds so low that lists are compacted and heaps rebuilt all the time."""
     module = import_module(f"merganser.learn.ladder.{STEPS[step]}")
     low = {"SIZE_THRESHOLD": 1, "MIN_TOUCHED_FOR_WASTE": 1, "LIVE_RATIO_THRESHOLD": 0.9}
     low |= {"MIN_SIZE": 1, "COOL_DOWN": 0}

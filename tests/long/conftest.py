@@ -1,4 +1,4 @@
-"""Long tests may take hours, and no more."""
+"""A time limit of hours for long tests."""
 
 from pathlib import Path
 

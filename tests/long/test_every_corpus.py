@@ -1,6 +1,7 @@
-"""Every shared corpus at full size: the splits of tiktoken, the merges of Hugging Face and rustbpe at 32,000.
+"""Every shared corpus at full size: the pre-tokens of tiktoken, the merges of Hugging Face and rustbpe.
 
-`make test-long` runs this; it takes the better part of an hour, nearly all of it in the peers.
+Tokenizers have 32,000 tokens. Run by `make test-long`; it takes almost an hour, nearly all of it in the
+peers.
 """
 
 import merganser
@@ -10,7 +11,7 @@ from cuts import tiktoken_pretokens
 from peers import huggingface_merges, rustbpe_merges
 from strategies import PRESETS
 
-#: The small ones run out of pairs before 32,000; the peers are then asked for as many as there were.
+#: Small corpora run out of pairs before 32,000; the peers then learn only as many merges as we did.
 pytestmark = pytest.mark.filterwarnings("ignore::merganser.MerganserWarning")
 
 _SLICE = 4_000_000
@@ -18,7 +19,7 @@ _SLICE = 4_000_000
 
 @pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
-def test_merges_are_those_of_rustbpe(corpus: str, pattern: str) -> None:
+def test_merges_equal_those_of_rustbpe(corpus: str, pattern: str) -> None:
     documents = corpus_text(corpus).split("<|endoftext|>")
     tokenizer = merganser.train(corpus_file(corpus), 32_000, pattern=pattern)
     ours = tokenizer.mergeable_ranks
@@ -27,7 +28,7 @@ def test_merges_are_those_of_rustbpe(corpus: str, pattern: str) -> None:
 
 @pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4"])
-def test_merges_are_those_of_hugging_face(corpus: str, pattern: str) -> None:
+def test_merges_equal_those_of_hugging_face(corpus: str, pattern: str) -> None:
     counts = merganser.count(corpus_file(corpus), pattern=pattern)
     tokenizer = merganser.train(counts, 32_000, tie_break="huggingface")
     assert tokenizer.merges == huggingface_merges(counts, tokenizer.vocab_size)
@@ -35,7 +36,7 @@ def test_merges_are_those_of_hugging_face(corpus: str, pattern: str) -> None:
 
 @pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("pattern", PRESETS)
-def test_cuts_are_those_of_tiktoken(corpus: str, pattern: str) -> None:
+def test_pretokens_equal_those_of_tiktoken(corpus: str, pattern: str) -> None:
     text = corpus_text(corpus)
     for start in range(0, len(text), _SLICE):
         part = text[start : start + _SLICE]

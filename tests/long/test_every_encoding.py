@@ -1,6 +1,6 @@
-"""Every shared corpus at full size: the ids of tiktoken, in batches and in one pre-token, and back.
+"""Every shared corpus at full size: ids equal tiktoken's, in batches and as one text, and round-trip.
 
-`make test-long` runs this; it takes some minutes, nearly all of it in tiktoken.
+Run by `make test-long`; it takes a few minutes, nearly all of it in tiktoken.
 """
 
 from itertools import accumulate
@@ -14,7 +14,7 @@ END = "<|endoftext|>"
 
 @pytest.mark.parametrize("corpus", NAMES)
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_ids_are_those_of_tiktoken(corpus: str, name: str) -> None:
+def test_ids_equal_those_of_tiktoken(corpus: str, name: str) -> None:
     ours, theirs = vocabs.ours(name), vocabs.theirs(name)
     text = corpus_text(corpus)
     documents = text.split(END)

@@ -1,6 +1,6 @@
-"""Every shared corpus at full size, with every preset: our ids, tiktoken's, tokenizers' and transformers'.
+"""Every shared corpus at full size, with every preset: tiktoken, tokenizers and transformers produce our ids.
 
-`make test-long` runs this; it takes about half an hour on two busy cores, nearly all of it in Hugging Face.
+Run by `make test-long`; it takes about half an hour on two busy cores, nearly all of it in Hugging Face.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ def test_ids_are_the_same_everywhere(tmp_path: Path, pattern: str, corpus: str) 
     assert exports.check_long(documents) > 100_000
     assert exports.check(documents[:: max(1, len(text) // _SAMPLE)]) > 0
     exports.check_by_hand(text[:_SAMPLE])
-    # And with special tokens in the text.
+    # The same with special tokens in the text.
     some = text[:_SAMPLE]
     ids = exports.ours.encode(some, allowed_special="all")
     assert exports.tiktoken.encode(some, allowed_special="all") == ids

@@ -1,4 +1,4 @@
-"""Every real vocabulary in every format: written, read and written the same, or refused for a reason."""
+"""Every real vocabulary in every format: it round-trips, or the export is refused with a reason."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ import vocabs
 
 @pytest.mark.parametrize("format", round_trips.FORMATS_READ)
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_written_read_and_written_the_same(tmp_path: Path, name: str, format: str) -> None:
+def test_a_real_vocabulary_round_trips(tmp_path: Path, name: str, format: str) -> None:
     round_trips.check(tmp_path, name, format)
 
 
 @pytest.mark.parametrize("name", vocabs.ALL)
-def test_hugging_face_has_our_ids(tmp_path: Path, name: str) -> None:
+def test_hugging_face_produces_our_ids(tmp_path: Path, name: str) -> None:
     round_trips.check_hugging_face(tmp_path, name)

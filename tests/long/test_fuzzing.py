@@ -1,6 +1,6 @@
-"""Fuzzing for ten minutes and more, in a process whose memory is limited.
+"""Fuzzing for at least ten minutes, in a process with limited memory.
 
-`python tests/long/test_fuzzing.py` prints how many files each reader was given, and what became of them.
+`python tests/long/test_fuzzing.py` prints how many files each reader refused and accepted.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 import fuzzing
 import processes
 
-#: For each reader; there are ten of them.
+#: Time for each of the ten readers.
 SECONDS = 66
 
 
@@ -33,7 +33,7 @@ def run(seconds: float) -> None:
             print(f"{name}: {dict(results)}, at most {peak} MB so far", flush=True)
 
 
-def test_readers_never_panic_hang_or_take_all_memory() -> None:
+def test_readers_never_panic_hang_or_exhaust_memory() -> None:
     paths = [str(Path(__file__).parents[1] / "support"), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = processes.run(
         [sys.executable, __file__, str(SECONDS)],

@@ -1,13 +1,13 @@
-"""Twenty kills in counting, merging and saving, at full size."""
+"""Twenty kills during counting, merging and saving, at full size."""
 
 from pathlib import Path
 
 import merganser
 import pytest
-from killing import SMALL, check_killed_trainings_go_on, kill_and_resume, write_corpus
+from killing import SMALL, check_killed_trainings_resume, kill_and_resume, write_corpus
 
 
-def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
+def test_twenty_kills_do_not_change_the_tokenizer(tmp_path: Path) -> None:
     write_corpus(tmp_path / "a.txt", 3_000_000)
     out = tmp_path / "out"
     arguments = ["train", str(tmp_path / "a.txt"), "--vocab-size", "2000", "--out", str(out), *SMALL]
@@ -17,5 +17,5 @@ def test_killed_twenty_times_the_tokenizer_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_twenty_kills_of_a_merging_change_nothing(seed: int, tmp_path: Path) -> None:
-    check_killed_trainings_go_on(tmp_path, 20, seed)
+def test_twenty_kills_during_merging_do_not_change_the_tokenizer(seed: int, tmp_path: Path) -> None:
+    check_killed_trainings_resume(tmp_path, 20, seed)

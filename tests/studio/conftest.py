@@ -1,4 +1,4 @@
-"""A studio that all modules share, and its pages."""
+"""A studio shared by all modules, and its pages."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

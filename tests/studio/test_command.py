@@ -45,7 +45,7 @@ def running(*arguments: str) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_serves_merganser_out_until_it_is_stopped(ending: signal.Signals, code: int) -> None:
+def test_the_studio_serves_merganser_out_until_it_is_stopped(ending: signal.Signals, code: int) -> None:
     with running("--port", "0") as (process, about):
         assert about["address"].startswith("http://127.0.0.1:")
         assert about["tokenizers"] == ["merganser-out"]
@@ -87,7 +87,7 @@ def test_every_start_has_a_new_token() -> None:
         assert len(first["address"].rsplit("/", 2)[1]) >= 32
 
 
-def test_it_listens_on_the_loopback_interface_only() -> None:
+def test_the_studio_listens_on_the_loopback_interface_only() -> None:
     with running("--port", "0") as (_, about):
         port = int(about["address"].split(":")[2].split("/")[0])
         others = [

@@ -278,8 +278,10 @@ def test_the_caret_can_move_past_the_part_in_the_field(studio: Opening) -> None:
         assert not MEGABYTE.startswith(second)
         caret = page.evaluate("document.querySelector('textarea').selectionStart")
         units = second.encode("utf-16-le")
-        assert first.endswith(units[: 2 * caret].decode("utf-16-le")), "it is where the first part ended"
-        assert page.evaluate("document.querySelector('textarea').scrollTop") > 1000, "and is visible"
+        assert first.endswith(units[: 2 * caret].decode("utf-16-le")), (
+            "the caret is at the end of the first part"
+        )
+        assert page.evaluate("document.querySelector('textarea').scrollTop") > 1000, "the caret is visible"
         page.evaluate("document.querySelector('textarea').setSelectionRange(0, 0)")
         page.keyboard.press("ArrowUp")
         assert page.input_value("textarea") != second
@@ -308,7 +310,7 @@ def test_a_megabyte_has_few_elements_and_can_be_edited(studio: Opening, small: m
         assert page.locator(".cell").count() < 6000
 
 
-def test_the_merge_tree_and_steps_of_a_token(studio: Opening, small: merganser.Tokenizer) -> None:
+def test_the_merge_tree_and_steps_of_a_token_are_shown(studio: Opening, small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat"
     with studio(f"playground?text={quote(text)}") as page:
         ids = small.encode(text)
@@ -330,7 +332,7 @@ def test_the_merge_tree_and_steps_of_a_token(studio: Opening, small: merganser.T
         assert page.locator(".steps .merged").count() == 1
         page.get_by_role("button", name="Next step").click()
         assert slider.input_value() == "2"
-        # In the page, without the latency of Playwright: it plays some steps and stops when paused.
+        # Evaluated in the page, without the latency of Playwright: it plays some steps and stops when paused.
         assert page.evaluate("""async () => {
           const [play, slider] = document.querySelectorAll(".stepper .primary, .stepper input");
           play.click();
@@ -341,7 +343,7 @@ def test_the_merge_tree_and_steps_of_a_token(studio: Opening, small: merganser.T
         }""") == ["Pause", "Play", 4]
 
 
-def test_by_keyboard_alone(studio: Opening) -> None:
+def test_the_playground_works_by_keyboard_alone(studio: Opening) -> None:
     with studio(f"playground?text={quote('the cat sat')}") as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"

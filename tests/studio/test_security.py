@@ -149,7 +149,7 @@ def test_paths_outside_the_folders_are_refused(folder_of_studio: Path, name: str
         assert refused.value.status_code == 403
 
 
-def test_paths_inside_are_found(folder_of_studio: Path) -> None:
+def test_paths_inside_the_folders_are_found(folder_of_studio: Path) -> None:
     inside = folder_of_studio / "inside"
     folders = Folders([inside])
     for name in ("text.txt", str(inside / "text.txt"), "../inside/text.txt"):

@@ -159,7 +159,7 @@ def test_a_merge_tree_holds_the_token_and_all_tokens_below_it(small: merganser.T
             assert sorted(node["start"] for node in nodes if node["level"] == 0) == list(range(len(token)))
 
 
-def test_facts_of_a_token(ask: Ask, small: merganser.Tokenizer) -> None:
+def test_the_facts_of_a_token_are_returned(ask: Ask, small: merganser.Tokenizer) -> None:
     (left, right), id = next(iter(small.merges_as_ids.items()))
     assert ask(f"merges/token?tokenizer=small&id={id}") == {
         "id": id,
@@ -264,7 +264,7 @@ def test_a_tsne_map_keeps_clusters_together(small: merganser.Tokenizer) -> None:
     assert points.min() == 0 and points.max() == 2**32 - 1
     distances = np.linalg.norm(points[:, None] - points, axis=2)
     np.fill_diagonal(distances, np.inf)
-    assert np.mean(distances.argmin(axis=1) % 12 == ids % 12) > 0.9, "drawn around the same center"
+    assert np.mean(distances.argmin(axis=1) % 12 == ids % 12) > 0.9, "neighbors are in the same cluster"
 
 
 def test_the_chat_view_renders_as_chat_does(ask: Ask, small: merganser.Tokenizer) -> None:

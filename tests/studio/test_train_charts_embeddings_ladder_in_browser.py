@@ -57,7 +57,7 @@ def test_every_view_is_accessible_light_and_dark_wide_and_narrow(
 ) -> None:
     with opened(browser, address, view, scheme=scheme, width=width) as page:
         page.wait_for_selector(READY[view])
-        if view == "charts":  # axe is slow on a thousand cells, which are all alike
+        if view == "charts":  # axe is slow on a thousand cells, which are all the same
             page.evaluate("[...document.querySelectorAll('.cut')].slice(50).forEach((cell) => cell.remove())")
         assert problems(page) == []
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -84,7 +84,7 @@ class TestTrain:
             page.keyboard.press("Home")
             rows.nth(1).wait_for(state="detached")
             assert rows.first.locator("td").first.text_content() == "1"
-            # A drawn curve leaves pixels that are not empty.
+            # Check that the canvas is not empty.
             wait_until(
                 lambda: page.evaluate(
                     "() => { const canvas = document.querySelector('canvas.curve');"
@@ -214,7 +214,7 @@ FRAMES = """async () => {
 
 
 class TestEmbeddings:
-    def test_search_neighbors_and_link(self, browser: Any, address: str) -> None:
+    def test_search_neighbors_and_links_work(self, browser: Any, address: str) -> None:
         with opened(browser, address, "embeddings") as page:
             page.wait_for_selector("[data-ready=pca]")
             page.get_by_label("Search tokens").fill("cat")

@@ -1,4 +1,4 @@
-"""Long texts that break tokenizers: by their time, by their stack, or by giving other ids."""
+"""Long texts that break tokenizers: by slow encoding, by stack overflow, or by different ids."""
 
 import random
 

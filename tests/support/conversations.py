@@ -1,4 +1,4 @@
-"""cases/chat.toml, read; and the ids and masks that its results stand for."""
+"""The cases of cases/chat.toml, and the ids and masks that they expect."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ def name(case: dict[str, Any]) -> str:
 
 
 def ids_of(stretch: str, tokenizer: Tokenizer) -> list[int]:
-    """A marker's name, or a text in JSON."""
+    """Return the ids of a marker name or of a text in JSON."""
     if stretch.startswith('"'):
         return tokenizer.encode_ordinary(json.loads(stretch))
     return [tokenizer.special_tokens[getattr(NANOCHAT, stretch)]]
@@ -35,10 +35,10 @@ def rendered(case: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[int], lis
     ids: list[int] = []
     mask: list[int] = []
     for line in case["render"].strip().splitlines():
-        learnt, _, stretch = line.partition(" ")
+        learned, _, stretch = line.partition(" ")
         new = ids_of(stretch, tokenizer)
         ids += new
-        mask += [int(learnt)] * len(new)
+        mask += [int(learned)] * len(new)
     return ids, mask
 
 

@@ -1,7 +1,7 @@
-"""The shared corpora; where one is missing, a generated text of the same kind under the same name.
+"""The shared corpora, or generated texts of the same kind and name where they are missing.
 
-They are in `../shared/corpora`, or in the folder that MERGANSER_CORPORA names. To run the tests as in a clone
-that has none: `MERGANSER_CORPORA=none MERGANSER_VOCABS=none python -m pytest`.
+The corpora are read from `../shared/corpora` or the folder in MERGANSER_CORPORA. To run the tests as in a
+clone without them: `MERGANSER_CORPORA=none MERGANSER_VOCABS=none python -m pytest`.
 """
 
 import atexit
@@ -19,7 +19,7 @@ NAMES = stand_in_texts.NAMES
 
 @cache
 def generated_folder() -> Path:
-    """Where this process keeps what it generates."""
+    """Return the folder for the files that this process generates."""
     folder = Path(tempfile.mkdtemp(prefix="merganser-stand-ins-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -36,6 +36,6 @@ def corpus_file(name: str) -> Path:
 
 
 def corpus_text(name: str, size: int | None = None) -> str:
-    """The beginning of a corpus, in characters."""
+    """Return the first `size` characters of a corpus, or all of it."""
     with corpus_file(name).open(encoding="utf-8", newline="") as opened:
         return opened.read(size)

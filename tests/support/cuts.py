@@ -1,4 +1,4 @@
-"""How tiktoken's own engine cuts a text."""
+"""The pre-tokens of tiktoken's regex engine."""
 
 from itertools import pairwise
 
@@ -6,13 +6,13 @@ import tiktoken
 
 
 def tiktoken_pretokens(text: str, pattern: str, ours: list[str]) -> list[str]:
-    """The pre-tokens of `text`, if they are `ours`; something else if they are not.
+    """Return `ours` if tiktoken splits `text` into these pre-tokens, and something else otherwise.
 
-    tiktoken shows ids, not cuts, so the vocabulary is made to show them: the 256 bytes, our pre-tokens, and
-    every two neighbors of ours joined. If its cuts are ours, each pre-token is one token: the tokens are our
-    pre-tokens. If they are not, the tokens differ: a cut inside one of our pre-tokens breaks it, and a
-    pre-token that spans several of ours could end as just those tokens only if no two of them merged, but any
-    neighbors do.
+    tiktoken returns ids, not pre-tokens, so this vocabulary makes the splits visible: the 256 bytes, our
+    pre-tokens, and every two adjacent pre-tokens joined. If both splits are equal, each pre-token is one
+    token, and the tokens are our pre-tokens. If they differ, so do the tokens: a split inside one of our
+    pre-tokens breaks it, and a pre-token that spans several of them would yield exactly those tokens only if
+    no two of them merged, but every adjacent pair does.
     """
     known = {pretoken.encode() for pretoken in ours}
     known |= {(left + right).encode() for left, right in pairwise(ours)}
@@ -22,10 +22,10 @@ def tiktoken_pretokens(text: str, pattern: str, ours: list[str]) -> list[str]:
     }
     encoding = tiktoken.Encoding("cuts", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     tokens = encoding.decode_tokens_bytes(encoding.encode_ordinary(text))
-    # A part of a character can only come of a wrong cut; it is shown, and equals no pre-token.
+    # Only a wrong split yields part of a character; escaped, it equals no pre-token.
     return [token.decode("utf-8", "backslashreplace") for token in tokens]
 
 
 def with_rest(pattern: str) -> str:
-    """A custom pattern for an engine that drops what it does not match."""
+    """Extend a custom pattern to match all text, for an engine that drops unmatched text."""
     return f"(?:{pattern})|(?s:.)"

@@ -1,4 +1,4 @@
-"""A tokenizer beside its exports: what must give the same ids."""
+"""A tokenizer and its exports, which must all produce the same ids."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -32,12 +32,12 @@ class Everywhere:
         tokenizer.export(folder, format="huggingface")
         auto = AutoTokenizer.from_pretrained(folder)
         live = tokenizer.to_huggingface()
-        # So that what one of them gives, both give: where text is long, only one is asked.
+        # Both produce the same ids, so that `check_long` may use only one of them.
         assert _all_that_makes_ids(auto.backend_tokenizer) == _all_that_makes_ids(live)
         return cls(tokenizer, tokenizer.to_tiktoken(), live, auto)
 
     def check(self, documents: Iterable[str]) -> int:
-        """Every document has the same ids everywhere; how many bytes were compared."""
+        """Check that every document has the same ids everywhere; return the number of bytes compared."""
         size = 0
         for batch in _batches(documents):
             ids = self.ours.encode_batch(batch)
@@ -46,7 +46,7 @@ class Everywhere:
         return size
 
     def check_long(self, documents: Iterable[str]) -> int:
-        """The same at half the cost: Hugging Face is asked once, through what AutoTokenizer has inside."""
+        """Like `check`, at half the cost: encode with Hugging Face once, by the backend of AutoTokenizer."""
         return sum(
             self._check(batch, self.ours.encode_batch(batch), self.transformers.backend_tokenizer)
             for batch in _batches(documents)
@@ -59,7 +59,7 @@ class Everywhere:
         return sum(len(document.encode()) for document in batch)
 
     def check_by_hand(self, text: str) -> None:
-        """The ids as minbpe makes them, from another engine's pre-tokens and the merges alone."""
+        """Check the ids against minbpe's algorithm, with the pre-tokens of another regex engine."""
         merges = {pair: rank for rank, pair in enumerate(self.ours.merges)}
         pretokens = [match[0] for match in regex.finditer(with_rest(self.ours.pattern), text)]
         tokens = [
@@ -70,7 +70,7 @@ class Everywhere:
 
 
 def _all_that_makes_ids(live: tokenizers.Tokenizer) -> dict[str, Any]:
-    """The whole of it but for what is put around a text: transformers writes down that this is nothing."""
+    """Return all settings but the post-processor: transformers writes an empty one."""
     return {key: value for key, value in json.loads(live.to_str()).items() if key != "post_processor"}
 
 

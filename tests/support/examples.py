@@ -1,4 +1,4 @@
-"""Examples in Markdown: each is run in a folder that a page has for itself."""
+"""Examples in Markdown pages; the examples of a page run in a folder of their own."""
 
 import os
 import re
@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """The language and the code of every example of a page."""
+    """Return the language and code of every example on a page."""
     return re.findall(r"```(python|sh)\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
 
 
 def furnish(folder: Path) -> None:
-    """What the examples name and do not make: the beginnings of corpora, and vocabularies."""
+    """Create the files that the examples read but do not create: samples of corpora, and vocabularies."""
     (folder / "corpora").mkdir()
     for name in ("english.txt", "code.txt", "multilingual.txt"):
         (folder / "corpora" / name).write_text(corpus_text(name, 200_000), "utf-8")
@@ -29,19 +29,19 @@ def furnish(folder: Path) -> None:
 
 
 def make_texts(folder: Path) -> None:
-    """The folder `texts`, as the README tells to make it."""
+    """Create the folder `texts` with the commands of the README."""
     made = next(code for _, code in blocks("README.md") if "mkdir -p texts" in code)
     run(folder, "sh", made)
 
 
 def run(folder: Path, language: str, code: str) -> None:
     if code.startswith("make "):
-        # It would build the environment that the tests run in, so only its targets are looked up.
+        # It would rebuild the environment that the tests run in, so only check that the targets exist.
         makefile = (ROOT / "Makefile").read_text("utf-8")
         for target in re.findall(r"^make (\S+)", code, re.MULTILINE):
-            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"the Makefile lacks {target}"
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"the Makefile has no target {target}"
         return
-    # A small corpus has too little for a large vocabulary, and says so.
+    # A small corpus yields fewer tokens than requested, which is a warning.
     quiet = "error" if "corpora/" not in code else "ignore"
     command = [sys.executable, "-W", quiet, "-c", code] if language == "python" else ["bash", "-euc", code]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -1,4 +1,4 @@
-"""Tokenizers to export, and the texts that their exports must encode as they do."""
+"""Tokenizers to export, and texts for which every export must produce the same ids."""
 
 import warnings
 
@@ -14,14 +14,14 @@ _TEXT = (
 
 def _trained(pattern: str) -> merganser.Tokenizer:
     with warnings.catch_warnings():
-        # A pattern that takes single characters leaves little to merge.
+        # A pattern that matches single characters leaves few pairs to merge.
         warnings.simplefilter("ignore", merganser.MerganserWarning)
         return merganser.train([_TEXT], 300, pattern=pattern, special_tokens=["<s>", "</s>"])
 
 
-#: Every preset, and patterns that nobody knows; some leave text unmatched.
+#: Every preset, and custom patterns; some leave text unmatched.
 TRAINED = {pattern: _trained(pattern) for pattern in PRESETS + CUSTOM_PATTERNS}
-#: Shorter than they are for us: the peers are slow, and some of them panic.
+#: Shorter than in our own tests, because the peers are slow and some of them panic.
 ADVERSARIAL = {name: text[:20_000] for name, text in adversarial.TEXTS.items()} | {
     "all code points": adversarial.TEXTS["every code point"]
 }

@@ -1,8 +1,8 @@
-"""Fuzzing: files that are nearly right, for every reader.
+"""Fuzzing: nearly valid files for every reader.
 
-An attempt takes the files of a small tokenizer in one format, damages one of them in a way that its number
-decides, and loads it. Either this is refused with an error of ours, or it is a tokenizer that encodes and
-decodes. Checksums are corrected in half of the cases, so that what lies behind them is reached as well.
+An attempt takes the files of a small tokenizer in one format, corrupts one of them, with the attempt number
+as the seed, and loads it. Loading must either raise one of our errors, or return a tokenizer that encodes and
+decodes. Half of the time the checksum is corrected, so that the checks after it are reached as well.
 """
 
 import copy
@@ -21,9 +21,9 @@ from typing import Any
 import merganser
 from merganser import FormatError, SettingsError, Tokenizer, TokenizerError
 
-#: What no single file of a few kilobytes may take, in processor time.
+#: The most CPU time that reading one file of a few kilobytes may take.
 MAX_SECONDS = 10.0
-#: What the process that reads one after the other may have.
+#: The most memory that a process may use while it reads one file after another.
 MAX_BYTES = 1 << 30
 
 _TEXT = "the cat sat on the mat; the dog's dinner was the cat's naïve 中文 2024 👍 'll " * 3
@@ -50,7 +50,7 @@ _LENGTHS = (0, 1, 2**7, 2**16, 2**21, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 1)
 
 @dataclass(frozen=True)
 class Reader:
-    """The files of a tokenizer, the one that is damaged, and how they are loaded."""
+    """The files of a tokenizer, the one to corrupt, and how to load them."""
 
     files: dict[str, bytes]
     damaged: str
@@ -60,7 +60,7 @@ class Reader:
 
 @cache
 def readers() -> dict[str, Reader]:
-    """One for every format, and for every file of it that is read."""
+    """Return a reader for every file that is read, in every format."""
     tokenizer = merganser.train([_TEXT], 290, pattern="llama3", special_tokens=["<s>", "</s>"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def readers() -> dict[str, Reader]:
 
 
 def attempt(folder: Path, name: str, number: int) -> str:
-    """Loads what `number` makes of a reader's files: "refused" or "accepted"; anything else is raised."""
+    """Load the files as corrupted by `number`; return "refused" or "accepted", and raise anything else."""
     reader = readers()[name]
     files = reader.files | {reader.damaged: damaged(random.Random(f"{name} {number}"), reader, name)}
     if name == "plugin ranks" and number % 2:
@@ -107,7 +107,7 @@ def attempt(folder: Path, name: str, number: int) -> str:
     try:
         result = _load(folder / reader.source, reader.settings)
     except Exception as error:
-        raise AssertionError(f"attempt(folder, {name!r}, {number}) does not end as it should") from error
+        raise AssertionError(f"attempt(folder, {name!r}, {number}) failed unexpectedly") from error
     took = time.process_time() - start
     assert took < MAX_SECONDS, f"attempt(folder, {name!r}, {number}) takes {took:.1f} s"
     return result
@@ -117,7 +117,7 @@ def _load(source: Path, settings: dict[str, Any]) -> str:
     try:
         tokenizer = merganser.load(source, **settings)
     except (FormatError, TokenizerError, SettingsError) as error:
-        assert len(str(error)) < 5000, "a message that nobody reads"
+        assert len(str(error)) < 5000, "the message is too long to read"
         return "refused"
     assert isinstance(tokenizer, Tokenizer)
     assert tokenizer.decode(tokenizer.encode_ordinary(_TEXT)) == _TEXT
@@ -164,14 +164,14 @@ def _without(chance: random.Random, data: bytes) -> bytes:
 
 
 def _spliced(chance: random.Random, data: bytes) -> bytes:
-    """A part of this file or of another one, somewhere else."""
+    """Insert a part of this file or of another one somewhere else."""
     other = data if chance.random() < 0.7 else _any_file(chance)
     start, at = chance.randrange(len(other) + 1), chance.randrange(len(data) + 1)
     return data[:at] + other[start : start + chance.choice((1, 4, 30, 500))] + data[at:]
 
 
 def _inflated(chance: random.Random, data: bytes) -> bytes:
-    """A number in binary or in digits becomes another."""
+    """Replace a number, in binary or in digits."""
     number = chance.choice(_LENGTHS)
     at = chance.randrange(len(data) + 1)
     if chance.random() < 0.5:
@@ -205,13 +205,13 @@ def _any_file(chance: random.Random) -> bytes:
 
 
 def _other_values(chance: random.Random, data: bytes) -> bytes:
-    """JSON with a value or two replaced, removed, or moved to another name."""
+    """Replace, remove or rename a few values in JSON."""
     whole = json.loads(data)
     for _ in range(chance.choice((1, 1, 2, 4))):
         places = list(_places(whole))
         if not places:
             break
-        # The outer places are few among many tokens, and matter more.
+        # Few keys are near the root, and they matter more than the many tokens.
         place = chance.choice(places[:40]) if chance.random() < 0.5 else chance.choice(places)
         within, key = place
         kind = chance.random()
@@ -234,7 +234,7 @@ def _still(within: Any, key: Any) -> bool:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place of a value, from the outside in."""
+    """Yield every container and key in a value, breadth first."""
     level = [value]
     while level:
         inner = []

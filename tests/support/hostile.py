@@ -1,10 +1,10 @@
-"""A report on hostile text, made once for all tests that look at it."""
+"""Hostile texts, and tokenizers trained on them."""
 
 from collections.abc import Mapping
 
 import merganser
 
-#: Everything that could act on a page, in a terminal or in an editor. It sets `window.owned` if it can.
+#: Text that could affect a page, a terminal or an editor. If it is executed, it sets `window.owned`.
 HOSTILE = (
     "<script>window.owned=1</script>",
     "</script><script>window.owned=1</script>",
@@ -23,10 +23,10 @@ HOSTILE = (
     "datum.owned",
 )
 
-#: As documents to train on: whole tokens become hostile.
+#: Documents to train on, so that whole tokens are hostile.
 CORPUS = [f"{text} {text} {text}. the cat sat on the mat {n}" for n in range(30) for text in HOSTILE]
 
 
 def tokenizers() -> Mapping[str, merganser.Tokenizer]:
-    """Under hostile names."""
+    """Return a tokenizer under a hostile name."""
     return {"</script><b id=owned>|\x1b\u202e": merganser.train(CORPUS, 300, pattern="gpt2")}

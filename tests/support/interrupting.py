@@ -1,7 +1,7 @@
-"""Ctrl-C in the middle of some work, for the scripts that `processes.interrupted` runs.
+"""Ctrl-C during long-running work, for scripts run by `processes.interrupted`.
 
-The signal comes from a thread of the same process, so that it comes while the work runs, however busy the
-machine is. How soon the work ends is measured in processor time, which a busy machine does not stretch.
+The signal is sent by a thread of the same process, so that it arrives during the work even on a busy machine.
+The delay until the work stops is measured in CPU time, which does not depend on the load of the machine.
 """
 
 import os
@@ -10,16 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 
-#: In seconds of processor time: the work has begun.
+#: CPU time in seconds after which the work has certainly started.
 BEGUN = 0.1
-#: 0.2 s are promised, in which all cores may be busy; twice as much is allowed.
+#: The documentation promises 0.2 s, during which all cores may be busy; allow twice as much.
 AT_ONCE = 0.4 * (os.cpu_count() or 1)
 
 _sent: list[float] = []
 
 
 def send(number: int = signal.SIGINT, after: float = 0) -> None:
-    """Sends a signal to this process, from another thread, when it took `after` seconds more."""
+    """Send a signal to this process from another thread, after `after` more seconds of CPU time."""
     begun = time.process_time()
 
     def wait_and_send() -> None:
@@ -32,17 +32,17 @@ def send(number: int = signal.SIGINT, after: float = 0) -> None:
 
 
 def stopped() -> None:
-    """Prints "stopped" if the signal was obeyed at once, else how late that was."""
+    """Print "stopped" if the work stopped soon after the signal, or else how late it was."""
     took = time.process_time() - _sent[0]
     print("stopped" if took < AT_ONCE else f"stopped {took:.2f} s of processor time later", flush=True)
 
 
 def interrupted(work: Callable[[], object]) -> None:
-    """Calls `work`, sends SIGINT when it has begun, and prints how it ended."""
+    """Call `work`, send SIGINT once it has started, and print how it ended."""
     send(after=BEGUN)
     try:
         work()
         print("done before it could be stopped", flush=True)
-        os._exit(0)  # else the signal would come later
+        os._exit(0)  # or the signal would still arrive
     except KeyboardInterrupt:
         stopped()

@@ -1,4 +1,4 @@
-"""Commands that are killed at random moments and started again, and what must be true afterwards."""
+"""Commands that are killed at random moments and restarted, with checks of the result."""
 
 import random
 import signal
@@ -10,7 +10,7 @@ from subprocess import DEVNULL, TimeoutExpired
 import processes
 from merganser import Counts
 
-#: What counts in little memory and writes down often what it has done.
+#: Options that make a command use little memory and write checkpoints often.
 SMALL = ("--memory", "16MB", "--checkpoint-every", "0.05", "--threads", "2")
 
 
@@ -18,12 +18,12 @@ _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def word(number: int) -> str:
-    """A word of letters for each number: one pre-token, and no other number's."""
+    """Return a word of letters for a number: always one pre-token, and different for every number."""
     return f"{number:x}".translate(_LETTERS)
 
 
 def write_corpus(path: Path, words: int, seed: int = 1) -> None:
-    """Words of which most occur once, in documents of some thousand words."""
+    """Write documents of several thousand words, most of which occur once."""
     chance = random.Random(seed)
     with path.open("w") as file:
         for nth in range(words):
@@ -38,7 +38,7 @@ def run(*arguments: str) -> processes.Done:
 
 
 def kill_and_resume(arguments: list[str], kills: int, output: Path) -> None:
-    """Kills a command `kills` times, each at a moment when it may be doing anything, then lets it finish."""
+    """Kill a command `kills` times at random moments, then let it finish."""
     start = time.perf_counter()
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
@@ -55,18 +55,18 @@ def kill_and_resume(arguments: list[str], kills: int, output: Path) -> None:
         assert process.returncode in (0, -signal.SIGKILL), stderr
         killed += process.returncode != 0
         if output.exists():
-            # It has finished, or was killed while it cleaned up: the next one starts over.
+            # It finished, or was killed during cleanup; the next run starts over.
             output.unlink()
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
 
 
-#: Of a training that takes longer than Python to start.
+#: Large enough that training takes longer than starting Python.
 VOCAB_SIZE = 60_000
 
 
 def write_counts(folder: Path) -> None:
-    """Pre-tokens that take longer to merge than Python to start."""
+    """Write pre-tokens that take longer to merge than Python takes to start."""
     random.seed(4)
     letters = "abcdefghijklmnopqrst"
     weights = [1 / (n + 1) for n in range(len(letters))]
@@ -79,9 +79,10 @@ def training(out: str, *options: str) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "merganser", *training]
 
 
-def check_killed_trainings_go_on(folder: Path, kills: int, seed: int) -> None:
-    """Kills at random moments until so many have hit; each time the next run goes on, and the last one ends
-    with the very file of a training that nobody disturbed. A tokenizer that can be seen is a whole one.
+def check_killed_trainings_resume(folder: Path, kills: int, seed: int) -> None:
+    """Kill a training `kills` times at random moments; check that it resumes to the identical tokenizer.
+
+    Whenever the output file exists, it must be complete.
     """
     write_counts(folder)
     start = time.perf_counter()
@@ -103,7 +104,7 @@ def check_killed_trainings_go_on(folder: Path, kills: int, seed: int) -> None:
                 hits += 1
         if result.exists():
             assert result.read_bytes() == expected
-            # All merges are in the log by now: begin anew, so that kills hit the merging too.
+            # The log contains all merges now; start over, so that kills interrupt merging too.
             result.unlink()
             (folder / "work" / "merges.log").unlink(missing_ok=True)
     last = processes.run(training("out", "--work-dir", "work"), cwd=folder)

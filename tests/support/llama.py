@@ -1,4 +1,4 @@
-"""llama.cpp's tokenizer, where `llama-cpp-python` is installed; it builds too long for an extra."""
+"""llama.cpp's tokenizer, if `llama-cpp-python` is installed; building it takes too long for an extra."""
 
 import ctypes
 from importlib import import_module

@@ -1,8 +1,7 @@
-"""Pages in a real browser, that know what they asked for and complained of; and studios as they are in
-earnest, in a thread.
+"""Pages in a real browser that record their requests and console messages, and studios served by a thread.
 
-Needs Playwright and axe (in the dependency group `test`) and Chromium: `apt-get install chromium`, or
-CHROMIUM=/path/to/it.
+Requires Playwright and axe (from the dependency group `test`), and Chromium: run `apt-get install chromium`,
+or set CHROMIUM to its path.
 """
 
 import os
@@ -24,18 +23,18 @@ from merganser.studio.jobs import Jobs
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
 TOKEN = "a-token-that-is-long-enough"
-#: In milliseconds, for what takes a moment on a machine that is not busy.
+#: Timeout in milliseconds; on an idle machine everything takes a moment.
 LIMIT = 120_000
 
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """A browser; where there is none, the test is skipped."""
+    """Launch a browser, or skip the test if there is none."""
     if CHROMIUM is None:
         pytest.skip(HOW)
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     with playwright.sync_playwright() as started:
-        # Containers have no sandbox to offer, and the pages are our own.
+        # Containers do not support the sandbox, and the pages are our own.
         browser = started.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
@@ -50,7 +49,7 @@ class Studio(NamedTuple):
 
 @contextmanager
 def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
-    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # else answers wait, see cli/studio.py
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # or responses are delayed, see cli/studio.py
         listening.bind(("127.0.0.1", 0))
         app = create(tokenizers, folders, TOKEN, **how)
         config = uvicorn.Config(
@@ -80,10 +79,10 @@ def watched(
     height: int = 900,
     expected: str | None = None,
 ) -> Iterator[Any]:
-    """A page. When it is left: nothing came from elsewhere, nobody complained, no part sticks out, and no
-    text that was shown has acted.
+    """Open a page. On exit, check that it made no external requests, logged nothing, did not overflow, and
+    executed none of the text it showed.
 
-    expected: what may be complained of all the same.
+    expected: part of the console messages that are allowed.
     """
     requests: list[str] = []
     complaints: list[str] = []
@@ -99,8 +98,8 @@ def watched(
         yield page
         assert [text for text in complaints if expected is None or expected not in text] == []
         home = url.partition("#")[0]
-        assert [url for url in requests if not url.startswith(home)] == [], "nothing from elsewhere"
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, "no part sticks out"
+        assert [url for url in requests if not url.startswith(home)] == [], "the page made external requests"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page overflows"
         assert page.evaluate("window.owned") is None
         assert page.locator("#owned").count() == 0
     finally:
@@ -109,20 +108,20 @@ def watched(
 
 @contextmanager
 def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
-    """A page of the studio, as `watched`."""
+    """Open a view of the studio with `watched`."""
     with watched(browser, f"{address}#/{view}", **how) as page:
         page.wait_for_selector("html[data-ready]")
         yield page
 
 
 def address_of(page: Any) -> str:
-    """The address that is shown now; Playwright hears of a change a little later."""
+    """Return the current URL; Playwright's `page.url` lags behind."""
     address: str = page.evaluate("location.href")
     return address
 
 
 def pasted(page: Any, text: str) -> None:
-    """Pastes in the place of all that the field has, as a browser reports it."""
+    """Paste a text over the contents of the field, with the event that a browser sends."""
     page.focus("textarea")
     page.keyboard.press("Control+a")
     page.evaluate(
@@ -137,7 +136,7 @@ def pasted(page: Any, text: str) -> None:
 
 
 def problems(page: Any) -> list[str]:
-    """What axe finds serious or worse."""
+    """Return the accessibility problems that axe rates as serious or critical."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
     )

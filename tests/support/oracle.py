@@ -1,7 +1,7 @@
-"""The oracle: BPE so simple that it is unlikely to be wrong. Everything else is compared with it.
+"""The oracle: a BPE so simple that it is unlikely to be wrong. Everything else is compared with it.
 
 A pre-token is a list of tokens, and a token is bytes. Nothing is indexed, cached or updated in place: each
-merge counts all pairs anew. Costs minutes where merganser takes milliseconds.
+merge recounts all pairs. It takes minutes where merganser takes milliseconds.
 """
 
 import re
@@ -13,7 +13,7 @@ Pair = tuple[bytes, bytes]
 
 
 def split_documents(texts: Iterable[str], cuts: Sequence[str]) -> list[str]:
-    """The texts between special tokens and separators, the longest of several at one place."""
+    """Split texts at special tokens and separators; where several match, the longest wins."""
     if not cuts:
         return list(texts)
     pattern = "|".join(re.escape(cut) for cut in sorted(cuts, key=len, reverse=True))
@@ -21,7 +21,7 @@ def split_documents(texts: Iterable[str], cuts: Sequence[str]) -> list[str]:
 
 
 def count_pairs(pretokens: Sequence[tuple[list[bytes], int]]) -> Counter[Pair]:
-    """Overlaps count: `aaa` holds the pair (a, a) twice."""
+    """Count all pairs, including overlapping ones: `aaa` contains the pair (a, a) twice."""
     pairs: Counter[Pair] = Counter()
     for tokens, count in pretokens:
         for pair in pairwise(tokens):
@@ -30,7 +30,7 @@ def count_pairs(pretokens: Sequence[tuple[list[bytes], int]]) -> Counter[Pair]:
 
 
 def merge_pair(tokens: list[bytes], pair: Pair) -> list[bytes]:
-    """Merges from the left: `aaa` becomes `aa`, `a`."""
+    """Merge a pair from left to right: `aaa` becomes `aa`, `a`."""
     merged: list[bytes] = []
     at = 0
     while at < len(tokens):
@@ -43,8 +43,8 @@ def merge_pair(tokens: list[bytes], pair: Pair) -> list[bytes]:
     return merged
 
 
-def huggingface_place(byte: int) -> int:
-    """Where Hugging Face has a byte in its alphabet: those that print first, then the rest."""
+def huggingface_index(byte: int) -> int:
+    """Return the index of a byte in Hugging Face's alphabet: printable bytes come first."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [other for other in range(256) if other not in printable]
     return (printable + rest).index(byte)
@@ -60,7 +60,7 @@ def train(
     special_tokens: Iterable[str] = (),
     base: Mapping[bytes, int] | None = None,
 ) -> list[Pair]:
-    """The pairs merged, in order. `base` gives the ids of the tokens to start from."""
+    """Return the merged pairs in order. `base` contains the ids of the initial tokens."""
     ranks = dict(base or {bytes([byte]): byte for byte in range(256)})
     specials = {token.encode() for token in special_tokens}
     pretokens = [(encode_pretoken(pretoken, ranks), count) for pretoken, count in counts.items()]
@@ -69,7 +69,7 @@ def train(
 
     def place(token: bytes) -> tuple[int, int]:
         if tie_break == "huggingface" and len(token) == 1:
-            return 0, huggingface_place(token[0])
+            return 0, huggingface_index(token[0])
         return 1, ranks[token]
 
     while len(made) < merges:
@@ -95,7 +95,7 @@ def train(
 
 
 def encode_pretoken(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merges the neighbors that make the lowest rank, the leftmost first, until none make any."""
+    """Merge the leftmost adjacent tokens with the lowest rank until no pair is a token."""
     if pretoken in ranks:
         return [pretoken]
     tokens = [bytes([byte]) for byte in pretoken]
@@ -109,7 +109,7 @@ def encode_pretoken(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
 
 
 def encode_with_merges(pretoken: bytes, merges: Mapping[Pair, int]) -> list[bytes]:
-    """minbpe's way: of the pairs that are there, the one merged first in training, wherever it stands."""
+    """Encode as minbpe does: merge all occurrences of the pair that was learned first, and repeat."""
     tokens = [bytes([byte]) for byte in pretoken]
     while known := [pair for pair in pairwise(tokens) if pair in merges]:
         tokens = merge_pair(tokens, min(known, key=merges.__getitem__))

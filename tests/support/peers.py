@@ -1,4 +1,4 @@
-"""The peers, asked for the same thing as merganser."""
+"""The same work as merganser's, done by other libraries."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,14 +6,15 @@ import merganser
 import rustbpe
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-#: A character for private use, which the corpora do not hold, to mark where pre-tokens end.
+#: A private-use character that does not occur in the corpora; it marks the end of a pre-token.
 _CUT = "\ue000"
 
 
 def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[bytes, bytes]]:
-    """What Hugging Face learns from the same pre-tokens.
+    """Return the merges that Hugging Face learns from the same pre-tokens.
 
-    It gets them cut, because its regex engine reads patterns in another way; only merging is compared.
+    It gets the pre-tokens, not the text, because its regex engine interprets patterns differently; only
+    merging is compared.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -30,7 +31,7 @@ def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[
     def texts() -> Iterator[str]:
         for pretoken, count in counts.to_dict().items():
             text = pretoken.decode() + _CUT
-            # In parts, so that no text grows beyond reason.
+            # In batches, so that no text becomes too long.
             for _ in range(count // 1000):
                 yield text * 1000
             yield text * (count % 1000)
@@ -44,14 +45,14 @@ def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[
 
 
 def _byte_of_character() -> dict[str, int]:
-    """Hugging Face writes bytes as characters: those that print as themselves, the rest from U+0100 on."""
+    """Return the byte of each character in Hugging Face's alphabet; unprintable bytes start at U+0100."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(rest)}
 
 
 def rustbpe_merges(texts: Iterable[str], vocab_size: int, pattern: str) -> dict[bytes, int]:
-    """The ranks that rustbpe learns."""
+    """Return the ranks that rustbpe learns."""
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(iter(texts), vocab_size, pattern=pattern)
     return {bytes(token): rank for token, rank in tokenizer.get_mergeable_ranks()}

@@ -1,8 +1,8 @@
-"""Children of tests: each has a time limit, dies with its test, and is interrupted by SIGINT.
+"""Child processes of tests: each has a time limit, dies with its test, and can be interrupted by SIGINT.
 
-`run` waits for a command to end, and `started` hands it over while it runs. Both kill the whole process group
-in the end, so that a child that hangs fails its test with what it was. `wait_until` waits for something that
-can be observed. The fixture `interruptible` in conftest.py gives children the SIGINT of a terminal.
+`run` waits for a command to finish, and `started` yields it while it runs. Both finally kill the whole
+process group, so that a child that hangs fails its test, and the message names its command. `wait_until`
+polls a condition. The fixture `interruptible` in conftest.py makes children handle SIGINT as in a terminal.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
-#: In seconds: much more than a child takes on a busy machine, and less than pytest gives a test.
+#: In seconds: far more than a child needs on a busy machine, and less than pytest's timeout for a test.
 LIMIT = 480.0
 
 Command = str | Sequence[str | os.PathLike[str]]
@@ -28,9 +28,9 @@ Done = subprocess.CompletedProcess[Any]
 
 @contextmanager
 def started(command: Command, *, limit: float = LIMIT, **how: Any) -> Iterator[Any]:
-    """A child while it runs, its output piped as text; `how` is passed to `Popen`.
+    """Start a child with its output piped as text; `how` is passed to `Popen`.
 
-    When the limit is over it is killed, which ends every read and every wait for it, and the test fails.
+    After the time limit it is killed, which ends all reads and waits, and the test fails.
     """
     how = {"stdin": subprocess.DEVNULL, "stdout": PIPE, "stderr": PIPE, "text": True} | how
     process = subprocess.Popen(command, start_new_session=True, **how)
@@ -51,15 +51,15 @@ def started(command: Command, *, limit: float = LIMIT, **how: Any) -> Iterator[A
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
-                with suppress(BrokenPipeError):  # what was written to it and never read
+                with suppress(BrokenPipeError):  # its input was never read
                     pipe.close()
         assert not expired.is_set(), f"took longer than {limit:.0f} s: {command}"
 
 
 def run(command: Command, *, check: bool = False, input: str | bytes | None = None, **how: Any) -> Done:
-    """The `CompletedProcess` of a command, as of `subprocess.run`.
+    """Run a command and return its `CompletedProcess`, as `subprocess.run` does.
 
-    check: whether it must succeed.
+    check: whether the command must succeed.
     """
     if input is not None:
         how["stdin"] = PIPE
@@ -70,9 +70,9 @@ def run(command: Command, *, check: bool = False, input: str | bytes | None = No
 
 
 def _kill(process: subprocess.Popen[Any]) -> None:
-    """Kills a child and whatever it started; of one that has ended, what is left of its group."""
+    """Kill a child and its descendants; if it has ended, kill the rest of its process group."""
     if process.returncode is not None and _exists(process.pid):
-        return  # the number is that of another process by now, so nothing is left of this one
+        return  # the pid was reused, so the whole group is gone
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -88,7 +88,7 @@ def _exists(pid: int) -> bool:
 
 
 def wait_until(condition: Callable[[], object], process: Any = None) -> None:
-    """Waits until something is true, which must happen while the process runs."""
+    """Wait until a condition is true, which must happen while the process runs."""
     end = time.monotonic() + LIMIT
     while not condition():
         assert process is None or process.poll() is None, f"it ended early with {process.returncode}"
@@ -97,35 +97,35 @@ def wait_until(condition: Callable[[], object], process: Any = None) -> None:
 
 
 def joined(*threads: threading.Thread) -> None:
-    """Waits until threads have ended."""
+    """Wait until all threads have ended."""
     for thread in threads:
         thread.join(LIMIT)
         assert not thread.is_alive(), f"{thread.name} did not end within {LIMIT:.0f} s"
 
 
 def processor_time(process: Any) -> float:
-    """How many seconds a child has worked, all of its threads together; only Linux says."""
+    """Return the CPU time of a child in seconds, over all its threads (Linux only)."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def opened(process: Any) -> set[Path]:
-    """What a child has open; only Linux says."""
+    """Return the files that a child has open (Linux only)."""
     found = set()
     for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed since
+        with suppress(FileNotFoundError):  # closed in the meantime
             found.add(descriptor.readlink())
     return found
 
 
 def has_read_all(process: Any) -> bool:
-    """Whether a child has read all that was written to its standard input."""
+    """Whether a child has read everything written to its standard input."""
     unread = fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4))
     return not any(unread)
 
 
 def interrupted(script: str, *arguments: str | os.PathLike[str], **how: Any) -> Done:
-    """Runs a script that may import from interrupting.py."""
+    """Run a script that may import interrupting.py."""
     paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     return run([sys.executable, "-W", "error", "-c", script, *arguments], env=environment, **how)

@@ -1,4 +1,4 @@
-"""Real vocabularies in every format: which hold them, and that they come back and are written the same."""
+"""Round trips of real vocabularies through every format, and the formats that refuse them."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from merganser.exporting import FORMATS
 from stand_in_vocabs import WHOLE_ONLY
 from tokenizers import Tokenizer as Theirs
 
-#: Those that hold a tokenizer.
+#: Formats that hold a tokenizer.
 FORMATS_READ = [format for format in FORMATS if format != "token-lengths"]
-#: What a format does not say.
+#: Settings that a format does not store.
 UNSAID = {"gpt2": ("pattern",)}
 _BYTES = "requires every byte to be its own id"
-#: Encoding: the formats that cannot hold it, and why. All others hold it.
+#: Encoding: the formats that refuse it, each with the reason. All others can hold it.
 REFUSED = {
     "gpt2": {"minbpe": _BYTES},
     "cl100k_base": {"minbpe": _BYTES, "gguf": "no equivalent of the pattern 'gpt4'"},
@@ -44,7 +44,7 @@ def check(folder: Path, name: str, format: str) -> None:
 
 
 def check_hugging_face(folder: Path, name: str) -> None:
-    """Their library gives our ids, special tokens and all, once it has read what we wrote."""
+    """Check that Hugging Face's library reads our export and produces our ids, including special tokens."""
     ours = vocabs.ours(name)
     ours.export(folder, format="huggingface")
     text = corpus_text("multilingual.txt", 50_000) + "".join(ours.special_tokens)

@@ -23,7 +23,7 @@ _SIZE = 1_050_000
 
 # ── words ─────────────────────────────────────────────────────────────────────
 
-#: By falling frequency.
+#: In order of decreasing frequency.
 _COMMON = (
     "the of and to a in that it was I he his with my for as on had but you not at be by which me from this "
     "her she they were all have is one so an their when who or him we if there been are would no what could "
@@ -50,9 +50,9 @@ _CODAS = "b ck d l ll m n nd ng r rd rn s st t th"
 
 
 def _lexicon() -> tuple[list[str], list[float]]:
-    """Words by falling frequency with Zipf's weights: common ones, derived ones, and names made up."""
+    """Return words in order of decreasing frequency, with Zipf weights: common, derived and invented ones."""
     chance = random.Random("lexicon")
-    # Many of them are in no dictionary; but the plainer ones come first.
+    # Many derived words are in no dictionary, but the simpler ones come first.
     derived = sorted(
         (chance.random() * (1 + 5 * bool(prefix) + bool(ending)), prefix + stem + ending)
         for ending in _ENDINGS
@@ -73,7 +73,7 @@ _WORDS, _WEIGHTS = _lexicon()
 
 
 class _Writer:
-    """Draws everything else from a seed."""
+    """Draws everything else at random from a seed."""
 
     def __init__(self, seed: str) -> None:
         self._chance = random.Random(seed)
@@ -144,7 +144,7 @@ def _wrapped(text: str, width: int = 72) -> str:
 
 
 def _until(size: int, documents: Iterator[str]) -> str:
-    """Documents with separators between them, up to a size in characters."""
+    """Join documents with separators until the text has a size in characters."""
     made: list[str] = []
     while size > 0:
         made.append(next(documents))
@@ -176,7 +176,7 @@ def _english() -> str:
     return _until(_SIZE, documents())
 
 
-#: Alphabets of the languages that the package has no sentences for.
+#: Alphabets of languages for which the package has no sentences.
 _ALPHABETS = {
     "Greek": "αβγδεζηθικλμνξοπρστυφχψωάέήίόύώς",
     "Hebrew": "אבגדהוזחטיכלמנסעפצקרשתםןךף",
@@ -205,7 +205,7 @@ _EMOJI = (
 
 
 def _pseudo_words(write: _Writer, language: str, number: int) -> list[str]:
-    """Words with the letters of a language, each drawn by what the one before it was."""
+    """Return random words in the letters of a language, each letter drawn by its predecessor."""
     if language in _ALPHABETS:
         letters = _ALPHABETS[language]
         return ["".join(write.one(letters) for _ in range(write.number(1, 8))) for _ in range(number)]
@@ -236,7 +236,7 @@ def _multilingual() -> str:
     def documents() -> Iterator[str]:
         for language in PARALLEL:
             yield "\n".join(PARALLEL[language])
-        yield "\n\n".join(HARD.values()).replace("\0", "")  # which would make the file a binary one
+        yield "\n\n".join(HARD.values()).replace("\0", "")  # NUL would make the file binary
         while True:
             language = write.one(languages)
             lines = []
@@ -275,7 +275,7 @@ def _code() -> str:
         yield "\n".join(character * 64 for character in "=-#*" for _ in range(30))
         while True:
             text = Path(write.one(names)).read_bytes().decode("utf-8", "replace")
-            # Special tokens in the sources of tokenizers are no text, and a minified file no sample.
+            # Skip sources that contain special tokens, and minified files.
             if text and "<|" not in text and "|end|" not in text and len(text) < 100_000:
                 yield text.replace("\n", "\r\n") if write.maybe(0.1) else text
             if write.maybe(0.3):
@@ -287,7 +287,7 @@ def _code() -> str:
 
 
 def _verse() -> str:
-    """A play: speakers, and lines that begin with a capital."""
+    """Generate a play: speakers, and lines that start with a capital letter."""
     write = _Writer("verse")
     speakers = [name.upper() for name in _WORDS if name.istitle() and len(name) > 3][:30]
 
@@ -300,7 +300,7 @@ def _verse() -> str:
 
 
 def _wiki(name: str) -> str:
-    """As WikiText-2 has it: words apart from punctuation, rare ones replaced."""
+    """Generate text like WikiText-2: punctuation is separated from words, and rare words are replaced."""
     write = _Writer(name)
     common = set(_WORDS[:4000])
 
@@ -317,7 +317,7 @@ def _wiki(name: str) -> str:
 
 # ── the novel ─────────────────────────────────────────────────────────────────
 
-#: What the words of each group occur among, so that embeddings of the words of a group become alike.
+#: The context words of each group, so that embeddings of a group become similar.
 _AROUND = {
     "emotion": "heart soul bosom tears agony remorse sorrow wept trembled anguish bitter pity misery grief",
     "characters": "family cousin home companion voice kindness beloved father mother brother friend monster",
@@ -329,14 +329,14 @@ _LAST = "He was soon carried away by the waves, and lost in darkness and distanc
 
 
 def _scene(write: _Writer) -> str:
-    """A sentence about one group of words that the package has for the novel."""
+    """Generate a sentence about one of the package's word groups for the novel."""
     lists = groups.lists("frankenstein")
     assert lists
     group = write.one(list(lists.groups))
     glue = _GLUE.split()
     words: list[str] = []
     for _ in range(write.number(3, 7)):
-        # Not only of that group: real texts do not keep to one subject either.
+        # Words of other groups occur too, as in real text.
         about = group if write.maybe(0.75) else write.one(list(lists.groups))
         words += [write.one(glue), write.one(lists.groups[about])]
         words += [write.one(glue), write.one(_AROUND[group].split())]
@@ -346,7 +346,7 @@ def _scene(write: _Writer) -> str:
 
 @cache
 def _novel() -> str:
-    """Four letters and twenty-four chapters, from the first heading to the last word."""
+    """Generate four letters and twenty-four chapters, from the first heading to the last word."""
     write = _Writer("novel")
     lists = groups.lists("frankenstein")
     assert lists
@@ -377,7 +377,7 @@ def _novel() -> str:
 
 
 def _cut_novel() -> str:
-    """Between the marks of the publisher."""
+    """Return the text between the publisher's markers."""
     contents = [f"Letter {number}" for number in range(1, 5)]
     contents += [f"Chapter {number}" for number in range(1, 25)]
     front = "Frankenstein\n\n\n(a text drawn by chance)\n\n\nCONTENTS\n\n\n\n" + "\n\n".join(contents)
@@ -385,7 +385,7 @@ def _cut_novel() -> str:
 
 
 def _raw_novel() -> str:
-    """As a publisher would have it: a byte order mark, `\\r\\n`, and text around the text."""
+    """Return the file as published: a byte order mark, `\\r\\n`, and text before and after the novel."""
     text = "\ufeffThis is not Project Gutenberg's Frankenstein, but has its form.\n\n"
     text += f"*** START OF THIS PROJECT GUTENBERG EBOOK FRANKENSTEIN ***\n\n\n{_cut_novel()}\n"
     text += "*** END OF THIS PROJECT GUTENBERG EBOOK FRANKENSTEIN ***\n\nNo license: it is a test.\n"

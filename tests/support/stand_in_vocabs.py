@@ -1,13 +1,13 @@
-"""Stand-ins for the shared vocabularies, for a clone without `../shared`; each takes half a second to train.
+"""Stand-ins for the shared vocabularies, for clones without `../shared`; each takes half a second to train.
 
-They are smaller than the real encodings, and have the properties that tests rely on:
+They are smaller than the real encodings and have the properties that tests rely on:
 
-| encoding    | pattern | ids of bytes  | special tokens                | besides                            |
+| encoding    | pattern | ids of bytes  | special tokens                | other                              |
 |-------------|---------|---------------|-------------------------------|------------------------------------|
 | gpt2        | gpt2    | GPT-2's order | one, after the ranks          |                                    |
 | cl100k_base | gpt4    | GPT-2's order | five; ids without a token     |                                    |
 | o200k_base  | o200k   | GPT-2's order | two; ids without a token      |                                    |
-| llama3      | llama3  | GPT-2's order | 256, after the ranks          | 588 tokens that no merge makes     |
+| llama3      | llama3  | GPT-2's order | 256, after the ranks          | 588 tokens that no merge produces  |
 | qwen3       | qwen2   | GPT-2's order | 26, some look like XML        |                                    |
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 import merganser
 from stand_in_texts import text
 
-#: As many as the real Llama 3 has: found in text only where they are a whole pre-token.
+#: As many as in the real Llama 3: tokens that match only a whole pre-token.
 WHOLE_ONLY = 588
 #: Encoding: pattern, number of ranks.
 _SIZES = {
@@ -56,7 +56,7 @@ def _llama3_tokens() -> list[str]:
 
 
 def special_tokens(name: str, ranks: int) -> dict[str, int]:
-    """The special tokens of an encoding, as far from the last rank as in the real one."""
+    """Return the special tokens of an encoding, with the same gaps after the last rank as the real one."""
     if name == "cl100k_base":
         return {token: ranks + 1 + n for n, token in enumerate(("<|endoftext|>", *_FIM))} | {
             "<|endofprompt|>": ranks + 20
@@ -82,13 +82,13 @@ def ranks(name: str) -> dict[bytes, int]:
 
 
 def _bytes_in_order() -> list[bytes]:
-    """GPT-2's order: the bytes that print as themselves come first."""
+    """Return all bytes in GPT-2's order: printable bytes come first."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     return [bytes([byte]) for byte in sorted(range(256), key=lambda byte: (byte not in printable, byte))]
 
 
 def _whole_only(trained: merganser.Tokenizer, tokens: set[bytes]) -> list[bytes]:
-    """Pre-tokens with accents that no two of the tokens join to."""
+    """Return pre-tokens with non-ASCII characters that are not the concatenation of two tokens."""
     found: list[bytes] = []
     counts = merganser.count([text("multilingual.txt")], pattern=trained.pattern).to_dict()
     for pretoken in sorted(counts):
@@ -100,7 +100,7 @@ def _whole_only(trained: merganser.Tokenizer, tokens: set[bytes]) -> list[bytes]
 
 
 def write(name: str, ranks_file: Path, special_file: Path | None) -> None:
-    """The files of an encoding, as the real one has them."""
+    """Write the files of an encoding in the layout of the real ones."""
     made = ranks(name)
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in made.items())
     ranks_file.write_bytes(b"".join(lines))

@@ -1,11 +1,11 @@
-"""Texts that break tokenizers, and the patterns to break them with."""
+"""Texts that break tokenizers, and patterns to split them with."""
 
 from hypothesis import strategies as st
 
 PRESETS = ("gpt2", "gpt4", "o200k", "nanochat", "qwen2", "llama3", "whitespace")
 
-#: Patterns nobody knew in advance: regular ones, some with the white-space look-ahead, some that leave text
-#: unmatched, some that look around.
+#: Patterns that are not presets: some have the white-space look-ahead, some leave text unmatched, some use
+#: other look-around.
 CUSTOM_PATTERNS = (
     r"\p{L}+|\p{N}{1,4}|[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,4}| ?[^\s\p{L}\p{N}]++[\r\n]*|"
@@ -31,7 +31,7 @@ CUSTOM_PATTERNS = (
     r"\b\w+\b|\W",
 )
 
-#: Characters that the patterns treat differently, of every UTF-8 length.
+#: Characters that the patterns treat differently, of every length in UTF-8.
 _SHARP = "'sStTrREeVvlLdDmM ſK  \t\n\r\f\v\x1c\x85\xa0\u2003\u2028\u3000aAbBzZéÉßñ019²½٣०_-—/.,!?()" + (
     "中文字日本語ひらカナ한국ابجעבरदुाé\u0301\u0300\u200d\u200b👍🏽👩‍💻🇩🇪ǅʰªº\ufeff\x00"
 )
@@ -46,7 +46,7 @@ texts = sharp_text | white_space | any_text
 tight_text = st.text(st.sampled_from("aab c\n1é"), max_size=30)
 documents = st.lists(tight_text, min_size=1, max_size=6)
 
-#: What names something where a path is expected: standard input, data sets, addresses, folders and globs.
+#: Strings with a meaning where a path is expected: standard input, datasets, URLs, folders and globs.
 SPECIAL_NAMES = (
     "-",
     "frankenstein",

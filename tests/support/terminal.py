@@ -1,4 +1,4 @@
-"""A terminal for tests: what a program draws on standard error where that is a terminal."""
+"""A terminal for tests: what a program draws if its standard error is a terminal."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def on_terminal(command: list[str], cwd: Path) -> tuple[int, str, list[str]]:
-    """Runs a Python command; gives its exit code, its standard output, and every line that it drew."""
+    """Run a Python command; return its exit code, its standard output, and every line that it drew."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
@@ -36,5 +36,5 @@ def on_terminal(command: list[str], cwd: Path) -> tuple[int, str, list[str]]:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # Linux's way to say that nobody has the other end open
+    except OSError:  # on Linux: the other end is closed
         return b""

@@ -1,6 +1,6 @@
-"""A thread that ticks: whether others run while the core works.
+"""A ticking thread, which shows whether other threads run while the core works.
 
-Measured in processor time, which stands still while other processes have the processors.
+Measured in CPU time, which stops while other processes use the processors.
 """
 
 import os
@@ -13,7 +13,7 @@ import processes
 
 
 def ticks_during(work: Callable[[], object]) -> int:
-    """How often another thread ticked, which was never kept waiting for long."""
+    """Return the number of ticks of another thread during `work`; it must never be blocked for long."""
     ticks: list[float] = []
     done = threading.Event()
 

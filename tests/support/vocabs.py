@@ -1,7 +1,7 @@
-"""The vocabularies of real encodings, in merganser and in tiktoken, made of the same files. No network.
+"""The vocabularies of real encodings, loaded by merganser and by tiktoken from the same files, offline.
 
-They are in `../shared/vocabs`, or in the folder that MERGANSER_VOCABS names. Where one is missing, a smaller
-one with the same properties is trained: see `stand_in_vocabs`.
+They are read from `../shared/vocabs` or the folder in MERGANSER_VOCABS. Where one is missing, a smaller one
+with the same properties is trained: see `stand_in_vocabs`.
 """
 
 import base64
@@ -17,7 +17,7 @@ from corpora import generated_folder
 
 VOCABS = Path(os.environ.get("MERGANSER_VOCABS", Path(__file__).parents[3] / "shared" / "vocabs"))
 
-#: Encoding: its file, its pattern, where its special tokens are.
+#: Encoding: its file, its pattern, the file of its special tokens.
 _FILES = {
     "gpt2": ("gpt2.tiktoken", "gpt2", None),
     "cl100k_base": ("cl100k_base.tiktoken", "gpt4", "cl100k.special.json"),
@@ -25,7 +25,7 @@ _FILES = {
     "llama3": ("llama3.tiktoken", "llama3", "llama3.special.json"),
     "qwen3": ("qwen3.tiktoken", "qwen2", "qwen3.special.json"),
 }
-#: Those that tiktoken itself ships.
+#: Encodings that tiktoken itself ships.
 OPENAI = ("gpt2", "cl100k_base", "o200k_base")
 ALL = tuple(_FILES)
 
@@ -35,7 +35,7 @@ def pattern(name: str) -> str:
 
 
 def is_real(name: str) -> bool:
-    """Whether this is the published vocabulary, of which figures are known."""
+    """Whether this is the published vocabulary, whose figures are known."""
     ranks, _, special = _FILES[name]
     return all((VOCABS / file).exists() for file in (ranks, special) if file)
 
@@ -51,7 +51,7 @@ def _folder(name: str) -> Path:
 
 
 def rank_file(name: str) -> Path:
-    """The file of ranks."""
+    """Return the rank file."""
     return _folder(name) / _FILES[name][0]
 
 
@@ -70,7 +70,7 @@ def ours(name: str) -> merganser.Tokenizer:
 
 @cache
 def theirs(name: str) -> tiktoken.Encoding:
-    """Read without our reader."""
+    """Return tiktoken's encoding, read without merganser."""
     lines = (line.split() for line in rank_file(name).read_bytes().splitlines())
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     pattern = merganser.Counts({}, pattern=_FILES[name][1]).pattern

@@ -1,4 +1,4 @@
-"""A web server on this machine, which can be told to misbehave."""
+"""A local web server that can be made to misbehave."""
 
 import re
 import threading
@@ -15,14 +15,14 @@ class Page:
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    #: Whether parts of it can be asked for.
+    #: Whether range requests are supported.
     ranges: bool = True
-    #: For so many answers to come, the connection is cut in the middle.
+    #: The number of responses, from now on, that are cut off halfway.
     cuts: int = 0
 
 
 class Web:
-    """`pages` by their path; `seen`, the requests so far."""
+    """`pages` by path, and `seen`, the requests so far."""
 
     def __init__(self, server: ThreadingHTTPServer) -> None:
         self.url = f"http://127.0.0.1:{server.server_port}"
@@ -64,11 +64,11 @@ def serving() -> Iterator[Web]:
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Says nothing of clients that hang up."""
+            """Ignore clients that disconnect."""
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

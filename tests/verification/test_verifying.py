@@ -105,7 +105,7 @@ def test_invalid_bytes_are_read_as_replacement_characters() -> None:
 
 @st.composite
 def swapped(draw: st.DrawFn) -> tuple[merganser.Tokenizer, merganser.Tokenizer, bytes, bytes]:
-    """Two tokenizers, the second with two independent merges swapped."""
+    """Draw two tokenizers, the second with two independent merges swapped."""
     merges = TRAINED_HERE.merges
     first = draw(st.integers(0, len(merges) - 2))
     second = draw(st.integers(first + 1, len(merges) - 1))
@@ -196,7 +196,7 @@ def test_a_different_split_is_reported() -> None:
     assert difference.a.pretokens != difference.b.pretokens
 
 
-def test_a_special_token_of_one_side_only_is_reported() -> None:
+def test_a_special_token_of_only_one_side_is_reported() -> None:
     without = merganser.Tokenizer(TRAINED_HERE.mergeable_ranks)
     difference = merganser.verify(without, LIVE[1], on=["the", "the<s> cat"]).difference
     assert difference is not None

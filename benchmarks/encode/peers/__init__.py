@@ -1,15 +1,15 @@
-"""One file per encoder, all with the same face, so that the harness knows none of them.
+"""One file per encoder, all with the same interface, so that the harness knows none of them.
 
 A peer module has:
 
 - `PACKAGE`: the distribution whose version is reported;
-- `HOW`: the calls that are timed, for people: the fastest exact ones that the peer has;
-- `load(pattern, threads)`: cl100k_base, split by a pattern of `vocabularies.PATTERNS`, as an `Encoder`.
-  A pattern that the peer does not take is `Refused`;
-- `ROUNDS`, if it takes so long that so few rounds must do.
+- `HOW`: a description of the timed calls, the fastest exact ones that the peer has;
+- `load(pattern, threads)`: returns an `Encoder` with cl100k_base and a pattern of `vocabularies.PATTERNS`,
+  or raises `Refused` if the peer does not support the pattern;
+- `ROUNDS`, optional: a smaller number of rounds for a slow peer.
 
-Threads are told by argument where the peer has one; rayon's number is in the environment already. No process
-has more cores than threads, whatever the peer starts.
+The number of threads is an argument where the peer has one; for rayon it is already in the environment. No
+process gets more cores than threads, no matter how many threads the peer starts.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ NAMES = ("merganser", "tiktoken", "hf_tokenizers", "gigatoken", "fastokens", "qu
 
 
 class Refused(Exception):
-    """The peer does not take this pattern, and says so."""
+    """The peer does not support this pattern and says so."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """What a peer can do; None where it has no such call.
+    """The calls of a peer; None if it has no such call.
 
-    `encode` takes one string and knows no special tokens; `encode_checked` is the call with tiktoken's
-    policy, where a special token in the text is an error. `file_to_flat` reads the documents of a file by
-    itself. Decoders are given a list or a uint32 array.
+    `encode` takes one string and ignores special tokens; `encode_checked` is the call with tiktoken's policy,
+    where a special token in the text is an error. `file_to_flat` reads the documents of a file itself.
+    Decoders take a list or a uint32 array.
     """
 
     encode: Callable[[str], list[int]]
@@ -57,30 +57,30 @@ class Encoder:
 
 
 def load(name: str, pattern: str, threads: int) -> Encoder:
-    """Import the peer and load cl100k_base into it, on no more cores than threads."""
+    """Import the peer and load cl100k_base into it, with at most as many cores as threads."""
     keep_to(threads)
     encoder: Encoder = module(name).load(pattern, threads)
     return encoder
 
 
 def keep_to(threads: int) -> None:
-    """Leave this process so many cores: a peer may start more threads than it is told (fastokens does)."""
+    """Limit this process to `threads` cores: some peers (fastokens) start more threads than requested."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
 
 
 def module(name: str) -> ModuleType:
-    """The peer's module; the peer's own package is imported by it."""
+    """Return the peer's module, which imports the peer's own package."""
     return importlib.import_module(f"benchmarks.encode.peers.{name}")
 
 
 def from_buffers(ids: bytes, offsets: bytes) -> Flat:
-    """Arrays over the bytes that some peers return, without a copy."""
+    """Return arrays over the bytes that some peers return, without a copy."""
     return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.uint64)
 
 
 def joined(parts: Iterable[Ids]) -> Flat:
-    """One array from one for each document."""
+    """Concatenate the arrays of all documents."""
     arrays = list(parts)
     offsets = np.zeros(len(arrays) + 1, np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
@@ -88,6 +88,6 @@ def joined(parts: Iterable[Ids]) -> Flat:
 
 
 def sliced(flat: Flat) -> list[list[int]]:
-    """Lists from a flat array, document by document."""
+    """Split a flat array into one list per document."""
     ids, offsets = flat
     return [ids[start:end].tolist() for start, end in pairwise(offsets.tolist())]

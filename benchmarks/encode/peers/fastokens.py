@@ -1,4 +1,4 @@
-"""fastokens, from the rank file; PCRE2 for patterns that it does not know. Threads by RAYON_NUM_THREADS."""
+"""fastokens, from the rank file; it uses PCRE2 for unknown patterns. Threads are set by RAYON_NUM_THREADS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """By the encoding's name its own scanner runs; by the same pattern written out, it does not."""
+    """Load by the encoding's name, which selects its own scanner; the same pattern as text does not."""
     path = str(vocabularies.ranks_path())
     if pattern == "gpt4":
         tokenizer = fastokens.Tokenizer.from_tiktoken(path, encoding=vocabularies.NAME)

@@ -1,6 +1,7 @@
-"""gigatoken: its own API, not the slower compatible ones. Threads by RAYON_NUM_THREADS.
+"""gigatoken, with its own API, not the slower compatible ones. Threads are set by RAYON_NUM_THREADS.
 
-It splits by patterns it knows; another one in a `tokenizer.json` is refused. Decoding gives bytes.
+It supports only patterns that it knows; a `tokenizer.json` with another one is refused. Decoding returns
+bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """From the rank file; the pattern goes by the file's name."""
+    """Load the rank file, whose name determines the pattern."""
     if pattern == "gpt4":
         tokenizer = gigatoken.Tokenizer.from_tiktoken(vocabularies.ranks_path())
     else:

@@ -1,6 +1,7 @@
-"""Hugging Face tokenizers, from a `tokenizer.json` made of the same ranks. Threads by RAYON_NUM_THREADS.
+"""Hugging Face tokenizers, from a `tokenizer.json` with the same ranks. Threads are set by RAYON_NUM_THREADS.
 
-Its regex engine is Oniguruma in Ruby's syntax, where `{1,3}+` repeats a repeat and `$` ends a line.
+Its regex engine is Oniguruma with Ruby's syntax, where `{1,3}+` repeats a repetition and `$` matches at the
+end of a line.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """Specials are not in the file: it has no way to leave them alone in user text."""
+    """Load a file without special tokens, because the library cannot ignore them in user text."""
     regex = vocabularies.without_counted_possessives(vocabularies.PATTERNS[pattern]).replace("$", r"\z")
     tokenizer = Tokenizer.from_str(json.dumps(vocabularies.hugging_face(regex)))
     return Encoder(

@@ -12,7 +12,7 @@ HOW = "`encode_batch`, `encode_flat`, `encode_ordinary`, `encode`, `decode`, `de
 
 
 def tokenizer(pattern: str) -> merganser.Tokenizer:
-    """The rank file, split by the preset or by the regular expression."""
+    """Load the rank file with a preset or a regular expression."""
     how = pattern if pattern in merganser.preset_names() else vocabularies.PATTERNS[pattern]
     return merganser.load(
         vocabularies.ranks_path(), pattern=how, special_tokens=vocabularies.special_tokens()
@@ -20,7 +20,7 @@ def tokenizer(pattern: str) -> merganser.Tokenizer:
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """Bound methods where they will do; batches look for no special tokens, as the peers' do."""
+    """Return bound methods where possible; batches ignore special tokens, as those of the peers do."""
     loaded = tokenizer(pattern)
     return Encoder(
         encode=loaded.encode_ordinary,

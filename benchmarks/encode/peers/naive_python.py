@@ -1,4 +1,4 @@
-"""The floor: split by the `regex` module, join the lowest rank, over and over, in Python."""
+"""The baseline: split with the `regex` module and repeatedly merge the lowest rank, in Python."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HOW = "`regex` and a dictionary"
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """One thread, no cache: each pre-token that is not a token is merged anew."""
+    """Return an encoder with one thread and no cache: every pre-token that is not a token is merged again."""
     ranks = vocabularies.ranks()
-    # In `regex`, `$` also matches before a newline that ends the text; `\Z` is tiktoken's `$`.
+    # In `regex`, `$` also matches before a final newline; `\Z` is tiktoken's `$`.
     split = regex.compile(vocabularies.PATTERNS[pattern].replace("$", r"\Z"))
 
     def encode(text: str) -> list[int]:

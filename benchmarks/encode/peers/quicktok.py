@@ -1,4 +1,4 @@
-"""quicktok (quicktok-v1 on PyPI) with its bundled cl100k_base; its importer refuses unknown patterns."""
+"""quicktok (quicktok-v1 on PyPI), with its bundled cl100k_base; its importer refuses unknown patterns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """Ranks are checked against ours by the proof, as they come with the package."""
+    """Load the bundled ranks, which the proof compares with ours."""
     tokenizer = quicktok.get_encoding(vocabularies.NAME) if pattern == "gpt4" else imported(pattern)
     return Encoder(
         encode=tokenizer.encode_ordinary,
@@ -34,7 +34,7 @@ def load(pattern: str, threads: int) -> Encoder:
 
 
 def imported(pattern: str) -> quicktok.Tokenizer:
-    """A tokenizer with another pattern, if its importer takes it."""
+    """Import a tokenizer with another pattern, if the importer accepts it."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "tokenizer.json"
         source.write_text(json.dumps(vocabularies.hugging_face(vocabularies.PATTERNS[pattern])), "utf-8")

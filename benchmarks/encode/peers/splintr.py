@@ -1,6 +1,6 @@
-"""splintr (splintr-rs on PyPI), from the rank file, with any pattern that has no possessives.
+"""splintr (splintr-rs on PyPI), from the rank file, with any pattern without possessive quantifiers.
 
-Threads by RAYON_NUM_THREADS.
+Threads are set by RAYON_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """Its JIT regex engine does not backtrack, so that plain repeats do what possessive ones do."""
+    """Load with plain quantifiers, which act as possessive ones: its JIT regex engine does not backtrack."""
     tokenizer = splintr.Tokenizer(
         str(vocabularies.ranks_path()),
         vocabularies.without_possessives(vocabularies.PATTERNS[pattern]),

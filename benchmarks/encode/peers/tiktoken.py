@@ -1,7 +1,7 @@
-"""tiktoken, the reference: what it makes is right, except where it panics.
+"""tiktoken, the reference: its ids are correct by definition, except where it panics.
 
-It has no flat batch; an array for each document, made in a pool of threads (the GIL is released), then
-joined, stands in for one.
+It has no flat batch. Instead, a thread pool encodes each document to an array (the GIL is released), and the
+arrays are joined.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOW = (
 
 
 def load(pattern: str, threads: int) -> Encoder:
-    """An `Encoding` from the ranks; one thread takes a plain loop and no pool."""
+    """Build an `Encoding` from the ranks; a single thread uses a plain loop instead of the pool."""
     encoding = tiktoken.Encoding(
         vocabularies.NAME,
         pat_str=vocabularies.PATTERNS[pattern],

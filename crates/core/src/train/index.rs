@@ -2,8 +2,8 @@
 //! passes.
 //!
 //! 1. *Sum*: add the weight of each pair to one of about a million cells, chosen by hash. There are no keys and
-//! no probing, so the sum of a cell can only be too high for a pair. With few tokens every pair has its own
-//! cell.
+//!    no probing, so the sum of a cell can only be too high for a pair. With few tokens every pair has its own
+//!    cell.
 //! 2. *Fill*: record the positions of the cells that reach the floor. Most pairs are rare and drop out here,
 //!    however many there are. Each thread has its own stretch of the array and its own offset in every list;
 //!    stretches are in order, so every list comes out sorted.

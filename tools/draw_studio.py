@@ -1,0 +1,64 @@
+"""Draw docs/studio.png, the README's picture of the studio.
+
+    .venv/bin/python tools/draw_studio.py [FILE]
+
+Starts the studio with the tokenizer that it trains when it has none, opens the playground in Debian's
+Chromium (or the one at CHROMIUM), selects a token and takes a picture of the page. The text needs the fonts
+`fonts-noto-core`, `fonts-noto-cjk` and `fonts-noto-color-emoji` of Debian.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+FILE = Path(__file__).parent.parent / "docs" / "studio.png"
+TEXT = """The merganser dives for tokens: naïve café, 東京タワー, 12345.678 and 👍🏽!
+
+def quack(times: int = 3) -> str:
+    return "quack " * times
+"""
+
+
+def draw(address: str, file: Path) -> None:
+    """Save a picture of the studio at `address`."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        sys.exit(
+            "Chromium was not found; install it with 'apt-get install chromium', or set CHROMIUM to its path"
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 830}, device_scale_factor=1.5)
+        page.goto(f"{address}#/playground")
+        page.wait_for_selector("html[data-ready]")
+        page.fill("textarea", TEXT)
+        page.get_by_text("·tokens", exact=True).first.click()
+        page.wait_for_selector(".tree")
+        page.wait_for_timeout(500)  # the transitions of the style sheet
+        page.screenshot(path=file)
+        browser.close()
+
+
+def main() -> None:
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    command = [sys.executable, "-m", "merganser", "studio", "--no-browser", "--port", "0"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as studio,
+    ):
+        assert studio.stdout is not None
+        try:
+            address = next(line.strip() for line in studio.stdout if "http://" in line)
+            draw(address, file)
+        finally:
+            studio.send_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from benchmarks import environment  # noqa: E402
 
 SECTIONS = ("training", "patterns", "steps", "pathological", "lines")
-LARGEST_STEPS = 20_000_000
+LARGEST_STEPS = 300_000_000
 LARGEST_PROOF = 10_000_000
 
 
@@ -145,7 +145,7 @@ def from_text(
         repeat=repeat,
         folder=folder,
     )
-    steps_path = path if size <= LARGEST_STEPS else corpora.corpus("20MB")
+    steps_path = path if size <= LARGEST_STEPS else corpora.corpus("mixed")
     sections: list[Any] = []
     if "training" in chosen:
         sections += training.sections(plan)

@@ -1,7 +1,12 @@
 """Every example in the guides runs."""
 
+import os
+import re
+import shlex
+import sys
 from pathlib import Path
 
+import processes
 import pytest
 from examples import ROOT, blocks, furnish, make_texts, run
 
@@ -35,3 +40,24 @@ def test_example_runs(folders: dict[str, Path], page: str, language: str, code: 
 def test_a_page_that_reads_texts_says_where_they_come_from(page: str) -> None:
     if any("texts" in code for _, code in blocks(page)):
         assert "README.md#quick-start" in (ROOT / page).read_text("utf-8").partition("texts/")[0]
+
+
+def test_what_profile_md_profiles_runs_in_a_clone(tmp_path: Path) -> None:
+    """Its texts are generated, and the programs run, here without the profilers and on less text."""
+    page = (ROOT / "docs" / "profile.md").read_text("utf-8")
+    assert "shared/" not in page
+    texts = re.search(r"^```\n(python -c .*?)```", page, re.MULTILINE | re.DOTALL)
+    assert texts
+    profiled = re.findall(r"^(?:py-spy|perf) record .*?(python -m .*)", page, re.MULTILINE)
+    assert len(profiled) == 3
+    lines = [*texts[1].splitlines(), *profiled]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        shorter = line.replace("benchmarks/", f"{shlex.quote(str(ROOT))}/benchmarks/")
+        shorter = shorter.replace("--megabytes 56", "--megabytes 2").replace("32000", "2000")
+        done = processes.run(
+            ["bash", "-euc", shorter],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "PYTHONWARNINGS": "error"},
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"

@@ -38,8 +38,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
 
 
 def test_results_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["embed", "a.txt", "--epochs", "3", "--out", "made"]) == 0
+    assert main(["embed", "a.txt", "--epochs", "3", "--threads", "2", "--out", "made"]) == 0
     out = capsys.readouterr().out
+    assert out.startswith("using core, 2 threads\n"), "before the training"
+    assert "\ndevice       core, 2 threads\n" in out
     for part in ("epoch  3/3", "loss", "tokens/s", "pairs/s", "s left", "device", "per epoch", "peak memory"):
         assert part in out
     made = embed.load("made")

@@ -172,14 +172,17 @@ def command(
     from merganser.corpus import default
     from merganser.embed import EmbedSettings, checkpoint, evaluate
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
-    from merganser.embed.training import CheckpointSettings, train_on
+    from merganser.embed.training import CheckpointSettings, choose, described, train_on
     from merganser.engines import memory
 
     if corpus and dataset:
         raise click.UsageError("the corpus is given twice; pass CORPUS or --dataset, not both")
     _apply_preset(ctx, preset, given)
     settings = EmbedSettings(**given, threads=threads)
+    backend, device = choose(backend, device)
     _check_out(out, tokenizer, force)
+    if not as_json:
+        click.echo(f"using {described(backend, device, threads)}")
     start = time.perf_counter()
     name = corpus or dataset or default()
     log = _EpochLog(settings, quiet=as_json)

@@ -50,7 +50,11 @@ def test_every_library_produces_the_same_ids(documents: list[str]) -> None:
         assert found and found.same and found.difference is None
         assert found.documents == len(documents)
         assert found.bytes == sum(len(document.encode()) for document in documents)
-        assert found.tokens == sum(len(TRAINED_HERE.encode_ordinary(document)) for document in documents)
+        if isinstance(peer, tiktoken.Encoding):
+            ids = list(map(TRAINED_HERE.encode_ordinary, documents))
+        else:  # Hugging Face tokenizers recognize special tokens in every text
+            ids = TRAINED_HERE.encode_batch(documents, allowed_special="all")
+        assert found.tokens == sum(map(len, ids))
 
 
 @pytest.mark.parametrize("pattern", TRAINED)

@@ -10,9 +10,16 @@ GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 # includes the space that belongs to the word, as a splitter without the fix-up would yield.
 GPT2_WITHOUT_FIXUP = GPT2.replace(r"\s+(?!\S)|", "")
 
-# The last alternative never matches (an earlier one matches every character), but its look-behind
-# selects the backtracking engine: the same pre-tokens by another engine.
-GPT2_BACKTRACKING = GPT2 + r"|(?<=\S)\S"
+# The last alternative never matches (an earlier one matches every character). It only makes the
+# pattern differ from the preset, whose scanner would otherwise split it: `\s` selects the DFA,
+# which matches `\s+` and gives back the last character, and the look-behind the backtracking engine.
+# The pre-tokens are those of the preset.
+DFA = r"|\s"
+BACKTRACKING = r"|(?<=\S)\S"
+GPT2_DFA = GPT2 + DFA
+GPT2_BACKTRACKING = GPT2 + BACKTRACKING
+GPT2_DFA_WITHOUT_FIXUP = GPT2_WITHOUT_FIXUP + DFA
+GPT2_BACKTRACKING_WITHOUT_FIXUP = GPT2_WITHOUT_FIXUP + BACKTRACKING
 
 # A pattern without a preset: nanochat's, with numbers of up to four digits.
 CUSTOM = (

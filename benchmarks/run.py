@@ -1,6 +1,7 @@
 """Run the benchmarks: `python3 benchmarks/run.py`, with any python3; it creates its own environment.
 
---size 10MB          (default) all sections, a few minutes
+--size 10MB          (default) all sections but `comparison`, a few minutes
+--sections comparison   beside a minbpe-style trainer in Python, in full, a quarter of an hour
 --size mixed         132 MB, vocabulary 32,000
 --size 1GB           generated text, vocabulary 50,000
 --size zipf10m       training from 10 million generated pre-tokens
@@ -21,8 +22,9 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from benchmarks import environment  # noqa: E402
 
-SECTIONS = ("training", "patterns", "steps", "pathological", "lines")
-LARGEST_STEPS = 20_000_000
+USUAL = ("training", "patterns", "steps", "pathological", "lines")
+SECTIONS = (*USUAL, "comparison")
+LARGEST_STEPS = 300_000_000
 LARGEST_PROOF = 10_000_000
 
 
@@ -48,7 +50,7 @@ def defaults(size: int) -> dict[str, Any]:
     if size <= 20_000_000:
         peers = "gigatoken,ffbpe,rustbpe,hf_tokenizers,naive_python"
         return {"vocab_size": 8_000, "repeat": 3, "thread_counts": "1,2", "peers": peers,
-                "sections": SECTIONS}  # fmt: skip
+                "sections": USUAL}  # fmt: skip
     if size <= 300_000_000:
         peers = "gigatoken,ffbpe,rustbpe,hf_tokenizers,naive_python"
         return {"vocab_size": 32_000, "repeat": 3, "thread_counts": "1,2", "peers": peers,
@@ -117,7 +119,7 @@ def from_text(
     arguments: argparse.Namespace, folder: Path, names: tuple[str, ...]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Run the benchmarks on a corpus: training, patterns and splitting."""
-    from benchmarks import corpora, growth, lines_of_code, split_steps, splitting, training
+    from benchmarks import comparison, corpora, growth, lines_of_code, split_steps, splitting, training
 
     path = corpora.corpus(arguments.size)
     size = path.stat().st_size
@@ -145,7 +147,7 @@ def from_text(
         repeat=repeat,
         folder=folder,
     )
-    steps_path = path if size <= LARGEST_STEPS else corpora.corpus("20MB")
+    steps_path = path if size <= LARGEST_STEPS else corpora.corpus("mixed")
     sections: list[Any] = []
     if "training" in chosen:
         sections += training.sections(plan)
@@ -157,6 +159,11 @@ def from_text(
         )
     if "pathological" in chosen:
         sections.append(growth.pathological(max(size // 2, 1_000_000), arguments.threads, repeat))
+    if "comparison" in chosen:
+        vocab_size = arguments.vocab_size or 512
+        threads = arguments.threads
+        plain = comparison.Comparison(path, vocab_size, threads, repeat, folder)
+        sections.append(comparison.section(plain))
     if "lines" in chosen:
         sections.append(lines_of_code.section())
     return sections, {"repeat": repeat, "vocab_size": vocab_size, "bytes": size, "peers": plan.names}

@@ -1,8 +1,9 @@
 """Splitting and counting step by step: from Python's regex to all Rust.
 
-Also shows the purpose of the white-space fix-up. In `x   y` the look-ahead `\\s+(?!\\S)` of the gpt2
-pattern assigns the last space to the word (`x`, two spaces, ` y`). A splitter without the look-ahead
-is simpler but trains a different vocabulary; the second table counts the difference.
+Also the white-space fix-up: its cost, with and without it on the same engine, and its purpose. In `x   y` the
+look-ahead `\\s+(?!\\S)` of the gpt2 pattern assigns the last space to the word (`x`, two spaces, ` y`). A
+splitter without the look-ahead is simpler but trains a different vocabulary; the last table counts the
+difference.
 """
 
 from __future__ import annotations
@@ -10,34 +11,56 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks import equality, measure
-from benchmarks.measure import Job
-from benchmarks.patterns import GPT2_BACKTRACKING, GPT2_WITHOUT_FIXUP
+from benchmarks.measure import Job, Measured
+from benchmarks.patterns import (
+    GPT2_BACKTRACKING,
+    GPT2_BACKTRACKING_WITHOUT_FIXUP,
+    GPT2_DFA,
+    GPT2_DFA_WITHOUT_FIXUP,
+    GPT2_WITHOUT_FIXUP,
+)
 from benchmarks.report import Section, number, seconds
 
 THREADS = (1, 2, 8)
 
+PYTHON = "Python: `regex` splits, `Counter` counts"
+RUST_SPLIT = "Rust splits, Python counts"
+RUST = "all Rust: `merganser.count`"
 STEPS = (
-    ("Python: `regex` splits, `Counter` counts", "python_split", None),
-    ("Rust splits, Python counts", "rust_split_python_count", None),
+    (PYTHON, "python_split", None),
+    (RUST_SPLIT, "rust_split_python_count", None),
     ("all Rust, backtracking engine", "count", GPT2_BACKTRACKING),
-    ("all Rust, without the white-space fix-up (different pre-tokens)", "count", GPT2_WITHOUT_FIXUP),
-    ("all Rust: `merganser.count`", "count", "gpt2"),
+    ("all Rust, DFA", "count", GPT2_DFA),
+    (RUST, "count", "gpt2"),
 )
+
+#: By engine: the pattern with and without the look-ahead.
+FIXUP = {
+    "DFA, which gives back the last character": (GPT2_DFA, GPT2_DFA_WITHOUT_FIXUP),
+    "backtracking engine, with the look-ahead": (GPT2_BACKTRACKING, GPT2_BACKTRACKING_WITHOUT_FIXUP),
+}
 
 
 def sections(path: Path, vocab_size: int, threads: int, repeat: int, folder: Path) -> list[Section]:
-    """Build both tables."""
-    return [steps(path, repeat), mismatch(path, vocab_size, threads, folder)]
-
-
-def steps(path: Path, repeat: int) -> Section:
-    """Time every step at 1, 2 and 8 threads."""
+    """Build all tables."""
     jobs = [
         Job(label, task, values(path, pattern), threads)
         for label, task, pattern in STEPS
         for threads in THREADS
     ]
-    records = [one.record() for one in measure.interleaved(jobs, repeat)]
+    split_alone = Job("all Rust, split alone", "split_only", values(path, "gpt2"), 1)
+    *measured, alone = measure.interleaved([*jobs, split_alone], repeat)
+    return [
+        steps(path, measured),
+        apart(path, measured, alone),
+        fixup_cost(path, repeat),
+        mismatch(path, vocab_size, threads, folder),
+    ]
+
+
+def steps(path: Path, measured: list[Measured]) -> Section:
+    """Every step at 1, 2 and 8 threads."""
+    records = [one.record() for one in measured]
     size = path.stat().st_size / 1e6
     rows = []
     for label, _, _ in STEPS:
@@ -60,6 +83,71 @@ def steps(path: Path, repeat: int) -> Section:
     )
     columns = ["step", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS), "MB/s", "unique pre-tokens"]
     return Section("split_steps", "Splitting and counting, step by step", note, columns, rows, records)
+
+
+def apart(path: Path, measured: list[Measured], alone: Measured) -> Section:
+    """Split and count, timed separately, in one process."""
+    rows = []
+    for label in (PYTHON, RUST_SPLIT):
+        one = next(one for one in measured if (one.job.label, one.job.threads) == (label, 1))
+        total = one.best["seconds"] if one.best else None
+        rows.append([label, *map(seconds, (one.least("split"), one.least("count"), total))])
+    rust = next(one for one in measured if (one.job.label, one.job.threads) == (RUST, 1))
+    split = alone.best["seconds"] if alone.best else None
+    total = rust.best["seconds"] if rust.best else None
+    counting = total - split if total and split else None
+    rows.append([RUST, *map(seconds, (split, counting, total))])
+    note = (
+        f"Seconds for {path.stat().st_size / 1e6:,.1f} MB in one process. Python's total includes reading "
+        "the file. In Rust both happen in one pass: the split alone is measured; the count is the difference."
+    )
+    columns = ["step", "split", "count", "total"]
+    return Section("split_apart", "Split and count, apart", note, columns, rows, [alone.record()])
+
+
+def fixup_cost(path: Path, repeat: int) -> Section:
+    """Time each engine with and without the fix-up at 1, 2 and 8 threads, and the split alone."""
+    jobs = []
+    for engine, patterns in FIXUP.items():
+        for pattern in patterns:
+            jobs.append(Job(engine, "split_only", values(path, pattern), 1))
+            jobs += [Job(engine, "count", values(path, pattern), threads) for threads in THREADS]
+    measured = measure.interleaved(jobs, repeat)
+    width = 1 + len(THREADS)
+    rows = []
+    for nth, engine in enumerate(FIXUP):
+        first = 2 * nth * width
+        having, lacking = measured[first : first + width], measured[first + width : first + 2 * width]
+        rows.append([f"{engine}: with the fix-up", *map(best_seconds, having)])
+        rows.append(["the same without (different pre-tokens)", *map(best_seconds, lacking)])
+        rows.append(["cost of the fix-up", *map(cost, having, lacking)])
+    note = (
+        f"Seconds for {path.stat().st_size / 1e6:,.1f} MB, the gpt2 pattern with and without `\\s+(?!\\S)` "
+        "on the same engine. The first column is the split alone on one thread; the others split and count, "
+        "where without the fix-up there are other pre-tokens to count. A difference smaller than between "
+        "two runs of the same job is given as none."
+    )
+    columns = ["engine", "split", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS)]
+    records = [one.record() for one in measured]
+    title = "Cost of the white-space fix-up"
+    return Section("fixup_cost", title, note, columns, rows, records)
+
+
+def best_seconds(one: Measured) -> str:
+    """Format the best time."""
+    return seconds(one.best["seconds"] if one.best else None)
+
+
+def cost(having: Measured, lacking: Measured) -> str:
+    """Format the difference of the best times, or "none" if it is within the spread of the runs."""
+    if not having.best or not lacking.best:
+        return "–"
+    sides = [[run["seconds"] for run in one.runs] for one in (having, lacking)]
+    difference = min(sides[0]) / min(sides[1]) - 1
+    spread = max(max(side) / min(side) - 1 for side in sides)
+    if len(sides[0]) > 1 and abs(difference) <= spread:
+        return f"none ({difference:+.1%}, spread {spread:.1%})"
+    return f"{difference:+.1%}"
 
 
 def values(path: Path, pattern: str | None) -> dict[str, str]:

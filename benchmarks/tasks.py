@@ -123,20 +123,24 @@ def rust_split_python_count(path: str, threads: int) -> Result:
 
 
 def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable[Any]]) -> Result:
-    """Count the pre-tokens of a file in Python, in processes if `threads` > 1, because of the GIL."""
+    """Count the pre-tokens of a file in Python, in processes if `threads` > 1, because of the GIL.
+
+    Splitting and counting are timed separately; with several processes, their times are sums.
+    """
     from benchmarks.peers import documents
 
     start = time.perf_counter()
-    total: Counter[Any] = Counter()
     if threads == 1:
-        for text in documents(Path(path)):
-            total.update(split(text))
+        total, splitting, counting = _count_batch(split, documents(Path(path)))
     else:
+        total, splitting, counting = Counter(), 0.0, 0.0
         with ProcessPoolExecutor(threads) as pool:
             for part in pool.map(partial(_count_batch, split), _batches(path)):
-                total.update(part)
+                total.update(part[0])
+                splitting, counting = splitting + part[1], counting + part[2]
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_mb": peak_mb(), "unique": len(total)}
+    stages = {"split": splitting, "count": counting}
+    return {"seconds": seconds, "peak_mb": peak_mb(), "stages": stages, "unique": len(total)}
 
 
 def _batches(path: str, size: int = 500_000) -> Iterable[list[str]]:
@@ -154,11 +158,20 @@ def _batches(path: str, size: int = 500_000) -> Iterable[list[str]]:
     yield batch
 
 
-def _count_batch(split: Callable[[str], Iterable[Any]], texts: list[str]) -> Counter[Any]:
+def _count_batch(
+    split: Callable[[str], Iterable[Any]], texts: Iterable[str]
+) -> tuple[Counter[Any], float, float]:
+    """Return the counts, the seconds of splitting and the seconds of counting."""
     counter: Counter[Any] = Counter()
+    splitting = counting = 0.0
     for text in texts:
-        counter.update(split(text))
-    return counter
+        start = time.perf_counter()
+        pretokens = split(text)
+        between = time.perf_counter()
+        counter.update(pretokens)
+        splitting += between - start
+        counting += time.perf_counter() - between
+    return counter, splitting, counting
 
 
 TASKS: dict[str, Callable[..., Result]] = {

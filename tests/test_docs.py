@@ -1,5 +1,8 @@
 """Every example in the guides runs."""
 
+import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -55,3 +58,24 @@ def test_the_speedups_are_those_of_the_records() -> None:
     for device in ("MPS", "CUDA"):
         assert "| not measured" in next(line for line in page.splitlines() if line.startswith(f"| {device}"))
     assert "**not measured**" in (ROOT / "docs" / "learn" / "embeddings.md").read_text("utf-8")
+
+
+def test_what_profile_md_profiles_runs_in_a_clone(tmp_path: Path) -> None:
+    """Its texts are generated, and the programs run, here without the profilers and on less text."""
+    page = (ROOT / "docs" / "profile.md").read_text("utf-8")
+    assert "shared/" not in page
+    texts = re.search(r"^```\n(python -c .*?)```", page, re.MULTILINE | re.DOTALL)
+    assert texts
+    profiled = re.findall(r"^(?:py-spy|perf) record .*?(python -m .*)", page, re.MULTILINE)
+    assert len(profiled) == 3
+    lines = [*texts[1].splitlines(), *profiled]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        shorter = line.replace("benchmarks/", f"{shlex.quote(str(ROOT))}/benchmarks/")
+        shorter = shorter.replace("--megabytes 56", "--megabytes 2").replace("32000", "2000")
+        done = processes.run(
+            ["bash", "-euc", shorter],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "PYTHONWARNINGS": "error"},
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"

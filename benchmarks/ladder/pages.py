@@ -1,8 +1,12 @@
 """Update the code and figures in docs/learn: `python3 benchmarks/ladder/pages.py`.
 
-This script fills the text between `<!-- code: FILE -->` or `<!-- table: SECTION -->` and `<!-- end -->` in
-the pages with the code of a step or a table of the record. It also draws the two charts from the record,
-which requires merganser[plot]. `--check` only reports outdated pages.
+In the pages, these comments begin a part that is written here, up to `<!-- end -->`:
+- `<!-- code: FILE -->`: the code of a step;
+- `<!-- table: SECTION -->`: a section of the records of `documented.py` or `run.py`;
+- `<!-- claims: STEP -->`: the verdicts of `documented.py` about a step, or about `all`;
+- `<!-- effect: approximate -->`: the record of `approximation.py`.
+The charts are drawn from the records as well, with merganser[plot]. `--check` only reports what is out of
+date.
 """
 
 from __future__ import annotations
@@ -17,24 +21,37 @@ if __name__ == "__main__":  # as a script, Python looks for modules in this fold
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from benchmarks.environment import REPOSITORY
+from benchmarks.ladder import approximation, documented
 from benchmarks.ladder.run import RECORD, table
 
 PAGES = REPOSITORY / "docs" / "learn"
 STEPS = REPOSITORY / "python" / "merganser" / "learn" / "ladder"
-CHARTS = {"steps-1-8": "claims-1-8", "steps-9-14": "claims-9-14-many-tokens"}
-PART = re.compile(r"(<!-- (code|table): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+CHARTS = {"steps-1-8": "claims-1-8", "steps-9-14": "claims-9-14-many-tokens", "approximate": "approximate"}
+PART = re.compile(r"(<!-- (code|table|claims|effect): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def filled(page: str, record: dict[str, Any]) -> str:
+def filled(page: str, record: dict[str, Any], large: dict[str, Any]) -> str:
+    """Fill the parts of a page from the records of `run.py` and `documented.py`."""
+
     def part(match: re.Match[str]) -> str:
         begin, kind, name, end = match.groups()
         if kind == "code":
             body = f"```python\n{(STEPS / name).read_text('utf-8')}```\n"
-        elif name in record["sections"]:
-            body = "\n" + "\n".join(table(record["sections"][name])) + "\n\n"
         else:
-            body = "\nNot measured yet.\n\n"
+            lines = lines_of(kind, name)
+            body = "\n" + "\n".join(lines) + "\n\n"
         return begin + body + end
+
+    def lines_of(kind: str, name: str) -> list[str]:
+        if kind == "claims":
+            return documented.claims_table(large, None if name == "all" else int(name))
+        if kind == "effect":
+            return approximation.table(json.loads(approximation.RECORD.read_text("utf-8")))
+        if any(large["sections"].get(name, {}).get("runs", {}).values()):
+            return documented.table(large["sections"][name])
+        if name in record["sections"]:
+            return table(record["sections"][name])
+        return ["Not measured yet."]
 
     return PART.sub(part, page)
 
@@ -59,11 +76,12 @@ def draw(record: dict[str, Any]) -> None:
 
 def main() -> None:
     record = json.loads(RECORD.read_text("utf-8"))
+    large = documented.read(documented.RECORD)
     check = "--check" in sys.argv
     stale = []
     for path in sorted(PAGES.glob("*.md")):
         page = path.read_text("utf-8")
-        if (made := filled(page, record)) != page:
+        if (made := filled(page, record, large)) != page:
             stale.append(path.name)
             if not check:
                 path.write_text(made, "utf-8")

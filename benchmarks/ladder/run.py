@@ -1,9 +1,9 @@
 """Measure every step of docs/learn at a size where it matters: `python3 benchmarks/ladder/run.py`.
 
-Needs a Python with merganser. The steps run one after the other, each in a fresh process, and their merges
-are compared with those of the core. The record is saved after each step: an interrupted run resumes, and
-`--fresh` starts over. Parts: `--sections claims-1-8 13-vs-14`, `--steps 13 14`. It takes about an hour on an
-idle machine.
+Run it with the Python of an environment that has merganser. Each step runs in a fresh process, one after
+another, and its merges are compared with the core's. The record is written after each step; a second run
+resumes there. `--fresh` measures again: all, some sections (`--sections claims-1-8 13-vs-14`), or some steps
+(`--steps 13 14`). Takes about an hour on an idle machine. `documented.py` has the large configurations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,37 +32,19 @@ class Section:
 
     name: str
     steps: str
-    files: tuple[str, ...]
     megabytes: float
     vocab_size: int
     time_limit: float = 300  # seconds per step
 
 
-ENGLISH = ("english.txt",)
-ALL = ("english.txt", "multilingual.txt", "code.txt")
 SECTIONS = (
-    Section("13-vs-14", "14,13", ENGLISH, 10, 5_000),
-    Section("claims-1-8", "8,7,6,5,4,3,2,1", ENGLISH, 2, 1_000, time_limit=1800),
-    Section("1-8-small", "8,7,6,5,4,3,2,1", ENGLISH, 0.5, 500),
-    Section("claims-9-14-long-text", "14,13,12,11,10,9", ENGLISH, 50, 2_000),
-    Section("claims-9-14-many-tokens", "14,13,12,11,10,9", ENGLISH, 20, 10_000),
-    Section("approximate", "8,approximate,10", ENGLISH, 2, 5_000),
-    Section("50-500", "14,13,12,11,10,9,8", ENGLISH, 50, 500),
-    Section("100-2000", "14,13,11", ALL, 100, 2_000),
-    Section("100-10000", "14,13", ALL, 100, 10_000),
+    Section("13-vs-14", "14,13", 10, 5_000),
+    Section("claims-1-8", "8,7,6,5,4,3,2,1", 2, 1_000, time_limit=1800),
+    Section("1-8-small", "8,7,6,5,4,3,2,1", 0.5, 500),
+    Section("claims-9-14-long-text", "14,13,12,11,10,9", 50, 2_000),
+    Section("claims-9-14-many-tokens", "14,13,12,11,10,9", 20, 10_000),
+    Section("approximate", "8,approximate,10", 2, 5_000),
 )
-
-
-def text(files: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield the lines of several files, with the same share of text from each."""
-    opened = [(CORPORA / name).open("rb") for name in files]
-    while opened:
-        for file in list(opened):
-            lines = file.readlines(1 << 20)
-            yield from lines
-            if not lines:
-                file.close()
-                opened.remove(file)
 
 
 def measure(
@@ -82,7 +63,10 @@ def measure(
         limit = time_limit or section.time_limit
         if not todo:
             continue
-        with text_file(text(section.files), section.megabytes) as path:
+        with (
+            (CORPORA / "english.txt").open("rb") as source,
+            text_file(source, section.megabytes) as path,
+        ):
             for step in todo:
                 settings = LadderSettings(section.vocab_size, debug_logging=True)
                 for run in run_steps([step], path, settings, limit):
@@ -151,7 +135,9 @@ def main() -> None:
         record = json.loads(RECORD.read_text())
     if options.fresh:
         for section in chosen:
-            record["sections"].pop(section.name, None)
+            runs = record["sections"].get(section.name, {}).get("runs", {})
+            for step in options.steps or list(runs):
+                runs.pop(step, None)
     record["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     record["note"] = options.note
     try:

@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from merganser import MerganserWarning, SettingsError
-from merganser.learn.ladder import STEPS, LadderSettings, Merges, approximate, load_step
+from merganser.learn.ladder import STEPS, LadderSettings, Merges, approximate, load_step, step07_memory_lean
 from merganser.learn.ladder.step01_naive import split_words
 from merganser.learn.ladder.step03_streamed_counting import split_words as split_lines
 from merganser.learn.ladder.words import PATTERN, TIE_BREAK, WHITESPACE, as_bytes, lines, visible
@@ -150,22 +151,68 @@ def test_counters_are_logged_on_request(step: int, capsys: pytest.CaptureFixture
 
 
 def test_settings_out_of_range_are_rejected() -> None:
-    with pytest.raises(SettingsError, match="vocab_size must be between 256 and 2,097,152, got 255"):
+    with pytest.raises(SettingsError, match="vocab_size must be between 256 and 1,114,112, got 255"):
         LadderSettings(255)
     with pytest.raises(SettingsError, match="max_mb must be greater than 0, got 0"):
         LadderSettings(max_mb=0)
 
 
+@pytest.mark.parametrize("vocab_size", [0xD7FF, 0xD801, 0xDFFF, 0x10FFFF])
+def test_step_7_packs_every_id_into_bytes_that_cannot_be_misread(vocab_size: int) -> None:
+    """Ids of one to four bytes, surrogates included; a pair is found only where its ids are."""
+    ids = [0, 127, 128, 255, 256, 0x7FF, 0x800, vocab_size - 1, vocab_size, vocab_size, 97]
+    packed = step07_memory_lean.pack_ids(*ids)
+    assert step07_memory_lean.unpack_ids(packed) == ids
+    for at, pair in enumerate(pairwise(ids)):
+        merged = packed.replace(step07_memory_lean.pack_ids(*pair), step07_memory_lean.pack_ids(300))
+        assert step07_memory_lean.unpack_ids(merged) == [*ids[:at], 300, *ids[at + 2 :]]
+
+
+def test_step_7_stores_types_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair is read from packed bytes, before and after a merge."""
+    seen: list[bytes] = []
+
+    def unpack(packed: bytes) -> list[int]:
+        seen.append(packed)
+        return unpack_ids(packed)
+
+    unpack_ids = step07_memory_lean.unpack_ids
+    monkeypatch.setattr(step07_memory_lean, "unpack_ids", unpack)
+    step07_memory_lean.train("élan élan", LadderSettings(257))
+    assert seen == ["Ã©lan".encode(), " Ã©lan".encode(), "Ã©lĀ".encode(), "Ã©lan".encode(), " Ã©lĀ".encode(),
+                    " Ã©lan".encode()]  # fmt: skip
+
+
+def test_step_12_applies_the_net_change_of_a_type_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """abcabcabcabc: merging ab changes (c, a) three times and creates (ab, c) four times; step 12 updates
+    each pair once."""
+    text = "abcabcabcabc"
+    for step, applied in ((11, None), (12, 4)):
+        load_step(step)(text, LadderSettings(257, debug_logging=True))
+        counters = json.loads(capsys.readouterr().err)
+        assert counters["pairs_changed"] == 7
+        assert counters.get("deltas_applied") == applied
+
+
 def test_the_approximate_trainer_can_choose_a_wrong_pair() -> None:
     """Four of forty pairs are cached: ab (75 times), and bc, bd, be (30 times each, 25 of them after a).
-    Merging ab leaves 5 of each. Three of four remain, so nothing is sorted again, and ab+c (25 times) is
-    missed."""
+    Merging ab, ab+c, ab+d and ab+e uses them up. What is left of the list is bc (5 times); xy (20 times) was
+    never in it, and no merge updates it."""
     words = {"abc": 25, "abd": 25, "abe": 25, "bc": 5, "bd": 5, "be": 5, "xy": 20}
     words |= {f"{chr(0x61 + n)}{chr(0x41 + n)}": 1 for n in range(26)} | {f"{n}!": 1 for n in range(9)}
     text = "\n".join("\n".join([word] * times) for word, times in words.items())
     right = [(b"a", b"b"), (b"ab", b"c"), (b"ab", b"d"), (b"ab", b"e"), (b"x", b"y")]
     assert core(text, 261) == load_step(8)(text, LadderSettings(261)) == right
-    assert approximate.train(text, LadderSettings(261))[:2] == [(b"a", b"b"), (b"b", b"c")]
+    assert approximate.train(text, LadderSettings(261)) == [*right[:4], (b"b", b"c")]
+
+
+def test_the_approximate_trainer_sorts_only_updated_pairs() -> None:
+    counts = dict.fromkeys(range(40), 1) | {5: 10, 7: 6, 30: 8}
+    cached = [(-12, 5), (-9, 6), (-3, 8)]
+    assert approximate.resort(cached, {5, 30}, counts) == [(-10, 5), (-9, 6), (-8, 30), (-3, 8)], (
+        "6 and 8 keep their places although their counts have changed, and 7 is missed: neither is updated"
+    )
+    assert approximate.resort(cached, set(range(40)), counts)[:3] == [(-10, 5), (-8, 30), (-6, 7)]
 
 
 def test_the_approximate_trainer_is_mostly_right() -> None:

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 
 import processes
+import pytest
+from corpora import CORPORA
 from merganser.learn.ladder import STEPS
 
 ROOT = Path(__file__).parents[2]
@@ -24,3 +26,10 @@ def test_every_step_has_a_page_with_all_its_parts() -> None:
         for part in ("## What changed", "## Measured", "## Exercise"):
             assert part in page, f"{name}.md has no {part}"
         assert f"({name}.md)" in index, f"{name} is not in the index"
+
+
+@pytest.mark.skipif(not (CORPORA / "english.txt").exists(), reason="needs ../shared/corpora/english.txt")
+def test_the_effect_of_the_approximate_re_sort_is_the_recorded_one() -> None:
+    command = [sys.executable, "-W", "error", "benchmarks/ladder/approximation.py", "--check"]
+    done = processes.run(command, cwd=ROOT)
+    assert done.returncode == 0, done.stderr

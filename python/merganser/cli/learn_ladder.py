@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--steps",
     default="1-14",
     show_default=True,
-    help="Steps to run, such as 1-8 or 9,13,14; also 'approximate'.",
+    help="Steps to run, such as 1-8 or 9,13,14; also 'approximate', which is not exact.",
 )
 @click.option(
     "--vocab-size",

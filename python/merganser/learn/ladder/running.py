@@ -70,7 +70,7 @@ def name_of(step: str) -> str:
     if step == CORE:
         return "the Rust core"
     if step == APPROXIMATE:
-        return APPROXIMATE
+        return "approximate re-sort (not exact)"
     return f"{step} {STEPS[int(step)].partition('_')[2].replace('_', ' ')}"
 
 

@@ -11,6 +11,8 @@ from merganser.errors import SettingsError
 Source = str | Iterable[bytes]
 #: The left and right token of each merge, in order.
 Merges = list[tuple[bytes, bytes]]
+#: Step 7 stores ids as code points, of which there are as many.
+MAX_VOCAB_SIZE = sys.maxunicode + 1
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class LadderSettings:
     Parameters
     ----------
     vocab_size
-        The 256 bytes plus the number of merges.
+        The 256 bytes plus the number of merges, at most 1,114,112.
     max_mb
         Maximum size of the source in MB. Default: no limit.
     debug_logging
@@ -37,8 +39,10 @@ class LadderSettings:
     debug_logging: bool = False
 
     def __post_init__(self) -> None:
-        if not 256 <= self.vocab_size <= 1 << 21:
-            raise SettingsError(f"vocab_size must be between 256 and {1 << 21:,}, got {self.vocab_size:,}")
+        if not 256 <= self.vocab_size <= MAX_VOCAB_SIZE:
+            raise SettingsError(
+                f"vocab_size must be between 256 and {MAX_VOCAB_SIZE:,}, got {self.vocab_size:,}"
+            )
         if self.max_mb is not None and self.max_mb <= 0:
             raise SettingsError(f"max_mb must be greater than 0, got {self.max_mb}")
 

@@ -1,10 +1,11 @@
 """Step 8, windowed local updates: a merge changes only the pairs next to it.
 
 What changes: while a type is merged, only the pairs next to a merge are subtracted and added. Step 7
-subtracted and added all pairs of the type.
+subtracted and added all pairs of the type. Types are lists of ids, because a window needs the ids at an
+offset, which the packed bytes of step 7 do not give.
 Why it helps: a merge inside a word changes the two pairs next to it, however long the word is.
 Cost: care. `a b a b` puts two new tokens side by side, and `a a a` has overlaps; each pair must be counted
-once.
+once. A list takes more memory than bytes: 56 bytes, and 8 per id.
 When it does not help: for short types, which most are; they are still walked from end to end to find the
 pair.
 """

@@ -136,9 +136,17 @@ def test_a_novel_needs_little_memory_and_its_report_has_all_charts(
     assert "Embeddings report" in page
     neighbors = json.loads(Path("report/tables/neighbors.json").read_text("utf-8"))
     assert len(neighbors) >= 8
-    assert {"light", "nature", "left"} == {
-        row["word"] for row in json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
-    }
+    ambiguous = json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
+    for word in ("light", "nature", "left"):
+        uses = [row for row in ambiguous if row["word"] == word]
+        assert [row["source"] for row in uses] == ["example", "example", "text", "text"]
+        assert len({row["sentence"] for row in uses}) == 4
+        assert all(word in row["sentence"].lower() for row in uses)
+        assert uses[2]["cosine of the contexts"] < 0.7, "the two occurrences differ"
+    for row in json.loads(Path("report/tables/dimensions.json").read_text("utf-8")):
+        assert 0 < row["mean cosine of all pairs of words"] < row["mean cosine of synonyms"] < 1
+    drawn = Path("report/charts/dimensions.svg").read_text("utf-8")
+    assert "all pairs of words" in drawn and "margin between word groups" in drawn
     assert main(["report", "made", "a.txt"]) == 2
     assert "a report on embeddings takes one folder; pass it alone" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from corpora import corpus_file
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import CorpusError, SettingsError, WriteError, charts, reporting
 from merganser.analyse.examples import HARD, SENTENCES
-from merganser.reporting.tokenizers.report import TRAINED
+from merganser.reporting.tokenizers.report import TRAINED, default_merges
 
 CHARTS = {
     *("merge-progression", "token-lengths", "top-subwords", "domains", "vocabulary-size", "comparison"),
@@ -85,7 +85,48 @@ def test_tables_contain_the_unchanged_texts(folder: Path) -> None:
     assert {row["tokenizer"] for row in rows} == {TRAINED, *tokenizers()}
     for row in rows:
         if row["tokenizer"] != TRAINED:
-            assert row["count"] == len(tokenizers()[row["tokenizer"]].encode(row["text"]))
+            ids = tokenizers()[row["tokenizer"]].encode(row["text"])
+            assert row["count"] == len(ids)
+            assert re.split(r"[|+]", row["ids"]) == [str(id) for id in ids], "ids below their tokens"
+
+
+def test_the_default_vocabulary_suits_a_novel(tmp_path: Path) -> None:
+    corpus = corpus_file("frankenstein.txt")
+    reporting.report(tmp_path, corpus=corpus)
+
+    def table(name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads((tmp_path / "tables" / f"{name}.json").read_text("utf-8"))
+        return rows
+
+    compared = table("comparison")[0]
+    assert compared[TRAINED] == 256 + 2_000
+    assert [row["merges"] for row in table("vocabulary-size")][:4] == [500, 2_000, 5_000, 10_000]
+    assert "first 500 merges" in compared and "first 5,000 merges" in compared
+    # The tokenizer is the one that a training of this size yields, and English is the corpus' own text.
+    text = corpus.read_text("utf-8")
+    cut = text.rindex("\nChapter 24") + 1
+    small = merganser.train([text[:cut]], 256 + 2_000)
+    domains = {row["domain"]: row[TRAINED] for row in table("domains")}
+    assert next(iter(domains)) == "frankenstein, held out"
+    assert "English prose" not in domains
+    assert domains["frankenstein, held out"] == pytest.approx(
+        100 * len(small.encode(text[cut:])) / len(text[cut:])
+    )
+    subwords = table("top-subwords")
+    within = {row["token"] for row in subwords if row["panel"] == "within words"}
+    whole = [row["token"] for row in subwords if row["panel"] == "whole words"]
+    assert {"-ing", "-ed", "-ly"} <= within
+    assert any(token.endswith("-") and not token.startswith("-") for token in within), "prefixes"
+    assert len(whole) == 30 and not {"·the", "·and", "·of"} & set(whole)
+    assert any("Merges: 2,000, chosen for" in line for line in data_of(tmp_path)["about"])
+
+
+@pytest.mark.parametrize(
+    ("size", "merges"),
+    [(0, 500), (1, 500), (424_000, 2_000), (1_115_394, 5_000), (4_000_000, 5_000), (132_000_000, 50_000)],
+)
+def test_default_merges_grow_with_the_corpus(size: int, merges: int) -> None:
+    assert default_merges(size) == merges
 
 
 def test_the_figures_of_frankenstein_equal_those_of_separate_trainings(tmp_path: Path) -> None:

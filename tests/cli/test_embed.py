@@ -38,8 +38,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
 
 
 def test_results_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["embed", "a.txt", "--epochs", "3", "--out", "made"]) == 0
+    assert main(["embed", "a.txt", "--epochs", "3", "--threads", "2", "--out", "made"]) == 0
     out = capsys.readouterr().out
+    assert out.startswith("using core, 2 threads\n"), "before the training"
+    assert "\ndevice       core, 2 threads\n" in out
     for part in ("epoch  3/3", "loss", "tokens/s", "pairs/s", "s left", "device", "per epoch", "peak memory"):
         assert part in out
     made = embed.load("made")
@@ -145,9 +147,17 @@ def test_a_novel_needs_little_memory_and_its_report_has_all_charts(
     assert "Embeddings report" in page
     neighbors = json.loads(Path("report/tables/neighbors.json").read_text("utf-8"))
     assert len(neighbors) >= 8
-    assert {"light", "nature", "left"} == {
-        row["word"] for row in json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
-    }
+    ambiguous = json.loads(Path("report/tables/ambiguous.json").read_text("utf-8"))
+    for word in ("light", "nature", "left"):
+        uses = [row for row in ambiguous if row["word"] == word]
+        assert [row["source"] for row in uses] == ["example", "example", "text", "text"]
+        assert len({row["sentence"] for row in uses}) == 4
+        assert all(word in row["sentence"].lower() for row in uses)
+        assert uses[2]["cosine of the contexts"] < 0.7, "the two occurrences differ"
+    for row in json.loads(Path("report/tables/dimensions.json").read_text("utf-8")):
+        assert 0 < row["mean cosine of all pairs of words"] < row["mean cosine of synonyms"] < 1
+    drawn = Path("report/charts/dimensions.svg").read_text("utf-8")
+    assert "all pairs of words" in drawn and "margin between word groups" in drawn
     assert main(["report", "made", "a.txt"]) == 2
     assert "a report on embeddings takes one folder; pass it alone" in capsys.readouterr().err
 

@@ -194,4 +194,5 @@ _URLS = (
 )
 
 #: A short text of each kind, to compare domains; other languages come from PARALLEL.
-DOMAINS = {"English prose": _PROSE, "Python code": _CODE, "numbers": _NUMBERS, "URLs": _URLS}
+PROSE = "English prose"
+DOMAINS = {PROSE: _PROSE, "Python code": _CODE, "numbers": _NUMBERS, "URLs": _URLS}

@@ -180,7 +180,7 @@ def command(
     from merganser.corpus import default
     from merganser.embed import EmbedSettings, checkpoint, evaluate
     from merganser.embed.text import VOCAB_SIZE, read, tokenizer_for
-    from merganser.embed.training import CheckpointSettings, train_on
+    from merganser.embed.training import CheckpointSettings, choose, described, train_on
     from merganser.engines import memory
 
     if corpus and dataset:
@@ -189,7 +189,10 @@ def command(
     if negatives == "uniform":
         given["noise_power"] = 0.0
     settings = EmbedSettings(**given, threads=threads)
+    backend, device = choose(backend, device)
     _check_out(out, tokenizer, force)
+    if not as_json:
+        click.echo(f"using {described(backend, device, threads)}")
     start = time.perf_counter()
     name = corpus or dataset or default()
     log = _EpochLog(settings, quiet=as_json)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 @click.option(
     "--vocab-size",
     type=options.TokenCount(1),
-    help="Vocabulary size of the tokenizer to train. Default: 50,256.",
+    help="Vocabulary size of the tokenizer to train. Default: by the size of the corpus, 256 bytes and "
+    "2,000 merges for a novel, 50,000 for 100 MB.",
 )
 @options.pattern
 @click.option(
@@ -77,7 +78,7 @@ def command(
     from merganser import Local
     from merganser.analyse.sentences import read_sentences
     from merganser.embed.folder import is_embeddings
-    from merganser.reporting.tokenizers.report import VOCAB_SIZE, report
+    from merganser.reporting.tokenizers.report import report
 
     start = time.perf_counter()
     if any(map(is_embeddings, names)):
@@ -94,7 +95,7 @@ def command(
             corpus=corpus or None,
             tokenizers=_load(list(tokenizers.values())),
             held_out=held_out or None,
-            vocab_size=VOCAB_SIZE if vocab_size is None else vocab_size,
+            vocab_size=vocab_size,
             pattern=pattern,
             domains=_domains(domains),
             token=token,

@@ -7,8 +7,8 @@
 | `wikitext2`     | the training split of raw WikiText-2: one document per line (needs `[hf]`)           |
 
 A file or folder of the same name takes precedence. `frankenstein` and `wikitext2` are downloaded; without a
-network, pass a local copy: `frankenstein=/path/to/pg84.txt`, or `wikitext2=/path/to/wiki.train.raw` (or the
-Parquet file of the split).
+network, pass a local copy: `frankenstein=/path/to/pg84.txt` (as published, or without header and footer), or
+`wikitext2=/path/to/wiki.train.raw` (or the Parquet file of the split).
 
 `frankenstein` is cached with its checksum in `$MERGANSER_CACHE`, `$XDG_CACHE_HOME/merganser` or
 `~/.cache/merganser`, whichever is set first. The `datasets` library caches `wikitext2`.
@@ -21,10 +21,13 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from merganser.corpus.addresses import reason
+from merganser.corpus.reachability import connecting
 from merganser.corpus.read_options import ReadOptions
 from merganser.corpus.skipped import Skips
 from merganser.corpus.tables import Document, HuggingFaceDataset, ParquetFile
@@ -39,10 +42,15 @@ FRANKENSTEIN_URL = "https://www.gutenberg.org/cache/epub/84/pg84.txt"
 #: Several times the size of the book: a larger response is not the book.
 _MAX_DOWNLOAD = 4 << 20
 
-#: The heading, alone on its line; the first match is in the table of contents.
-_LETTER_1 = re.compile(r"^[ \t]*Letter 1[ \t]*$", re.MULTILINE)
+#: The heading above the first letter, which names its recipient; in the contents, "Letter 2" follows.
+_LETTER_1 = re.compile(
+    r"^[ \t]*Letter 1[ \t]*$(?=(?:(?!^[ \t]*(?:Letter|Chapter) \d).){0,200}Mrs\. Saville)",
+    re.MULTILINE | re.DOTALL,
+)
 #: The wordings of older and newer editions.
-_END = re.compile(r"^[ \t]*(\*\*\* ?)?END OF (THE|THIS) PROJECT GUTENBERG", re.MULTILINE | re.IGNORECASE)
+_END = re.compile(r"^[ \t]*(\*\*\* ?)?END OF (THE |THIS )?PROJECT GUTENBERG", re.MULTILINE | re.IGNORECASE)
+#: The last words of the novel, by which a file without Project Gutenberg's footer is known to be whole.
+_LAST_WORDS = "darkness and distance."
 
 #: Excluded folders: third-party packages, and the tests, which some distributions do not ship and which
 #: contain deliberately broken files.
@@ -95,7 +103,10 @@ def python_stdlib() -> list[Path]:
 
 
 def frankenstein(copy: Path | None) -> Texts:
-    """Read the novel from a local copy of Project Gutenberg's file, or from the cache or the network."""
+    """Read the novel from a local copy, or from the cache or the network.
+
+    The copy may be Project Gutenberg's file as published, or without its header, its footer or both.
+    """
     data = _read(copy) if copy else _cached("pg84.txt", FRANKENSTEIN_URL)
     digest = hashlib.sha256(data).hexdigest()
     return Texts(f"frankenstein {digest}", (_novel(data, str(copy or "the text of frankenstein")),))
@@ -105,18 +116,20 @@ def _novel(data: bytes, name: str) -> str:
     """Return the novel without Project Gutenberg's header and license, with `\\n` line endings."""
     # Universal newlines, as when Python reads a text file; the file may start with a byte order mark.
     text = re.sub(r"\r\n?", "\n", data.decode("utf-8-sig", "replace"))
-    letters = list(_LETTER_1.finditer(text))
-    if len(letters) < 2:
+    start = _LETTER_1.search(text)
+    if start is None:
         raise CorpusError(
-            f"{name} is not Project Gutenberg 84: it has no second heading 'Letter 1'; "
+            f"{name} is not Project Gutenberg 84: it has no letter 'Letter 1' to Mrs. Saville; "
             "to use a different text, pass its path alone"
         )
-    end = _END.search(text, letters[1].end())
-    if end is None:
+    if end := _END.search(text, start.end()):
+        return text[start.start() : end.start()]
+    if not text.rstrip().endswith(_LAST_WORDS):
         raise CorpusError(
-            f"{name} is incomplete: it does not end with 'End of the Project Gutenberg'; download it again"
+            f"{name} is incomplete: it ends neither with 'End of the Project Gutenberg' nor with the novel's "
+            f"last words, '{_LAST_WORDS}'; download it again"
         )
-    return text[letters[1].start() : end.start()]
+    return text[start.start() :]
 
 
 def wikitext2(copy: Path | None, reading: ReadOptions, rows: int) -> Texts | ParquetFile | HuggingFaceDataset:
@@ -136,14 +149,34 @@ def wikitext2(copy: Path | None, reading: ReadOptions, rows: int) -> Texts | Par
 
 
 def _load_wikitext2() -> object:
+    # Connect while `datasets` is imported; without a network, its requests are retried for 25 seconds.
+    unreachable = connecting(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
     datasets = imported("datasets", "hf", "wikitext2")
+    why = unreachable()
     try:
-        return datasets.load_dataset("wikitext", "wikitext-2-raw-v1", split="train")
+        with _offline(datasets) if why else nullcontext():
+            return datasets.load_dataset("wikitext", "wikitext-2-raw-v1", split="train")
     except Exception as error:  # raised by many packages
         raise CorpusError(
-            f"cannot download wikitext2 through datasets: {reason(error)}; "
+            f"cannot download wikitext2 through datasets: {why or reason(error)}; "
             "if you have a local copy, pass wikitext2=/path/to/wiki.train.raw"
         ) from error
+
+
+@contextmanager
+def _offline(datasets: Any) -> Iterator[None]:
+    """Make `datasets` look in its cache only."""
+    from huggingface_hub import constants
+
+    modules: tuple[Any, ...] = (datasets.config, constants)
+    before = [module.HF_HUB_OFFLINE for module in modules]
+    for module in modules:
+        module.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for module, value in zip(modules, before, strict=True):
+            module.HF_HUB_OFFLINE = value
 
 
 def cache_folder() -> Path:
@@ -182,6 +215,8 @@ def _download(url: str) -> bytes:
     from urllib.request import urlopen
 
     copy = "pass a local copy: frankenstein=/path/to/pg84.txt"
+    if why := connecting(url)():
+        raise CorpusError(f"cannot download {url}: {why}; check the network, or {copy}")
     try:
         with urlopen(url, timeout=30) as response:
             data: bytes = response.read(_MAX_DOWNLOAD + 1)

@@ -206,6 +206,18 @@ def synonym_ranks(embeddings: Embeddings, pairs: Sequence[tuple[str, str]]) -> l
     return rows
 
 
+def synonym_similarity(embeddings: Embeddings, pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Return the mean cosine of the pairs of which both words have vectors, or None if there are none.
+
+    >>> import merganser
+    >>> embeddings = Embeddings(np.eye(3), [97, 98, 99], [1, 1, 1], merganser.train(["a b"], 257))
+    >>> synonym_similarity(embeddings, [("a", "b"), ("a", "z")])
+    0.0
+    """
+    known = [(one, other) for one, other in pairs if one in embeddings and other in embeddings]
+    return float(np.mean([embeddings.similarity(*pair) for pair in known])) if known else None
+
+
 def spearman(one: "NDArray[np.float64]", other: "NDArray[np.float64]") -> float:
     """Return Spearman's rank correlation, with ties at the mean of their ranks.
 

@@ -3,10 +3,16 @@
 Words that a corpus lacks are ignored, so the lists also suit similar texts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Groups = dict[str, Sequence[str]]
+
+_AMBIGUOUS = {
+    "light": ("At last they saw a light on the shore.", "The good news made her feel light-hearted."),
+    "nature": ("It is human nature to hope.", "He spoke of the beauty of nature."),
+    "left": ("He left the room without a word.", "Turn left at the bridge."),
+}
 
 
 @dataclass(frozen=True)
@@ -19,10 +25,10 @@ class Lists:
     more: Sequence[str]
     #: Words whose neighbors are displayed.
     shown: Sequence[str]
-    #: Words that are nearly synonymous in this text.
+    #: Words of the same meaning, the ground truth of a measure.
     synonyms: Sequence[tuple[str, str]]
-    #: Words with several meanings.
-    ambiguous: Sequence[str] = field(default=("light", "nature", "left"))
+    #: Words with several meanings, and a sentence for each of two.
+    ambiguous: Mapping[str, tuple[str, str]] = field(default_factory=lambda: _AMBIGUOUS)
 
 
 _NOVEL = Lists(
@@ -54,17 +60,33 @@ _NOVEL = Lists(
     ),
     synonyms=(
         ("miserable", "wretched"),
-        ("horror", "despair"),
-        ("misery", "grief"),
-        ("sea", "ocean"),
-        ("mountains", "valley"),
-        ("father", "mother"),
-        ("felt", "thought"),
-        ("night", "morning"),
-        ("fiend", "monster"),
+        ("horror", "terror"),
+        ("misery", "wretchedness"),
+        ("sorrow", "grief"),
+        ("anguish", "agony"),
+        ("sufferings", "misfortunes"),
+        ("fear", "dread"),
         ("joy", "delight"),
-        ("ice", "snow"),
-        ("spirits", "mind"),
+        ("feelings", "sensations"),
+        ("affection", "love"),
+        ("fiend", "monster"),
+        ("creature", "being"),
+        ("countenance", "face"),
+        ("beautiful", "lovely"),
+        ("dead", "lifeless"),
+        ("sea", "ocean"),
+        ("mountains", "hills"),
+        ("ship", "vessel"),
+        ("journey", "voyage"),
+        ("tale", "story"),
+        ("moment", "instant"),
+        ("began", "commenced"),
+        ("desired", "wished"),
+        ("endeavoured", "tried"),
+        ("resolved", "determined"),
+        ("exclaimed", "cried"),
+        ("appeared", "seemed"),
+        ("quitted", "left"),
     ),
 )
 
@@ -96,17 +118,19 @@ _ENCYCLOPAEDIA = Lists(
     shown=("king", "mother", "city", "river", "war", "three", "week", "school", "water", "red"),
     synonyms=(
         ("big", "large"),
+        ("large", "huge"),
         ("small", "little"),
         ("begin", "start"),
         ("city", "town"),
         ("road", "street"),
-        ("father", "mother"),
         ("sea", "ocean"),
+        ("ship", "vessel"),
         ("happy", "glad"),
-        ("king", "prince"),
-        ("battle", "war"),
-        ("error", "failure"),
-        ("large", "huge"),
+        ("quick", "fast"),
+        ("help", "aid"),
+        ("error", "mistake"),
+        ("fight", "battle"),
+        ("usually", "normally"),
     ),
 )
 
@@ -134,18 +158,24 @@ _CODE = Lists(
     ),
     shown=("ValueError", "int", "for", "path", "socket", "True", "self", "class", "encoding", "thread"),
     synonyms=(
-        ("ValueError", "TypeError"),
-        ("int", "float"),
-        ("list", "tuple"),
         ("filename", "path"),
-        ("True", "False"),
-        ("host", "port"),
-        ("encode", "decode"),
-        ("read", "write"),
-        ("if", "elif"),
         ("directory", "folder"),
+        ("function", "method"),
+        ("remove", "delete"),
+        ("error", "exception"),
+        ("begin", "start"),
+        ("size", "length"),
+        ("dict", "mapping"),
+        ("argument", "parameter"),
+        ("text", "string"),
+        ("check", "test"),
+        ("make", "create"),
     ),
-    ambiguous=("class", "for", "file"),
+    ambiguous={
+        "class": ("class Point(Shape): pass", "This is a large class of problems."),
+        "for": ("for name in names: print(name)", "Wait for the lock."),
+        "file": ("with open(path) as file: pass", "Please file a bug report."),
+    },
 )
 
 _BY_NAME = {"frankenstein": _NOVEL, "wikitext2": _ENCYCLOPAEDIA, "python-stdlib": _CODE}

@@ -1,7 +1,8 @@
 """Project vectors to the plane with scikit-learn's t-SNE; needs the extra `[plot]`.
 
-Vectors that are close stay close in the plane; large distances and the axes mean little. 5,000 tokens take
-half a minute on two cores, and the time grows slightly faster than linearly.
+Vectors that are close stay close in the plane; large distances and the axes mean little. 2,000 tokens take
+four seconds, and the time grows slightly faster than linearly. One thread is used: several wait for each
+other in loops, which is many times slower if the machine is busy (172 s instead of 7 s, see docs/log.md).
 """
 
 import warnings
@@ -23,9 +24,10 @@ def project(vectors: "NDArray[np.float32]", seed: int = 1) -> "NDArray[np.float6
     if len(rows) < 4:
         return np.column_stack([np.arange(len(rows)), np.zeros(len(rows))]).astype(np.float64)
     manifold = imported("sklearn.manifold", "plot", "t-SNE")
-    with warnings.catch_warnings():
+    threads = imported("threadpoolctl", "plot", "t-SNE")  # a requirement of scikit-learn
+    with warnings.catch_warnings(), threads.threadpool_limits(1):
         warnings.simplefilter("ignore")  # about changing defaults
-        tsne = manifold.TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=-1)
+        tsne = manifold.TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed)
         plane: NDArray[np.float64] = np.asarray(tsne.fit_transform(rows), np.float64)
     return plane
 

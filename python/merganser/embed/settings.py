@@ -7,6 +7,8 @@ from typing import Any, Literal
 from merganser.errors import SettingsError
 
 Objective = Literal["negatives", "shared", "softmax"]
+Device = Literal["auto", "cpu", "cuda", "mps"]
+Backend = Literal["core", "torch"]
 OBJECTIVES: tuple[Objective, ...] = ("negatives", "shared", "softmax")
 
 

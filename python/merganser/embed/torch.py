@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.embed.settings import EmbedSettings
+from merganser.embed.settings import Device, EmbedSettings
 from merganser.embed.text import Text
 from merganser.engines.local import ProgressCallback
 from merganser.errors import CorpusError, SettingsError
@@ -24,10 +24,10 @@ _MAX_STEP = 1.0
 _PAIRS, _SOFTMAX_PAIRS = 16_384, 512
 
 
-def choose_device(wanted: str) -> str:
+def choose_device(wanted: Device) -> Device:
     """Return the name of an available device; "auto" chooses MPS, CUDA or the CPU, in this order."""
     torch = imported("torch", "torch", "the torch backend")
-    available = {
+    available: dict[Device, bool] = {
         "mps": torch.backends.mps.is_available(),
         "cuda": torch.cuda.is_available(),
         "cpu": True,
@@ -40,10 +40,17 @@ def choose_device(wanted: str) -> str:
     return wanted
 
 
+def initial_vectors(rows: int, dimension: int, seed: int) -> "NDArray[np.float32]":
+    """Return small random numbers around zero, on the scale of the core's (`embed/weights.rs`)."""
+    numbers = np.random.default_rng(seed).random((rows, dimension), np.float32)
+    vectors: NDArray[np.float32] = (numbers - np.float32(0.5)) * np.float32(8 / dimension)
+    return vectors
+
+
 class TorchTrainer:
     """The torch implementation of `Trainer`."""
 
-    def __init__(self, text: Text, settings: EmbedSettings, device: str = "auto") -> None:
+    def __init__(self, text: Text, settings: EmbedSettings, device: Device = "auto") -> None:
         self.device = choose_device(device)
         self._torch = imported("torch", "torch", "the torch backend")
         self._settings = settings
@@ -64,8 +71,8 @@ class TorchTrainer:
         share = settings.subsample * len(self._rows) / self._counts.astype(np.float64)
         self._keep = np.minimum(np.sqrt(share) + share, 1.0) if settings.subsample else np.ones(len(share))
         torch = self._torch
-        start = np.random.default_rng(settings.seed).random(self._shape, np.float32) - 0.5
-        self._input = torch.from_numpy(start / settings.embedding_dim).to(self.device)
+        start = initial_vectors(*self._shape, settings.seed)
+        self._input = torch.from_numpy(start).to(self.device)
         self._output = torch.zeros(self._shape, device=self.device)
         noise = self._counts.astype(np.float64) ** settings.noise_power
         self._noise = np.cumsum(noise / noise.sum())

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from merganser import _core
 from merganser.corpus import Source
 from merganser.embed import checkpoint, similarities
 from merganser.embed.embeddings import Embeddings
-from merganser.embed.settings import EmbedSettings
+from merganser.embed.settings import Backend, Device, EmbedSettings
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
 from merganser.engines.local import ProgressCallback
 from merganser.errors import MerganserError, SettingsError
@@ -30,9 +30,6 @@ from merganser.tokens import Tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Device = Literal["auto", "cpu", "cuda", "mps"]
-Backend = Literal["core", "torch"]
 
 
 class Trainer(Protocol):
@@ -230,11 +227,12 @@ def train_on(
     progress: ProgressCallback | None = None,
 ) -> Embeddings:
     """Train on a text that is already encoded; see `train`."""
-    trainer, device_name = _trainer(text, settings, backend, device)
+    backend, device = choose(backend, device)
+    trainer = core_trainer(text, settings) if backend == "core" else _torch_trainer(text, settings, device)
     identity = {
         "text": text.digest(),
         "tokenizer": _core.fingerprint(tokenizer),
-        "backend": "torch" if device_name.endswith("torch") else "core",
+        "backend": backend,
         **settings.facts(),
     }
     run = _Run(trainer, settings.embedding_dim, identity, checkpoints or CheckpointSettings())
@@ -251,7 +249,7 @@ def train_on(
     vectors = run.vectors()
     training = {
         "settings": asdict(settings),
-        "device": device_name,
+        "device": described(backend, device, settings.threads),
         "tokens": len(text.ids),
         "documents": len(text.ends),
         "pairs": sum(interval.pairs for interval in run.history),
@@ -267,20 +265,57 @@ def core_trainer(text: Text, settings: EmbedSettings) -> Trainer:
     return _core.Embedder(text.ids, text.ends, **settings.for_core())
 
 
-def _trainer(text: Text, settings: EmbedSettings, backend: str, device: str) -> tuple[Trainer, str]:
-    """Return the trainer and a description of its device."""
+def _torch_trainer(text: Text, settings: EmbedSettings, device: Device) -> Trainer:
+    from merganser.embed.torch import TorchTrainer
+
+    return TorchTrainer(text, settings, device)
+
+
+def choose(backend: Backend, device: Device) -> tuple[Backend, Device]:
+    """Return the backend and the device that a training uses.
+
+    Parameters
+    ----------
+    backend
+        "core" or "torch".
+    device
+        "auto" is the CPU with the core, and the first available of MPS, CUDA and the CPU with torch. "cuda"
+        and "mps" imply torch.
+
+    Raises
+    ------
+    SettingsError
+        If a name is unknown, or if torch does not find the device.
+    ImportError
+        If the extra `[torch]` is needed and not installed.
+
+    Examples
+    --------
+    >>> choose("core", "auto")
+    ('core', 'cpu')
+    """
     if backend not in ("core", "torch") or device not in ("auto", "cpu", "cuda", "mps"):
         raise SettingsError(
             "backend must be core or torch, and device auto, cpu, cuda or mps, "
             f"got backend {backend!r} and device {device!r}"
         )
     if backend == "core" and device in ("auto", "cpu"):
-        threads = settings.threads or os.cpu_count() or 1
-        return core_trainer(text, settings), f"cpu, {threads} thread{'s' * (threads > 1)}, Rust core"
-    from merganser.embed.torch import TorchTrainer
+        return "core", "cpu"
+    from merganser.embed.torch import choose_device
 
-    trainer = TorchTrainer(text, settings, device)
-    return trainer, f"{trainer.device}, torch"
+    return "torch", choose_device(device)
+
+
+def described(backend: Backend, device: Device, threads: int | None) -> str:
+    """Return the backend and the device in words, for reports.
+
+    >>> described("core", "cpu", 2), described("torch", "mps", None)
+    ('core, 2 threads', 'torch, mps')
+    """
+    if backend == "torch":
+        return f"torch, {device}"
+    threads = threads or os.cpu_count() or 1
+    return f"core, {threads} thread{'s' * (threads > 1)}"
 
 
 class _Run:

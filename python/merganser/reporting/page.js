@@ -58,11 +58,11 @@ function section(parent, nth, part) {
   element.id = part.name;
   make("h2", element, `${nth}. ${part.title}`);
   make("p", element, part.text);
-  if (part.chart) {
+  for (const specs of part.charts) {
     const chart = make("div", element, undefined, "chart");
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", part.title);
-    charts.push([chart, part.chart]);
+    charts.push([chart, specs]);
   }
   for (const { title, by } of part.cuts) {
     make("bdi", make("h3", element), title);

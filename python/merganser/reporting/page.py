@@ -11,7 +11,7 @@ from typing import Any
 
 from merganser import charts
 from merganser.charts.drawing import POLICY, compiled, literal, vega
-from merganser.charts.spec import WIDTH, Spec, sized
+from merganser.charts.spec import WIDTH, Spec, panels, sized
 from merganser.charts.theme import for_dark_page, schemes
 from merganser.engines.local import ProgressCallback
 from merganser.files import make_folder, written_whole
@@ -71,7 +71,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
 
 
 def section_data(section: Section) -> dict[str, Any]:
-    """Return a section as JSON-compatible data, with its chart for light and dark pages."""
+    """Return a section as JSON-compatible data, with its charts for light and dark pages."""
     names = [f"tables/{section.name}.{kind}" for kind in ("json", "md")]
     if section.chart is not None:
         names = [f"charts/{section.name}.{kind}" for kind in ("png", "svg")] + names
@@ -79,7 +79,7 @@ def section_data(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": inert(section.title),
         "text": section.text,
-        "chart": section.chart and _chart(section.chart),
+        "charts": [] if section.chart is None else [_chart(panel) for panel in panels(section.chart)],
         "table": {
             "columns": list(map(inert, section.table.columns)),
             "numeric": section.table.numeric,

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from merganser.analyse.examples import DOMAINS, PARALLEL
 from merganser.analyse.sample import Sample
 from merganser.charts.drawing import vega
-from merganser.charts.spec import Spec
+from merganser.charts.spec import Spec, panels
 from merganser.corpus import Source
 from merganser.errors import SettingsError
 from merganser.reporting import page
@@ -37,6 +37,8 @@ MOST = 4
 def interactive(spec: Spec) -> Spec:
     """Make the legend clickable, and let the axes be panned and zoomed if both are quantitative."""
     spec = deepcopy(spec)
+    if len(panels(spec)) > 1:
+        return spec
     encoding = spec.get("encoding", {})
     params = []
     color = encoding.get("color", {})

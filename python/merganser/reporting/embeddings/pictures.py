@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.charts import drawable
+from merganser.charts.spec import stacked
 from merganser.charts.theme import BLUE, GRAY, GREEN, ORANGE, RED
 from merganser.embed.projection import fitted
 from merganser.reporting.embeddings import labels
@@ -241,7 +242,7 @@ def progress(rows: Sequence[Row]) -> Spec:
 
 
 def dimensions(rows: Sequence[Row]) -> Spec:
-    """Quality by dimension: the rank of held-out neighbors, and the margin between groups."""
+    """Quality by dimension: rank of held-out neighbors, cosine of synonyms, and margin between groups."""
     x = {
         "field": "dimension",
         "type": "quantitative",
@@ -250,35 +251,54 @@ def dimensions(rows: Sequence[Row]) -> Spec:
         "title": "dimension",
     }
 
-    def line(field: str, title: str, color: str, format: str) -> Spec:
+    def panel(title: str, lines: Mapping[str, str], format: str) -> Spec:
+        values = [
+            {
+                "dimension": row["dimension"],
+                "of": name,
+                "value": row[field],
+                "least": row[f"{field}_least"],
+                "most": row[f"{field}_most"],
+            }
+            for field, name in lines.items()
+            for row in rows
+        ]
         y = {
-            "field": field,
             "type": "quantitative",
-            "title": title,
-            "scale": {"zero": False, "padding": 14},
-            "axis": {"titleColor": color, "grid": color == BLUE, "format": format, "tickCount": 5},
+            "title": None,
+            "scale": {"zero": False, "padding": 10},
+            "axis": {"format": format, "tickCount": 5},
         }
-        range_ = {"y": {**y, "field": f"{field}_least"}, "y2": {"field": f"{field}_most"}}
+        color: Spec = {
+            "field": "of",
+            "type": "nominal",
+            "scale": {"domain": list(lines.values()), "range": [BLUE, GRAY][: len(lines)]},
+            "legend": _LEGEND if len(lines) > 1 else None,
+        }
         return {
+            "title": {"text": title, "fontSize": 12, "fontWeight": "normal", "frame": "group"},
+            "data": {"values": values},
+            "height": 150,
+            "encoding": {"x": x, "color": color},
             "layer": [
                 {
-                    "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
-                    "encoding": {"y": y},
+                    "mark": {"type": "line", "point": True, "tooltip": True},
+                    "encoding": {"y": {**y, "field": "value"}},
                 },
-                {"mark": {"type": "rule", "color": color, "opacity": 0.5}, "encoding": range_},
-            ]
+                {
+                    "mark": {"type": "rule", "opacity": 0.5},
+                    "encoding": {"y": {**y, "field": "least"}, "y2": {"field": "most"}},
+                },
+            ],
         }
 
-    layers = [line("rank", "mean rank of held-out neighbors (lower is better)", BLUE, ".2%")]
+    drawn = [panel("mean rank of held-out neighbors (lower is better)", {"rank": "rank"}, ".2%")]
+    if all(row["synonyms"] is not None for row in rows):
+        lines = {"synonyms": "synonyms", "words": "all pairs of words"}
+        drawn.append(panel("mean cosine (synonyms should be above all pairs)", lines, ".2f"))
     if all(row["margin"] is not None for row in rows):
-        layers.append(line("margin", "margin between word groups (higher is better)", ORANGE, ".3f"))
-    return {
-        "data": {"values": list(rows)},
-        "height": 300,
-        "encoding": {"x": x},
-        "layer": layers,
-        "resolve": {"scale": {"y": "independent"}},
-    }
+        drawn.append(panel("margin between word groups (higher is better)", {"margin": "margin"}, ".3f"))
+    return stacked(*drawn)
 
 
 def objectives(rows: Sequence[Row]) -> Spec:

@@ -1,7 +1,7 @@
 """The report on embeddings: a page, with every chart and table as a file.
 
-Two sections train about ten more times, on the text that is stored with the embeddings; they are left out if
-it was deleted. Takes about a minute for a novel.
+Two sections train twenty more times, on the text that is stored with the embeddings; they are left out if it
+was deleted. Takes about 17 seconds for a novel on two cores, and reports progress after every training.
 """
 
 import os

@@ -4,15 +4,18 @@ Given a corpus, a tokenizer is trained on most of it and measured on the rest, n
 Takes the time of counting and training plus about ten seconds.
 """
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from merganser import _core
 from merganser.analyse.examples import DOMAINS, PARALLEL, SENTENCES
 from merganser.analyse.held_out import hold_out
 from merganser.analyse.sample import Sample
 from merganser.corpus import Source
+from merganser.counts import Counts
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import MerganserWarning, SettingsError
 from merganser.extras import imported
@@ -23,10 +26,23 @@ from merganser.reporting.tokenizers.study import study
 from merganser.tokenizer import Tokenizer
 from merganser.training import count, train
 
-#: 256 bytes and 50,000 merges.
-VOCAB_SIZE = 50_256
+#: Numbers of merges that `default_merges` chooses from.
+_MERGES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 #: The name of the tokenizer that is trained for the report.
 TRAINED = "trained here"
+
+
+def default_merges(size: int) -> int:
+    """Return a number of merges that suits a corpus of `size` bytes.
+
+    It is the one of 500, 1,000, 2,000, 5,000 … 50,000 nearest to three times the square root of the size: the
+    number of unique words grows about as fast (Heaps' law), and each merge is learned from enough text.
+
+    >>> [default_merges(size) for size in (10_000, 450_000, 10_000_000, 1_000_000_000)]
+    [500, 2000, 10000, 50000]
+    """
+    wanted = 3 * math.sqrt(max(size, 1))
+    return min(_MERGES, key=lambda merges: abs(math.log(merges / wanted)))
 
 
 def report(
@@ -35,7 +51,7 @@ def report(
     corpus: Source | None = None,
     tokenizers: Mapping[str, Tokenizer] | None = None,
     held_out: Source | None = None,
-    vocab_size: int = VOCAB_SIZE,
+    vocab_size: int | None = None,
     pattern: str | None = None,
     domains: Mapping[str, Source] | None = None,
     sentences: Sequence[str] = SENTENCES,
@@ -57,7 +73,10 @@ def report(
     held_out
         Corpus to measure on.
     vocab_size
-        Vocabulary size of the trained tokenizer; smaller if the corpus runs out of pairs.
+        Vocabulary size of the trained tokenizer; smaller if the corpus runs out of pairs. By default, 256
+        bytes and a number of merges that suits the corpus: 2,000 for a novel, 50,000 for 100 MB
+        (`default_merges`).
+        The section on vocabulary sizes then goes up to 50,000 merges, as far as the corpus allows.
     pattern
         Split pattern of the trained tokenizer: a preset or a regular expression.
     domains
@@ -108,6 +127,9 @@ def report(
     imported("vl_convert", "plot", "drawing charts")  # fail before the training
     check_folder(Path(out), "choose another out=")
     about: list[str] = []
+    grown: Tokenizer | None = None
+    learned: Counts | None = None
+    own_domain: str | None = "held-out text"
     if corpus is not None:
         training = corpus
         if held_out is None:
@@ -118,14 +140,23 @@ def report(
         with warnings.catch_warnings():
             # A small corpus runs out of pairs; the report shows the number of merges.
             warnings.simplefilter("ignore", MerganserWarning)
-            trained = train(counts, vocab_size, engine=engine, progress=progress)
+            grown = train(counts, vocab_size or 256 + _MERGES[-1], engine=engine, progress=progress)
+        learned, trained = counts, grown
+        size, _ = _core.token_totals([], counts._native)
+        chosen = ""
+        if vocab_size is None and default_merges(size) < len(grown.merges):
+            trained = grown.truncated(grown.vocab_size - len(grown.merges) + default_merges(size))
+            chosen = f", chosen for a corpus of this size; all {len(grown.merges):,} are in section 5"
         measured = {_unused(TRAINED, measured): trained, **measured}
         about.insert(
             0,
-            f"Training corpus: {_count(counts.documents, 'document')}, {_count(counts.total, 'pre-token')}, "
-            f"{len(counts):,} unique. Merges learned: {len(trained.merges):,}.",
+            f"Training corpus: {_count(size, 'byte')}, {_count(counts.documents, 'document')}, "
+            f"{_count(counts.total, 'pre-token')}, {len(counts):,} unique. "
+            f"Merges: {len(trained.merges):,}{chosen}.",
         )
+        own_domain = f"{_title(corpus)}, held out"
     elif held_out is None:
+        own_domain = None
         held_out = [*DOMAINS.values(), *(text for texts in PARALLEL.values() for text in texts)]
         about.append(
             "No held-out text was given, so the measurements use a few built-in paragraphs of prose, code, "
@@ -144,7 +175,15 @@ def report(
     }
     about[:0] = [_description(name, tokenizer) for name, tokenizer in measured.items()]
     results = study(
-        measured, sample, samples=domain_samples, sentences=sentences, parallel=parallel, token=token
+        measured,
+        sample,
+        samples=domain_samples,
+        sentences=sentences,
+        parallel=parallel,
+        token=token,
+        own_domain=own_domain,
+        grown=grown,
+        learned=learned,
     )
     return page.write(
         Path(out),
@@ -159,6 +198,17 @@ def _description(name: str, tokenizer: Tokenizer) -> str:
     pattern = tokenizer.pattern_name or tokenizer.pattern
     special = len(tokenizer.special_tokens)
     return f"{name}: {tokenizer.vocab_size:,} tokens, {special:,} of them special; pattern {pattern}."
+
+
+def _title(corpus: Source) -> str:
+    """Return the name of a corpus that is one path or data set, without folder, suffix and copy."""
+    # A string in a list is a document.
+    paths = (
+        [item for item in corpus if isinstance(item, os.PathLike)] if isinstance(corpus, list) else [corpus]
+    )
+    if len(paths) == 1 and isinstance(paths[0], str | os.PathLike):
+        return Path(os.fspath(paths[0]).partition("=")[0]).stem or "corpus"
+    return "corpus"
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,5 +1,7 @@
 """Sections about training: progress, dimensions and objectives. The last two train again."""
 
+from collections.abc import Callable
+
 from merganser.embed import study
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.groups import Lists
@@ -39,27 +41,45 @@ def progress(embeddings: Embeddings) -> Section | None:
     return Section("progress", "Training progress", about, table, pictures.progress(rows))
 
 
-def dimensions(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
+def dimensions(
+    embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists, tick: Callable[[], object]
+) -> Section | None:
     try:
-        rows = study.dimensions(text, settings, embeddings.tokenizer, lists.groups)
+        rows = study.dimensions(text, settings, embeddings.tokenizer, lists, tick)
     except EmbeddingsError:  # too little text for a held-out split
         return None
     table = Table(
-        ("dimensions", "mean rank of held-out neighbors", "margin between groups", "seconds per epoch"),
-        tuple((row["dimension"], row["rank"], row["margin"], row["seconds_per_epoch"]) for row in rows),
+        (
+            "dimensions",
+            "mean rank of held-out neighbors",
+            "mean cosine of synonyms",
+            "mean cosine of all pairs of words",
+            "margin between groups",
+            "seconds per epoch",
+        ),
+        tuple(
+            (r["dimension"], r["rank"], r["synonyms"], r["words"], r["margin"], r["seconds_per_epoch"])
+            for r in rows
+        ),
     )
+    synonyms = sum(one in embeddings and other in embeddings for one, other in lists.synonyms)
     about = (
-        "The same training with different dimensions. A tenth of the text is held out; for its pairs, the "
-        "rank is the share of tokens that the model considers likelier than the right one: 50% is chance. "
-        "The margin is how much more similar words of the same group are than words of different groups. "
+        "The same training with different dimensions, and with shared negatives because they are faster. A "
+        "tenth of the text is held out; for its pairs, the rank is the share of tokens that the model "
+        "considers likelier than the right one: 50% is chance. The cosine of "
+        f"{synonyms} pairs of synonyms, such as {' and '.join(lists.synonyms[0])}, means something only next "
+        "to that of all pairs of words: cosines are higher in fewer dimensions. The margin is how much more "
+        "similar words of the same group are than words of different groups. "
         f"Means over {study.SEEDS} seeds with minimum and maximum; smaller differences are noise."
     )
     return Section("dimensions", "Quality by dimension", about, table, pictures.dimensions(rows))
 
 
-def objectives(embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists) -> Section | None:
+def objectives(
+    embeddings: Embeddings, text: Text, settings: EmbedSettings, lists: Lists, tick: Callable[[], object]
+) -> Section | None:
     try:
-        rows = study.objectives(text, settings, embeddings.tokenizer, lists.groups)
+        rows = study.objectives(text, settings, embeddings.tokenizer, lists, tick)
     except (EmbeddingsError, ValueError):  # too little text for a held-out split, or too few frequent tokens
         return None
     columns = (
@@ -81,7 +101,7 @@ def objectives(embeddings: Embeddings, text: Text, settings: EmbedSettings, list
         f"The full softmax compares each neighbor with all {rows[0]['vocabulary']:,} tokens that are "
         "frequent enough, negative sampling with a few. Labels: mean rank of held-out neighbors (50% is "
         f"chance), and millions of multiplications per batch of {settings.batch_size:,} tokens. All on the "
-        f"same {size:,} tokens."
+        f"same {size:,} tokens, {min(settings.epochs, study.SOFTMAX_EPOCHS)} epochs, the time of the fastest."
     )
     return Section(
         "objectives", "Negative sampling and the full softmax", about, table, pictures.objectives(rows)

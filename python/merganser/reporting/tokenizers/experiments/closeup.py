@@ -41,11 +41,18 @@ def _tokenize(study: Study, title: str, text: str) -> TokenizedText:
 
 def _table(heading: str, study: Study, texts: Mapping[str, str]) -> Table:
     rows = tuple(
-        (name, text, tokenizer, shown.tokens, "|".join(segment.visible for segment in shown.segments))
+        (
+            name,
+            text,
+            tokenizer,
+            shown.tokens,
+            "|".join(segment.visible for segment in shown.segments),
+            "|".join(segment.numbers for segment in shown.segments),
+        )
         for name, text in texts.items()
         for tokenizer, shown in _tokenize(study, name, text).by_tokenizer.items()
     )
-    return Table((heading, "text", "tokenizer", "count", "tokens"), rows)
+    return Table((heading, "text", "tokenizer", "count", "tokens", "ids"), rows)
 
 
 def family_tree(study: Study) -> Section:

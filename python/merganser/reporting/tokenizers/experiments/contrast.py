@@ -24,6 +24,8 @@ from merganser.tokenizer import Tokenizer
 def domains(study: Study) -> Section:
     """Tokens per 100 characters across domains."""
     rows: list[tuple[Cell, ...]] = []
+    if study.own_domain is not None:
+        rows.append((study.own_domain, *map(tokens_per_100_characters, study.usages.values())))
     for domain, texts in study.domains.items():
         rows.append((domain, *(_per_100(usage.tokenizer, texts) for usage in study.usages.values())))
     for domain, sample in study.samples.items():
@@ -32,9 +34,9 @@ def domains(study: Study) -> Section:
     return Section(
         "domains",
         "Across domains",
-        "Tokens per 100 characters on short samples of several domains; fewer is cheaper. A tokenizer does "
-        "best on the kind of text it was trained on. Do not rank languages by this: one needs 100 characters "
-        "where another needs 40. See parity instead.",
+        "Tokens per 100 characters of the held-out text, if there is one, and of short samples of other "
+        "domains; fewer is cheaper. A tokenizer does best on the kind of text it was trained on. Do not rank "
+        "languages by this: one needs 100 characters where another needs 40. See parity instead.",
         Table(("domain", *study.usages), tuple(rows)),
         _grouped(rows, list(study.usages), "domain", "tokens per 100 characters"),
     )

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from merganser.analyse.subwords import FUNCTION_WORDS, Subword, subwords
 from merganser.charts import drawable
+from merganser.charts.spec import stacked
 from merganser.reporting.section import Section
 from merganser.reporting.tables import Cell, Table
 from merganser.reporting.tokenizers import pictures
@@ -11,6 +13,8 @@ from merganser.reporting.tokenizers.study import Study
 
 #: Longer tokens are counted together.
 _LONGEST = 16
+#: The number of subwords in each panel.
+_TOP = 30
 _RANKS = [step * 10**power for power in range(6) for step in (1, 2, 5)]
 
 
@@ -41,19 +45,45 @@ def lengths(study: Study) -> Section:
 
 
 def top_subwords(study: Study) -> Section:
-    """The most frequent tokens of more than one byte."""
-    usage = study.main
-    token_bytes = usage.tokenizer.token_bytes
-    subwords = [(id, count) for id, count in usage.top(5_000) if len(token_bytes(id)) > 1 and count][:30]
-    rows = tuple((rank, label(token_bytes(id)), id, count) for rank, (id, count) in enumerate(subwords, 1))
-    values = [{"token": token, "occurrences": count, "id": id} for _, token, id, count in rows]
+    """The most frequent tokens within words, and those that are whole words."""
+    token_bytes = study.tokenizer.token_bytes
+    panels: dict[str, list[Subword]] = {"within words": [], "whole words": [], "function words": []}
+    for part in subwords(study.tokenizer, study.pretokens):
+        if part.place != "word":
+            panels["within words"].append(part)
+        elif token_bytes(part.id).decode("utf-8", "replace").strip().lower() in FUNCTION_WORDS:
+            panels["function words"].append(part)
+        else:
+            panels["whole words"].append(part)
+    rows: list[tuple[Cell, ...]] = []
+    charts = []
+    for panel, parts in panels.items():
+        named = [(_label(part, token_bytes(part.id)), part) for part in parts[:_TOP]]
+        rows += [
+            (panel, rank, token, part.place, part.id, part.occurrences)
+            for rank, (token, part) in enumerate(named, 1)
+        ]
+        values = [
+            {"token": token, "occurrences": part.occurrences, "place": part.place, "id": part.id}
+            for token, part in named
+        ]
+        if values and panel != "function words":
+            title = {"text": panel, "fontSize": 12, "fontWeight": "normal", "frame": "group"}
+            charts.append({"title": title, **pictures.bars(values, "token", "occurrences")})
     return Section(
         "top-subwords",
-        "Top 30 subwords",
-        "The most frequent tokens of more than one byte in the held-out text; · is a space.",
-        Table(("rank", "token", "id", "occurrences"), rows),
-        pictures.bars(values, "token", "occurrences"),
+        "Top subwords",
+        f"The most frequent tokens of more than one letter in the words of {study.pretokens_from}: parts of "
+        "words (a hyphen marks where the word continues), and whole words, without the function words of "
+        "English, which lead every such list and are in the table. · is a space.",
+        Table(("panel", "rank", "token", "place", "id", "occurrences"), tuple(rows)),
+        stacked(*charts) if charts else None,
     )
+
+
+def _label(part: Subword, token: bytes) -> str:
+    before = "-" * (part.place in ("inside", "suffix"))
+    return before + label(token) + "-" * (part.place in ("inside", "prefix"))
 
 
 def frequency_ranks(study: Study) -> Section:

@@ -83,16 +83,17 @@ export async function mount(element, state, api) {
   async function draw(embed, mine) {
     const scheme = dark() ? "dark" : "light";
     for (const one of drawn) {
-      if (!one.specs) continue;
-      if (mine !== newest || !one.canvas.isConnected) return;
-      if (one.view) one.view.finalize();
-      one.view = await embed(one.canvas, one.specs[scheme], OPTIONS);
+      for (const panel of one.panels) {
+        if (mine !== newest || !panel.canvas.isConnected) return;
+        if (panel.view) panel.view.finalize();
+        panel.view = await embed(panel.canvas, panel.specs[scheme], OPTIONS);
+      }
     }
     element.dataset.drawn = scheme;
   }
 
   function drop() {
-    for (const one of drawn) if (one.view) one.view.finalize();
+    for (const { panels } of drawn) for (const { view } of panels) if (view) view.finalize();
     document.querySelectorAll("#vg-tooltip-element").forEach((left) => left.remove());
     drawn = [];
     delete element.dataset.drawn;
@@ -115,18 +116,19 @@ function dark() {
 }
 
 function section(part, nth) {
-  const canvas = part.chart && make("div", { class: "chart", role: "img", "aria-label": part.title });
-  const hint = part.chart && hints(part.chart.light);
+  const panels = part.charts.map((specs) => (
+    { specs, canvas: make("div", { class: "chart", role: "img", "aria-label": part.title }) }));
+  const hint = part.charts.length && hints(part.charts[0].light);
   const details = make("details", {}, make("summary", {}, "Figures"),
     table(part.table.columns.map((name, column) => [name, part.table.numeric[column]]), part.table.rows, part.title));
   details.open = part.open;
   const element = make("section", { class: "card", "aria-label": part.title },
     make("h2", { tabindex: "-1" }, `${nth}. ${part.title}`), make("p", {}, part.text),
-    canvas, hint && make("p", { class: "quiet hint" }, hint),
+    ...panels.map(({ canvas }) => canvas), hint && make("p", { class: "quiet hint" }, hint),
     ...part.cuts.flatMap(({ title: text, by }) => [make("h3", {}, make("bdi", {}, text)),
       ...by.flatMap((cut) => [by.length > 1 && make("div", { class: "quiet" }, make("bdi", {}, cut.name)), tokens(cut)])]),
     details);
-  return { element, canvas, specs: part.chart };
+  return { element, panels };
 }
 
 /** Describes the interactions that a chart supports, by its signals. */

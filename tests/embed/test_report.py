@@ -1,0 +1,72 @@
+"""The report on embeddings: the contexts it chooses, and its progress."""
+
+import numpy as np
+import pytest
+from merganser import embed
+from merganser.embed import groups, study
+from merganser.embed.evaluation import synonym_similarity
+from merganser.embed.text import Text, read
+from merganser.reporting.embeddings.experiments import meaning, sections
+from merganser.reporting.embeddings.report import _about
+
+#: Two meanings of one word, each with a vocabulary of its own.
+RIVER = ["the bank of the river was green with grass", "fish swim near the bank of the river"] * 80
+MONEY = ["the bank lends money and keeps gold", "he took his money and gold to the bank"] * 80
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[embed.Embeddings, Text]:
+    texts = [*RIVER, *MONEY]
+    settings = embed.EmbedSettings(embedding_dim=16, epochs=8, subsample=0, threads=1, learning_rate=0.05)
+    embeddings = embed.train(texts, settings=settings)
+    return embeddings, read(texts, embeddings.tokenizer, 1, None)
+
+
+def test_the_chosen_occurrences_have_different_meanings(made: tuple[embed.Embeddings, Text]) -> None:
+    uses = meaning.Contexts(*made).farthest("bank")
+    assert sorted("river" in sentence for sentence in uses.sentences) == [False, True]
+    assert sorted("money" in sentence for sentence in uses.sentences) == [False, True]
+    assert uses.cosine is not None and uses.cosine < 0
+
+
+def test_our_sentences_come_first_and_have_a_cosine(made: tuple[embed.Embeddings, Text]) -> None:
+    senses = {"bank": ("the bank of the river", "the bank lends money"), "unknown": ("x", "y")}
+    lists = groups.Lists(groups={}, more=(), shown=(), synonyms=(), ambiguous=senses)
+    section = meaning.ambiguous(*made, lists)
+    assert section is not None
+    assert [row[2] for row in section.table.rows] == ["example", "example", "text", "text"]
+    assert [row[1] for row in section.table.rows][:2] == list(senses["bank"])
+    assert all(isinstance(row[4], float) for row in section.table.rows)
+
+
+def test_synonyms_of_the_novel_are_pairs_of_different_words() -> None:
+    for lists in groups.every().values():
+        assert len(lists.synonyms) >= 10
+        assert len({frozenset(pair) for pair in lists.synonyms}) == len(lists.synonyms)
+        assert all(one != other for one, other in lists.synonyms)
+
+
+def test_the_similarity_of_synonyms(made: tuple[embed.Embeddings, Text]) -> None:
+    embeddings, _ = made
+    pairs = [("money", "gold"), ("river", "fish"), ("money", "nowhere-in-the-text")]
+    expected = np.mean([embeddings.similarity(*pair) for pair in pairs[:2]])
+    assert synonym_similarity(embeddings, pairs) == pytest.approx(expected)
+    assert synonym_similarity(embeddings, [("x-ray", "zebra")]) is None
+
+
+def test_progress_reaches_its_total_in_small_steps(
+    made: tuple[embed.Embeddings, Text], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr(study, "DIMENSIONS", (4, 8))
+    monkeypatch.setattr(study, "_BLOCK", 50)
+    steps: list[tuple[int, int]] = []
+    sections(*made, lambda stage, done, total: steps.append((done, total)))
+    done = [step[0] for step in steps]
+    assert done == sorted(done) and len(done) >= 2 * study.SEEDS
+    assert steps[-1][0] == steps[-1][1], "complete"
+    assert len({total for _, total in steps}) == 1
+
+
+def test_the_report_names_backend_and_threads(made: tuple[embed.Embeddings, Text]) -> None:
+    assert any("on core, 1 thread." in line for line in _about(made[0]))

@@ -91,5 +91,5 @@ def test_speed_is_drawn_for_any_number_of_sizes(count: int) -> None:
     assert drawn.count(">2,500×<") == count, "each bar has its value"
     assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     width = re.search(r' width="(\d+)"', drawn)
-    assert width and 880 < int(width[1]) < 920, "the bars of one panel are not as wide as those of another"
+    assert width and 880 < int(width[1]) < 960, "the bars of one panel are not as wide as those of another"
     assert "NaN" not in drawn and "novel, 2,000 merges" in drawn

@@ -79,7 +79,7 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
         ),
     ]
     for point in passes:
-        point["size"] = _short(point["words"])
+        point["size"] = f"{point['words']:,}"
     return {
         "title": {
             "text": "A character-level tokenizer, plain and optimized",
@@ -292,10 +292,6 @@ def _color(field: str, names: list[str]) -> Row:
         "scale": {"domain": names, "range": [_COLORS[name] for name in names]},
         "legend": None,
     }
-
-
-def _short(words: int) -> str:
-    return f"{words / 1e6:g}M" if words >= 1e6 else f"{words / 1e3:g}k" if words >= 1000 else str(words)
 
 
 def _pass(name: str) -> str:

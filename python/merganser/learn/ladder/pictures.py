@@ -14,6 +14,8 @@ Spec = dict[str, Any]
 #: The colors of the steps that gain most; all others are gray.
 _HIGHLIGHTS = (ORANGE, RED, PURPLE, GREEN, BLUE)
 _OTHER = "other steps"
+#: Smaller speedups are not highlighted: they are within the spread of repeated runs.
+_GAIN = 1.05
 
 _SECONDS = "datum.value >= 1 ? format(datum.value, ',~g') + ' s' : format(datum.value * 1000, ',~g') + ' ms'"
 _BYTES = (
@@ -52,7 +54,8 @@ def highlighted(runs: list[dict[str, Any]]) -> list[str]:
         run["name"]: before["cpu_seconds"] / max(run["cpu_seconds"], 1e-9)
         for before, run in pairwise(numbered)
     }
-    largest = sorted(gains, key=lambda name: -gains[name])[: len(_HIGHLIGHTS)]
+    gained = (name for name, gain in gains.items() if gain >= _GAIN)
+    largest = sorted(gained, key=lambda name: -gains[name])[: len(_HIGHLIGHTS)]
     return [run["name"] for run in numbered if run["name"] in largest]
 
 
@@ -126,7 +129,7 @@ def per_step(result: dict[str, Any]) -> Spec:
             }
         )
     over = f"×: speedup over {first['name']}; " if first is not None and len(numbered) > 1 else ""
-    note = f"{over}colors: the largest speedups over the step before" if colors else ""
+    note = f"{over}colors: the largest speedups over the step before" if colors else over.rstrip("; ")
     return {
         "title": title(result, "CPU time and memory of each step", note),
         "hconcat": columns,

@@ -8,6 +8,9 @@ import processes
 import pytest
 from corpora import CORPORA
 from examples import ROOT, blocks
+from merganser import embed
+from merganser.embed.evaluation import separation
+from merganser.embed.study import lists_for
 
 pytest.importorskip("vl_convert")
 NOVEL = pytest.mark.skipif(
@@ -65,6 +68,28 @@ def test_pictures_of_embeddings_are_up_to_date(tmp_path: Path) -> None:
     said = re.search(r"is (\d\.\d\d) after\s+one epoch and (\d\.\d\d) after ten", page)
     assert said
     assert [float(figure) for figure in said.groups()] == pytest.approx([first, last], abs=0.03)
+
+
+@NOVEL
+def test_the_figures_of_embeddings_md_are_those_of_one_thread() -> None:
+    """Other processors round differently, so a neighbor may change places."""
+    page = " ".join((ROOT / "docs" / "learn" / "embeddings.md").read_text("utf-8").split())
+    made = embed.train(
+        f"frankenstein={CORPORA / 'frankenstein.txt'}", settings=embed.EmbedSettings(threads=1)
+    )
+    assert f"{made.training['tokens']:,} tokens, {len(made):,} of them occurring five times or more" in page
+    row = re.search(r"\| learned \| (\d+) \| ([\d.]+) \| ([\d.]+) \| \*\*([\d.]+)\*\* \|", page)
+    assert row
+    found = separation(made, lists_for(made).groups)
+    said = [float(cell) for cell in row.groups()]
+    assert said == pytest.approx([made.dimension, found.within, found.between, found.margin], abs=0.015)
+    neighbors = dict(re.findall(r"\| (light|nature|left) \| ([\w, ]+) \|", page))
+    neighbors |= dict(re.findall(r"(mountains)\* are ([\w, ]+?);", page))
+    neighbors |= dict(re.findall(r"(father)\*, (mother[\w, ]+?)\.", page))
+    assert len(neighbors) == 5
+    for word, listed in neighbors.items():
+        nearest = {neighbor.word for neighbor in made.most_similar(word, 10)}
+        assert len(set(re.split(", | and ", listed)) & nearest) >= 4, f"{word}: {sorted(nearest)}"
 
 
 def test_the_tokens_shown_in_analyse_md_are_those_of_its_commands(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The report on embeddings: a page, with every chart and table as a file.
 
 Two sections train twenty more times, on the text that is stored with the embeddings; they are left out if it
-was deleted. Takes about 17 seconds for a novel on two cores, and reports progress after every training.
+was deleted. Takes 25 processor seconds for a novel, most of them on all cores, and reports progress after
+every training.
 """
 
 import os

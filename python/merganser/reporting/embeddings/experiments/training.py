@@ -68,7 +68,7 @@ def dimensions(
         "tenth of the text is held out; for its pairs, the rank is the share of tokens that the model "
         "considers likelier than the right one: 50% is chance. The cosine of "
         f"{synonyms} pairs of synonyms, such as {' and '.join(lists.synonyms[0])}, means something only next "
-        "to that of all pairs of words: cosines are higher in fewer dimensions. The margin is how much more "
+        "to that of all pairs of words, whose level depends on the training. The margin is how much more "
         "similar words of the same group are than words of different groups. "
         f"Means over {study.SEEDS} seeds with minimum and maximum; smaller differences are noise."
     )

@@ -42,8 +42,9 @@ class Section:
 NUMERIC = {
     "version", "seconds", "× merganser", "peak MB", "MB/s", "unique pre-tokens", "ratio", "× gpt2",
     "1 thread", "2 threads", "8 threads", "4 threads", "split", "split and count", "merge", "total",
-    "lines", "described", "load s", "merge s", "total s", "s for n", "s for 2n", "µs per merge", "merges",
-    "count", "train", "corpus", "encode", "tokenizer", "bindings", "Python", "whole package",
+    "lines", "described", "processor s", "load s", "merge s", "total s", "s for n", "s for 2n",
+    "µs per merge", "merges", "count", "train", "corpus", "encode", "tokenizer", "bindings", "Python",
+    "whole package",
 }  # fmt: skip
 
 

@@ -89,11 +89,13 @@ def million(plan: Plan) -> Section:
     rows = []
     for one, cost in zip(measured, per_token, strict=True):
         title, described = MILLION[one.job.label]
+        cores = one.best["cores"] if one.best else None
         ids = last_words(one) or ("equal" if found[one.job.label][1] == expected else "DIFFER")
         rows.append(
             [
                 title,
                 seconds(cost * 1e6 if cost else None),
+                seconds(cost * 1e6 * cores if cost and cores else None),
                 times(cost, per_token[-1]),
                 seconds(described),
                 ids,
@@ -104,5 +106,5 @@ def million(plan: Plan) -> Section:
         "call, one thread, cold, cl100k_base. The ids of the timed run are compared with tiktoken's. "
         "Described: the seconds in the description of nanochat's tokenizer, which does not name the machine."
     )
-    columns = ["encoder", "seconds", "× merganser", "described", "ids"]
+    columns = ["encoder", "seconds", "processor s", "× merganser", "described", "ids"]
     return Section("million", "One million tokens", note, columns, rows, [m.record() for m in measured])

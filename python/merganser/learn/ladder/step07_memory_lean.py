@@ -3,7 +3,7 @@
 What changes: a type is one `bytes` value, a token is its id, and a pair is one integer (`pack_pair`). No type
 stores a table of its pairs: they are read off the type. The index of a pair is an append-only list, so it may
 list a type that no longer contains the pair (a stale entry), or list one twice; visits skip these.
-How bytes hold ids above 255: each id is written as UTF-8 writes a code point. Ids below 128 take one byte,
+How bytes hold large ids: each id is written as UTF-8 writes a code point. Ids below 128 take one byte,
 below 2,048 two, below 65,536 three, then four. No character is found inside another, so `bytes.replace` of a
 pair by its new token is a merge, from left to right, in C.
 Why it helps: memory. A type of n ASCII letters takes 33 + n bytes, a list of its ids 56 + 8n. A tuple of two

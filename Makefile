@@ -11,7 +11,7 @@ EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.tom
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: browser demo test test-long lint format bench clean toolchain
+.PHONY: browser demo docs-figures test test-long lint format bench clean toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -48,6 +48,10 @@ format: .venv/dev
 	$(BIN)/ruff format python tests benchmarks tools
 	$(BIN)/ruff check --fix python tests benchmarks tools
 	cargo fmt --all
+
+# Every picture of docs: from the records in benchmarks if it shows times, otherwise computed.
+docs-figures: .venv/dev
+	$(BIN)/python tools/draw_figures.py
 
 # Runs in benchmarks/.venv, with the peers; see benchmarks/README.md.
 bench:

@@ -15,6 +15,8 @@ import pytest
 from merganser import SettingsError, WriteError, charts
 from merganser.charts.drawing import VERSION, vega
 from merganser.charts.fonts import DRAWABLE
+from merganser.charts.spec import halo, titled
+from merganser.charts.theme import PAPER, RAMP, for_dark_page, schemes
 
 SPEC: dict[str, Any] = {
     "title": "Größe",
@@ -188,3 +190,24 @@ def test_the_font_can_draw_every_character_that_is_not_escaped() -> None:
     assert render("\u0378") == box, "a character without a glyph is a box"
     bad = [character for character in sorted(DRAWABLE - {" "}) if render(character) in (box, empty)]
     assert bad == []
+
+
+def test_a_long_subtitle_is_wrapped_and_drawn() -> None:
+    drawn = charts.svg(titled(SPEC, "Lengths", "a tokenizer on 中 " * 20))
+    assert ">Lengths<" in drawn and "\\u4e2d" in drawn
+    assert size(charts.png(titled(SPEC, "Lengths", "a tokenizer " * 40), 1))[0] < 700
+
+
+def test_a_halo_is_below_its_text_and_has_the_color_of_the_page() -> None:
+    below, text = halo({"mark": {"type": "text"}, "encoding": {"color": {"value": "red"}}})
+    assert below["mark"]["stroke"] == PAPER and "color" not in below["encoding"]
+    assert for_dark_page(below)["mark"]["stroke"] != PAPER
+    assert "stroke" not in text["mark"]
+
+
+def test_dark_pages_have_as_many_different_colors() -> None:
+    """A tokenizer keeps its place among the colors; no two become the same."""
+    light, dark = (schemes()[name]["range"]["category"] for name in ("light", "dark"))
+    assert len(set(light)) == len(set(dark)) == 7
+    assert for_dark_page(light) == dark
+    assert len(set(for_dark_page(list(RAMP)))) == len(RAMP)

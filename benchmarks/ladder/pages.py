@@ -56,7 +56,7 @@ def filled(page: str, record: dict[str, Any], large: dict[str, Any]) -> str:
     return PART.sub(part, page)
 
 
-def draw(record: dict[str, Any]) -> None:
+def draw(record: dict[str, Any], folder: Path = PAGES) -> None:
     from merganser import charts
     from merganser.learn.ladder.pictures import per_step
 
@@ -71,7 +71,7 @@ def draw(record: dict[str, Any]) -> None:
             "vocab_size": section["vocab_size"],
             "steps": sorted(runs, key=lambda run: run["step"].zfill(4) if run["step"].isdecimal() else ""),
         }
-        charts.save(per_step(result), PAGES / f"{picture}.svg")
+        charts.save(per_step(result), folder / f"{picture}.svg")
 
 
 def main() -> None:

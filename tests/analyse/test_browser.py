@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import charts, reporting
+from merganser.charts.theme import FONT
 from opened import watched
 
 
@@ -89,3 +90,63 @@ def test_the_page_of_a_chart_makes_no_requests_either(browser: Any, tmp_path: Pa
     )
     with watched(browser, path.as_uri()) as page:
         page.wait_for_selector("#chart svg")
+
+
+def test_charts_and_tables_are_saved_from_the_page_alone(
+    browser: Any, page_path: Path, tmp_path: Path
+) -> None:
+    """The page, copied away from its folder, saves pictures with titles, and the table."""
+    alone = tmp_path / "alone.html"
+    alone.write_bytes(page_path.read_bytes())
+    with watched(browser, alone.as_uri(), expected="blob:") as page:
+        page.wait_for_selector("html[data-drawn]")
+        saved = {}
+        for kind in ("PNG", "SVG", "CSV"):
+            with page.expect_download() as download:
+                page.locator("#domains .save button", has_text=kind).click()
+            assert download.value.suggested_filename == f"domains.{kind.lower()}"
+            saved[kind] = Path(download.value.path()).read_bytes()
+        assert page.locator("#sentences .save button").all_text_contents() == ["CSV"], "it has no chart"
+    assert saved["PNG"].startswith(b"\x89PNG")
+    assert b">Across domains<" in saved["SVG"] and b"measured on corpus, held out" in saved["SVG"]
+    assert saved["CSV"].decode().startswith("domain,trained here,")
+
+
+def test_page_and_charts_have_the_same_font(browser: Any, page_path: Path) -> None:
+    with watched(browser, page_path.as_uri()) as page:
+        page.wait_for_selector("html[data-drawn]")
+        fonts = page.evaluate(
+            "[document.body, ...document.querySelectorAll('.chart svg text')]"
+            ".map((element) => getComputedStyle(element).fontFamily)"
+        )
+        assert set(fonts) == {FONT}
+
+
+def test_values_are_inside_the_chart(browser: Any, page_path: Path) -> None:
+    """No text of a chart is outside of it, not even on a phone."""
+    with watched(browser, page_path.as_uri(), width=360) as page:
+        page.wait_for_selector("html[data-drawn]")
+        outside = page.evaluate(
+            """[...document.querySelectorAll(".chart svg")].flatMap((chart) => {
+              const frame = chart.getBoundingClientRect();
+              return [...chart.querySelectorAll("text")].filter((text) => {
+                const box = text.getBoundingClientRect();
+                return box.width && (box.left < frame.left - 1 || box.right > frame.right + 1);
+              }).map((text) => text.textContent);
+            })"""
+        )
+        assert outside == []
+
+
+def test_numbers_in_tooltips_are_rounded(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "chart.html"
+    spec = {
+        "data": {"values": [{"name": "a", "share": 12345.678901234}]},
+        "mark": {"type": "bar", "tooltip": True},
+        "encoding": {"y": {"field": "name"}, "x": {"field": "share", "type": "quantitative"}},
+    }
+    charts.save(spec, path)
+    with watched(browser, path.as_uri()) as page:
+        page.locator("path[aria-roledescription=bar]").hover()
+        page.wait_for_selector("#vg-tooltip-element.visible")
+        assert "12,345.6789" in page.locator("#vg-tooltip-element").inner_text()

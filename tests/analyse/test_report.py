@@ -201,7 +201,42 @@ def test_tokens_may_be_keywords_of_javascript() -> None:
     values = [{"token": "if", "n": 3, "of": "for"}, {"token": "var", "n": 2, "of": "if"}]
     for spec in (
         pictures.bars(values, "token", "n", group="of"),
-        pictures.columns(values, "token", "n", "of"),
+        pictures.bars(values, "token", "n", group="of", colors=("red", "blue"), percent=True),
         pictures.lines([{"x": 1, "y": 2, "of": "if"}, {"x": 9, "y": 3, "of": "for"}], "x", "y", "of"),
     ):
         assert ">if<" in charts.svg(spec)
+
+
+def test_the_progression_starts_at_no_merges_and_ends_at_the_last() -> None:
+    from merganser.reporting.tokenizers import pictures
+
+    values = [{"merges": n, "tokens per word": 5 / (n + 1)} for n in (0, 7, 90, 1234)]
+    spec = pictures.progression(values, "merges", "tokens per word")
+    x, y = spec["encoding"]["x"], spec["encoding"]["y"]
+    assert x["scale"]["domain"] == [0, 1234] and x["axis"]["values"] == [0, 10, 100, 1234]
+    assert y["scale"]["domain"][0] == 0
+    assert [value["merges"] for value in spec["data"]["values"] if value["label"]] == [0, 7, 90, 1234]
+
+
+def test_a_tokenizer_has_the_same_color_in_every_chart() -> None:
+    """Its place in the domain decides the color, so the order of the domains has to be the same."""
+    from merganser.reporting.tokenizers import pictures
+
+    values = [{"tokenizer": name, "n": 1, "x": 1} for name in ("b", "a", "c")]
+    specs = [
+        pictures.bars(values, "tokenizer", "n", group="tokenizer"),
+        pictures.bars([{**value, "domain": "code"} for value in values], "domain", "n", group="tokenizer"),
+        pictures.lines(values, "x", "n", "tokenizer"),
+    ]
+    assert [spec["encoding"]["color"]["scale"]["domain"] for spec in specs] == [["b", "a", "c"]] * 3
+
+
+def test_pictures_name_the_tokenizer_and_the_corpus(tmp_path: Path) -> None:
+    corpus = tmp_path / "novel.txt"
+    corpus.write_text("the cat sat on the mat. the dog ate the cat. " * 200, "utf-8")
+    reporting.report(tmp_path / "out", corpus=[corpus], held_out=[corpus], vocab_size=280)
+    for path in (tmp_path / "out" / "charts").glob("*.svg"):
+        drawn = path.read_text("utf-8")
+        assert "trained here" in drawn, path.name
+        if path.stem not in ("family-tree", "parity"):
+            assert "novel" in drawn, path.name

@@ -179,7 +179,7 @@ class TestCharts:
             page.locator("#theme").click()
             page.locator("#theme").click()
             page.wait_for_selector("[data-drawn=dark]")
-            page.get_by_role("button", name="Sentences").focus()
+            page.get_by_role("button", name="Sentences", exact=True).focus()
             page.keyboard.press("Enter")
             assert page.evaluate("document.activeElement.textContent") == "11. Sentences"
 

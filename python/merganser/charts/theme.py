@@ -4,31 +4,45 @@ from typing import Any
 
 #: After Okabe and Ito, dark enough for text.
 BLUE, ORANGE, GREEN, RED, GRAY = "#0072b2", "#c25700", "#00795a", "#b3304f", "#5f6368"
+PURPLE, OCHRE = "#7a4fb5", "#8a6d00"
 
-#: Arial, or the system's substitute.
+#: The background of pictures and of light pages, and what stays in the background.
+PAPER, PALE = "#ffffff", "#b9bec5"
+
+#: From the lowest to the highest value.
+RAMP = ("#f7fbff", "#9ecae1", "#3182bd", "#08306b")
+
+#: Arial, or the system's substitute. The style sheets of the pages name the same fonts.
 FONT = "Arial, Helvetica, sans-serif"
 
 _INK = "#202124"
 
 #: The same colors for a dark page.
-_DARK_PAGE_COLORS = ("#56b4e9", "#f0a04b", "#3ccf9f", "#f28cab", "#a8adb4")
+_COLORS = (BLUE, ORANGE, GREEN, RED, PURPLE, OCHRE, GRAY)
+_DARK_PAGE_COLORS = ("#56b4e9", "#f0a04b", "#3ccf9f", "#f28cab", "#b79bf0", "#d4b63f", "#a8adb4")
 _DARK_PAGE_INK = "#e8eaed"
+_DARK_PAGE_RAMP = ("#1d2a36", "#1f5f8f", "#56a3d9", "#e3f2ff")
 
-_TO_DARK_PAGE = dict(zip((BLUE, ORANGE, GREEN, RED, GRAY), _DARK_PAGE_COLORS, strict=True))
+_TO_DARK_PAGE = dict(zip((*_COLORS, *RAMP), (*_DARK_PAGE_COLORS, *_DARK_PAGE_RAMP), strict=True)) | {
+    PAPER: "#17191c",
+    PALE: "#5f6368",
+}
 
 #: The default configuration; a specification overrides it.
 CONFIG: dict[str, Any] = {
     "background": "white",
     "font": FONT,
     "padding": 12,
+    "tooltipFormat": {"numberFormat": ",.4~f"},
     "view": {"stroke": None},
-    "range": {"category": [BLUE, ORANGE, GREEN, RED, GRAY]},
+    "range": {"category": list(_COLORS)},
     "title": {
         "anchor": "start",
         "color": _INK,
         "fontSize": 14,
         "subtitleColor": GRAY,
         "subtitleFontSize": 12,
+        "subtitlePadding": 4,
     },
     "axis": {
         "domainColor": "#9aa0a6",
@@ -51,7 +65,7 @@ CONFIG: dict[str, Any] = {
 DARK: dict[str, Any] = {
     "background": "transparent",
     "range": {"category": list(_DARK_PAGE_COLORS)},
-    "title": {"color": _DARK_PAGE_INK, "subtitleColor": _DARK_PAGE_COLORS[4]},
+    "title": {"color": _DARK_PAGE_INK, "subtitleColor": _DARK_PAGE_COLORS[-1]},
     "axis": {
         "domainColor": "#80868b",
         "gridColor": "#3c4043",

@@ -3,7 +3,8 @@
 from typing import Any
 
 from merganser.charts import drawable
-from merganser.charts.theme import BLUE, ORANGE
+from merganser.charts.spec import halo
+from merganser.charts.theme import BLUE, ORANGE, PALE
 
 Spec = dict[str, Any]
 Row = dict[str, Any]
@@ -11,17 +12,20 @@ Row = dict[str, Any]
 
 def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
     """Average tokens per word by number of merges, with the measured numbers marked."""
+    last = max(row["merges"] for row in curve)
     x = {
         "field": "merges",
         "type": "quantitative",
         "title": "merges",
-        "axis": {"grid": False, "format": ",d"},
+        "scale": {"domain": [0, last], "nice": False},
+        "axis": {"grid": False, "format": ",d", "tickCount": 6},
     }
     y = {
         "field": "tokens_per_word",
         "type": "quantitative",
         "title": "tokens per word",
-        "scale": {"zero": True},
+        "scale": {"domain": [0, 1.08 * max(row["tokens_per_word"] for row in curve)], "nice": False},
+        "axis": {"tickCount": 6},
     }
     marks = [{**row, "label": f"{row['merges']:,}: {row['tokens_per_word']:.2f}"} for row in tried]
     labels: list[Row] = []
@@ -42,18 +46,20 @@ def tokens_per_word(corpus: str, curve: list[Row], tried: list[Row]) -> Spec:
                 "data": {"values": marks},
                 "mark": {"type": "point", "filled": True, "opacity": 1, "size": 70, "color": ORANGE},
             },
-            {
-                "data": {"values": labels},
-                "mark": {
-                    "type": "text",
-                    "dy": -14,
-                    "dx": 4,
-                    "align": "left",
-                    "fontWeight": "bold",
-                    "color": ORANGE,
-                },
-                "encoding": {"text": {"field": "label"}},
-            },
+            *halo(
+                {
+                    "data": {"values": labels},
+                    "mark": {
+                        "type": "text",
+                        "dy": -14,
+                        "dx": {"expr": f"datum.merges > {0.8 * last} ? 0 : 4"},
+                        "align": {"expr": f"datum.merges > {0.8 * last} ? 'right' : 'left'"},
+                        "fontWeight": "bold",
+                        "color": ORANGE,
+                    },
+                    "encoding": {"text": {"field": "label"}},
+                }
+            ),
         ],
     }
 
@@ -68,7 +74,12 @@ def token_lengths(corpus: str, merges: int, lengths: list[Row]) -> Spec:
     order = ["vocabulary", "text"]
     x = {"field": "characters", "type": "nominal", "title": "characters per token, without </w>"}
     offset = {"field": "of", "sort": order}
-    y = {"field": "share", "type": "quantitative", "title": "share of tokens", "axis": {"format": "%"}}
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "title": "share of tokens",
+        "axis": {"format": "%", "grid": False},
+    }
     return {
         "title": {
             "text": "The vocabulary has long tokens, the text short ones",
@@ -85,7 +96,7 @@ def token_lengths(corpus: str, merges: int, lengths: list[Row]) -> Spec:
                     "color": {
                         "field": "of",
                         "title": None,
-                        "scale": {"domain": order, "range": [BLUE, ORANGE]},
+                        "scale": {"domain": order, "range": [PALE, BLUE]},
                         "legend": {"orient": "top"},
                     }
                 },
@@ -118,7 +129,8 @@ def frequent_subwords(corpus: str, merges: int, subwords: list[Row]) -> Spec:
                 "field": "count",
                 "type": "quantitative",
                 "title": "occurrences in the text",
-                "axis": {"format": ",d", "tickCount": 5},
+                "scale": {"domain": [0, 1.15 * max(row["count"] for row in rows)], "nice": False},
+                "axis": {"format": ",d", "tickCount": 5, "grid": False},
             },
         },
         "layer": [

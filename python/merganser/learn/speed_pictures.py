@@ -3,6 +3,7 @@
 from typing import Any
 
 from merganser.charts import drawable
+from merganser.charts.spec import halo
 from merganser.charts.theme import BLUE, GRAY, ORANGE
 
 Spec = dict[str, Any]
@@ -10,6 +11,9 @@ Row = dict[str, Any]
 
 #: The colors of the series, the same in all charts.
 _COLORS = {"plain": GRAY, "first pass": ORANGE, "second pass": BLUE}
+
+#: The values on log axes.
+_POWERS = [10.0**power for power in range(-2, 8)]
 
 _SECONDS = "datum.value >= 1 ? format(datum.value, ',d') + ' s' : format(datum.value * 1000, '~g') + ' ms'"
 
@@ -53,11 +57,11 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
             "size",
             "speed_up",
             "Speedup over the plain tokenizer",
-            "log scale",
+            "orange: first pass, blue: second pass; log scale",
             {
                 "stack": None,
-                "scale": {"type": "log", "domain": [1, max(point["speed_up"] for point in passes) * 3]},
-                "axis": {"format": ",d", "values": [1, 10, 100, 1_000, 10_000, 100_000]},
+                "scale": {"type": "log", "domain": _log_domain([point["speed_up"] for point in passes])},
+                "axis": {"format": ",~g", "values": _POWERS, "grid": False},
             },
             1,
         ),
@@ -67,12 +71,15 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
             "rate",
             "Cache hit rate",
             f"by kind of text, {kinds[0]['words']:,} words each",
-            {"scale": {"domain": [0, 1.08]}, "axis": {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}},
+            {
+                "scale": {"domain": [0, 1.15]},
+                "axis": {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "grid": False},
+            },
             0,
         ),
     ]
     for point in passes:
-        point["size"] = _short(point["words"])
+        point["size"] = f"{point['words']:,}"
     return {
         "title": {
             "text": "A character-level tokenizer, plain and optimized",
@@ -84,6 +91,7 @@ def optimization_results(corpus: str, merges: int, sizes: list[Row], kinds: list
         "columns": 2,
         "spacing": {"row": 110, "column": 75},
         "bounds": "flush",  # align the plots, whatever the size of their labels
+        "resolve": {"scale": {"yOffset": "independent"}},  # or all bars are as wide as those of one panel
     }
 
 
@@ -115,14 +123,14 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
                 "field": "speed_up",
                 "type": "quantitative",
                 "title": "speedup over plain, log scale",
-                "scale": {"type": "log", "domain": [0.8, max(row["speed_up"] for row in steps) * 12]},
-                "axis": {"format": ",", "values": [1, 10, 100, 1000, 10000]},
+                "scale": {"type": "log", "domain": _log_domain([row["speed_up"] for row in steps])},
+                "axis": {"format": ",~g", "values": _POWERS, "grid": False},
             },
         },
         "layer": [
             {
                 "mark": {"type": "bar", "height": 16},
-                "encoding": {"x2": {"datum": 0.8}, "color": _color("pass", list(_COLORS))},
+                "encoding": {"x2": {"datum": 1}, "color": _color("pass", list(_COLORS))},
             },
             {"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": {"text": {"field": "label"}}},
         ],
@@ -130,7 +138,7 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
     left_out = {
         "title": {
             "text": "Left out one at a time",
-            "subtitle": "slowdown without the technique",
+            "subtitle": "slowdown without the technique; orange: first pass, blue: second pass",
         },
         "width": 300,
         "height": {"step": 18},
@@ -142,8 +150,8 @@ def optimization_breakdown(corpus: str, breakdown: Row) -> Spec:
                 "field": "slower",
                 "type": "quantitative",
                 "title": "slowdown, log scale",
-                "scale": {"type": "log", "domain": [0.8, max(row["slower"] for row in shares) * 4]},
-                "axis": {"format": ",", "values": [1, 10, 100, 1000]},
+                "scale": {"type": "log", "domain": _log_domain([row["slower"] for row in shares])},
+                "axis": {"format": ",~g", "values": _POWERS, "grid": False},
             },
         },
         "layer": [
@@ -177,6 +185,7 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     """One line per tokenizer by size of the text, both axes logarithmic."""
     sizes = sorted({point["words"] for point in points})
     figures = [point[figure] for point in points]
+    margin = max((sizes[-1] / sizes[0]) ** 0.04, 1.1)  # a single size has room around it as well
     # A label is below its line to the right; if lines rise, above it to the left, except for the lowest line.
     above = "datum.name != 'second pass'" if figure == "seconds" else "false"
     positions: list[tuple[str, Row]] = [
@@ -184,24 +193,23 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
         (f"!({above})", {"align": "left", "dx": 6, "dy": 14}),
     ]
     names: list[Row] = [
-        {
-            "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {condition}"}],
-            "mark": {"type": "text", "fontWeight": "bold", **position},
-            "encoding": {"text": {"field": "name"}},
-        }
+        layer
         for condition, position in positions
+        for layer in halo(
+            {
+                "transform": [{"filter": f"datum.words == {sizes[len(sizes) // 3]} && {condition}"}],
+                "mark": {"type": "text", "fontWeight": "bold", **position},
+                "encoding": {"text": {"field": "name"}, "color": _color("name", list(_COLORS))},
+            }
+        )
     ]
     encoding = {
         "x": {
             "field": "words",
             "type": "quantitative",
             "title": "words",
-            "scale": {"type": "log", "nice": False, "padding": 12},
-            "axis": {
-                "values": sizes,
-                "format": "~s",
-                "grid": False,
-            },
+            "scale": {"type": "log", "nice": False, "domain": [sizes[0] / margin, sizes[-1] * margin]},
+            "axis": {"values": sizes, "format": "~s", "grid": False, "labelOverlap": "greedy"},
         },
         "y": {
             "field": figure,
@@ -237,30 +245,43 @@ def _lines(points: list[Row], figure: str, title: str, subtitle: str, labels: st
     }
 
 
-def _bars(rows: list[Row], across: str, figure: str, title: str, subtitle: str, y: Row, base: float) -> Spec:
-    """Pairs of bars for the first and the second pass."""
+def _bars(rows: list[Row], by: str, figure: str, title: str, subtitle: str, x: Row, base: float) -> Spec:
+    """Pairs of horizontal bars for the first and the second pass, with their values."""
     order = ["first pass", "second pass"]
     return {
         "title": {"text": title, "subtitle": subtitle, "frame": "group"},
         "width": 380,
-        "height": 220,
+        "height": {"step": 16, "for": "offset"},
         "data": {"values": rows},
         "encoding": {
-            "x": {
-                "field": across,
+            "y": {
+                "field": by,
                 "type": "nominal",
                 "sort": None,
-                "title": "words" if across == "size" else None,
-                "axis": {"labelAngle": 0},
+                "title": "words" if by == "size" else None,
+                "axis": {"labelLimit": 120},
             },
-            "xOffset": {"field": "name", "sort": order},
-            "y": {"field": figure, "type": "quantitative", "title": None, **y},
+            "yOffset": {"field": "name", "sort": order},
+            "x": {"field": figure, "type": "quantitative", "title": None, **x},
         },
         "layer": [
-            {"mark": "bar", "encoding": {"y2": {"datum": base}, "color": _color("name", order)}},
-            {"mark": {"type": "text", "dy": -7, "fontSize": 10}, "encoding": {"text": {"field": "label"}}},
+            {"mark": "bar", "encoding": {"x2": {"datum": base}, "color": _color("name", order)}},
+            {
+                "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 4, "fontSize": 11},
+                "encoding": {"text": {"field": "label"}},
+            },
         ],
     }
+
+
+def _log_domain(factors: list[float]) -> list[float]:
+    """Return a domain that contains 1 and all factors, and has room for the labels right of the bars.
+
+    >>> _log_domain([0.5, 10.0])
+    [0.45, 44.1]
+    """
+    low, high = min(1.0, *factors) / (1 if min(factors) >= 1 else 1.1), max(2.0, *factors)
+    return [round(low, 2), round(high * (high / low) ** 0.48, 1)]
 
 
 def _color(field: str, names: list[str]) -> Row:
@@ -271,10 +292,6 @@ def _color(field: str, names: list[str]) -> Row:
         "scale": {"domain": names, "range": [_COLORS[name] for name in names]},
         "legend": None,
     }
-
-
-def _short(words: int) -> str:
-    return f"{words / 1e6:g}M" if words >= 1e6 else f"{words / 1e3:g}k" if words >= 1000 else str(words)
 
 
 def _pass(name: str) -> str:

@@ -2,6 +2,7 @@
 "use strict";
 
 const report = JSON.parse(document.getElementById("data").textContent);
+const OPTIONS = { mode: "vega", actions: false, renderer: "svg" };
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function make(name, parent, text, className) {
@@ -53,17 +54,54 @@ function tokens(parent, { direction, runs, summary }) {
   make("div", parent, summary, "figures");
 }
 
+// Saves a chart with its title, and the table. The page needs no other file for that.
+function menu(parent, part) {
+  const element = make("p", parent, "Save ", "save quiet");
+  if (part.picture) {
+    choice(element, "PNG", part, async (view) => {
+      const canvas = await view.toCanvas(2);
+      return new Promise((done) => { canvas.toBlob(done, "image/png"); });
+    });
+    choice(element, "SVG", part, async (view) => new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+  }
+  choice(element, "CSV", part, () => new Blob([part.csv], { type: "text/csv" }));
+}
+
+function choice(parent, kind, part, render) {
+  const button = make("button", parent, kind);
+  button.type = "button";
+  button.setAttribute("aria-label", `Save ${part.title} as ${kind}`);
+  button.addEventListener("click", async () => {
+    const drawn = kind === "CSV" ? null : await vegaEmbed(document.createElement("div"), part.picture, OPTIONS);
+    const address = URL.createObjectURL(await render(drawn && drawn.view));
+    const target = link(document.body, "", address);
+    target.download = `${part.name}.${kind.toLowerCase()}`;
+    target.click();
+    target.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 60000);
+    if (drawn) drawn.finalize();
+  });
+}
+
 function section(parent, nth, part) {
   const element = make("section", parent);
   element.id = part.name;
   make("h2", element, `${nth}. ${part.title}`);
   make("p", element, part.text);
+  if (part.subtitle) make("p", element, part.subtitle, "quiet subtitle");
   for (const specs of part.charts) {
-    const chart = make("div", element, undefined, "chart");
+    const box = make("div", element, undefined, "scroll");
+    const chart = make("div", box, undefined, "chart");
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", part.title);
+    const { minWidth } = specs.light.usermeta || {};
+    if (minWidth) {
+      chart.style.minWidth = `${minWidth}px`;
+      box.tabIndex = 0;
+    }
     charts.push([chart, specs]);
   }
+  menu(element, part);
   for (const { title, by } of part.cuts) {
     make("bdi", make("h3", element), title);
     for (const { name, ...cut } of by) {
@@ -85,7 +123,7 @@ function section(parent, nth, part) {
 async function draw() {
   const scheme = dark.matches ? "dark" : "light";
   for (const [element, specs] of charts) {
-    await vegaEmbed(element, specs[scheme], { mode: "vega", actions: false, renderer: "svg" });
+    await vegaEmbed(element, specs[scheme], OPTIONS);
   }
   document.documentElement.dataset.drawn = scheme;
 }

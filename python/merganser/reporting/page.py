@@ -11,7 +11,7 @@ from typing import Any
 
 from merganser import charts
 from merganser.charts.drawing import POLICY, compiled, literal, vega
-from merganser.charts.spec import WIDTH, Spec, panels, sized
+from merganser.charts.spec import WIDTH, Spec, panels, sized, titled
 from merganser.charts.theme import for_dark_page, schemes
 from merganser.engines.local import ProgressCallback
 from merganser.files import make_folder, written_whole
@@ -39,7 +39,7 @@ def write(
             f"# {inert(section.title)}\n\n{section.text}\n\n{section.table.markdown()}".encode()
         )
         if section.chart is not None:
-            spec = sized(section.chart, WIDTH) | {"title": charts.drawable(section.title)}
+            spec = _picture(section.chart, section)
             base = folder / "charts" / section.name
             contents[base.with_suffix(".svg")] = charts.svg(spec).encode()
             contents[base.with_suffix(".png")] = charts.png(spec)
@@ -79,7 +79,10 @@ def section_data(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": inert(section.title),
         "text": section.text,
+        "subtitle": inert(section.subtitle) if section.chart is not None else "",
         "charts": [] if section.chart is None else [_chart(panel) for panel in panels(section.chart)],
+        "picture": None if section.chart is None else compiled(_picture(section.chart, section)),
+        "csv": section.table.csv(),
         "table": {
             "columns": list(map(inert, section.table.columns)),
             "numeric": section.table.numeric,
@@ -89,6 +92,11 @@ def section_data(section: Section) -> dict[str, Any]:
         "open": section.figures_first,
         "files": names,
     }
+
+
+def _picture(chart: Spec, section: Section) -> Spec:
+    """Return a chart as it is saved: of a fixed width, with its title and subtitle."""
+    return titled(sized(chart, WIDTH), section.title, section.subtitle)
 
 
 def _chart(spec: Spec) -> dict[str, Any]:

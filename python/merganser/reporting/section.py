@@ -28,3 +28,5 @@ class Section:
     texts: Sequence[TokenizedText] = field(default=())
     #: Whether the table is expanded at first.
     figures_first: bool = False
+    #: The tokenizers and the text of the chart.
+    subtitle: str = ""

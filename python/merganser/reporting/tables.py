@@ -1,5 +1,7 @@
-"""Tables, written as JSON and Markdown."""
+"""Tables, written as JSON, Markdown and CSV."""
 
+import csv
+import io
 import json
 from dataclasses import dataclass
 
@@ -34,6 +36,18 @@ class Table:
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         # Escape unprintable characters that json leaves as they are: they could affect a terminal or editor.
         return "".join(map(_escape_unprintable, text)) + "\n"
+
+    def csv(self) -> str:
+        """Return the table as CSV, with numbers in full.
+
+        >>> Table(("text", "share"), (("a,b", 0.123456), ("c", None))).csv()
+        'text,share\\n"a,b",0.123456\\nc,\\n'
+        """
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        for row in (self.columns, *self.rows):
+            writer.writerow([inert(cell) if isinstance(cell, str) else cell for cell in row])
+        return out.getvalue()
 
     def markdown(self) -> str:
         rule = ("---:" if number else "---" for number in self.numeric)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.charts import drawable
-from merganser.charts.spec import stacked
-from merganser.charts.theme import BLUE, GRAY, GREEN, ORANGE, RED
+from merganser.charts.spec import halo, stacked
+from merganser.charts.theme import BLUE, GRAY, GREEN, OCHRE, ORANGE, PALE, PURPLE, RAMP, RED
 from merganser.embed.projection import fitted
 from merganser.reporting.embeddings import labels
 
@@ -20,8 +20,10 @@ Row = Mapping[str, Any]
 _LEGEND = {"orient": "top", "direction": "horizontal", "title": None}
 #: The size for which the labels of the t-SNE plane are placed; a wider chart spreads them further apart.
 PLANE = (590.0, 560.0)
-#: The colors of the theme, and two more that differ from them.
-_COLORS = [BLUE, ORANGE, GREEN, RED, "#7a4fb5", "#8a6d00", GRAY]
+#: In the titles of charts whose differences would be invisible otherwise.
+_NOT_ZERO = "axis does not start at 0"
+#: The colors of the groups of words.
+_COLORS = [BLUE, ORANGE, GREEN, RED, PURPLE, OCHRE, GRAY]
 
 
 def similarities(before: Row, after: Row) -> Spec:
@@ -69,20 +71,23 @@ def similarities(before: Row, after: Row) -> Spec:
 
 
 def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
-    """The cosine of every pair of words, with similar words adjacent."""
+    """The cosine of every pair of words, with similar words adjacent.
+
+    The colors span the pairs of different words; the diagonal, 1, has the color of the most similar ones.
+    """
     order = clustered(cosines)
     names = [drawable(words[nth]) for nth in order]
     values = [
         {"word": names[a], "other": names[b], "cosine": round(float(cosines[order[a], order[b]]), 4)}
         for a in range(len(order))
         for b in range(len(order))
-        if a != b
     ]
     off_diagonal = cosines[~np.eye(len(cosines), dtype=bool)]
     # Not with a list in "sort": Vega would evaluate a word such as `if` as a signal.
     in_order = {"type": "nominal", "scale": {"domain": names}, "sort": None}
     axis = {"title": None, "labelLimit": 120, "ticks": False, "domain": False, "grid": False}
     return {
+        "usermeta": {"minWidth": 110 + 13 * len(names)},
         "data": {"values": values},
         "height": {"step": 15},
         "mark": {"type": "rect", "tooltip": True},
@@ -98,7 +103,7 @@ def heat_map(words: Sequence[str], cosines: "NDArray[np.float64]") -> Spec:
                         float(np.quantile(off_diagonal, 0.99)),
                     ],
                     "clamp": True,
-                    "range": ["#f7fbff", "#9ecae1", "#3182bd", "#08306b"],
+                    "range": list(RAMP),
                 },
                 "legend": {"title": "cosine", "orient": "top", "gradientLength": 220},
             },
@@ -141,6 +146,7 @@ def plane(
         [drawable(words[nth]) for nth in labeled],
         size=PLANE,
     )
+    named = {labeled[label.point] for label in placed}
     names = list(dict.fromkeys(group for group in groups if group is not None))
     values = [
         {
@@ -149,11 +155,19 @@ def plane(
             "word": drawable(words[nth]),
             "group": groups[nth] or "other",
             "count": int(frequencies[nth]),
+            "named": nth in named,
         }
         for nth in range(len(words))
     ]
     texts = [
-        {"x": label.x, "y": label.y, "word": label.text, "group": groups[labeled[label.point]] or "other"}
+        {
+            "x": label.x,
+            "y": label.y,
+            "word": label.text,
+            "group": groups[labeled[label.point]] or "other",
+            "from_x": float(positions[labeled[label.point], 0]),
+            "from_y": float(positions[labeled[label.point], 1]),
+        }
         for label in placed
     ]
     x = {
@@ -168,28 +182,39 @@ def plane(
         "axis": None,
         "scale": {"domain": [PLANE[1], 0], "nice": False},
     }
-    scale = {"domain": [*names, "other"], "range": [*_COLORS[: len(names)], "#b9bec5"]}
+    scale = {"domain": [*names, "other"], "range": [*_COLORS[: len(names)], PALE]}
     if by_group:
         color: Spec = {"field": "group", "type": "nominal", "scale": scale, "legend": _LEGEND}
     else:
         color = {
             "field": "count",
             "type": "quantitative",
-            "scale": {"type": "log", "range": ["#c6dbef", "#4292c6", "#08306b"]},
+            "scale": {"type": "log", "range": list(RAMP[1:])},
             "legend": {"orient": "top", "title": "count", "format": "~s", "gradientLength": 220},
         }
     text_color: Spec = {"condition": {"test": "datum.group === 'other'", "value": GRAY}}
     text_color |= {"field": "group", "type": "nominal", "scale": scale, "legend": None} if by_group else {}
     points_layer = {
         "data": {"values": values},
-        "mark": {"type": "circle", "opacity": 0.75, "tooltip": True},
+        "mark": {"type": "circle", "opacity": 0.75},
         "encoding": {
             "color": color,
             "size": {
                 "condition": {"test": "datum.group === 'other'", "value": 12},
                 "value": 55 if by_group else 12,
             },
+            "tooltip": [{"field": name} for name in ("word", "group", "count")],
         },
+    }
+    # From each label to its point: where words are dense, nothing else says which point a label belongs to.
+    leaders = {
+        "data": {"values": texts},
+        "mark": {"type": "rule", "color": GRAY, "opacity": 0.6, "strokeWidth": 0.8},
+        "encoding": {"x2": {"field": "from_x"}, "y2": {"field": "from_y"}},
+    }
+    named_points = {
+        "data": {"values": [value for value in values if value["named"] and value["group"] == "other"]},
+        "mark": {"type": "circle", "color": GRAY, "opacity": 1, "size": 16},
     }
     text_layer: Spec = {
         "data": {"values": texts},
@@ -198,47 +223,62 @@ def plane(
     }
     if by_group:
         text_layer["encoding"]["color"] = text_color
+    dots = [points_layer, named_points] if by_group else [points_layer]
     return {
+        "usermeta": {"minWidth": PLANE[0]},
         "height": PLANE[1],
         "encoding": {"x": x, "y": y},
-        "layer": [points_layer, text_layer],
+        "layer": [*dots, leaders, *halo(text_layer)],
         "resolve": {"scale": {"color": "shared"}},
     }
 
 
 def progress(rows: Sequence[Row]) -> Spec:
-    """Loss and mean similarity by epoch, on separate axes."""
+    """Loss and mean similarity by epoch, one panel each, from zero."""
+    epochs = [row["epoch"] for row in rows]
     x = {
         "field": "epoch",
         "type": "quantitative",
         "title": "epoch",
-        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+        "scale": {"zero": False, "nice": False},
+        "axis": {"values": epochs[:: len(epochs) // 12 + 1], "format": "d", "grid": False},
     }
 
-    def line(field: str, title: str, color: str) -> Spec:
+    def panel(field: str, title: str) -> Spec:
+        figures = [row[field] for row in rows if row[field] is not None]
+        domain = [min(0, *figures, 0), 1.2 * max(*figures, 0) or 1]
+        ends = {"filter": f"datum.epoch === {epochs[0]} || datum.epoch === {epochs[-1]}"}
+        text = {
+            "transform": [ends],
+            "mark": {
+                "type": "text",
+                "align": {"expr": f"datum.epoch === {epochs[0]} ? 'left' : 'right'"},
+                "dx": {"expr": f"datum.epoch === {epochs[0]} ? 6 : 0"},
+                "dy": -11,
+            },
+            "encoding": {"text": {"field": field, "type": "quantitative", "format": ".3f"}},
+        }
         return {
-            "mark": {"type": "line", "point": {"color": color}, "color": color, "tooltip": True},
+            "title": {"text": title, "fontSize": 12, "fontWeight": "normal", "frame": "group"},
+            "data": {"values": list(rows)},
+            "height": 150,
             "encoding": {
+                "x": x,
                 "y": {
                     "field": field,
                     "type": "quantitative",
-                    "title": title,
-                    "scale": {"zero": False},
-                    "axis": {"titleColor": color, "grid": color == BLUE, "tickCount": 6},
-                }
+                    "title": None,
+                    "scale": {"domain": domain, "nice": False},
+                    "axis": {"tickCount": 5},
+                },
             },
+            "layer": [
+                {"mark": {"type": "line", "point": True, "tooltip": True, "color": BLUE}},
+                *halo(text),
+            ],
         }
 
-    return {
-        "data": {"values": list(rows)},
-        "height": 260,
-        "encoding": {"x": x},
-        "layer": [
-            line("loss", "mean loss per pair", BLUE),
-            line("mean_similarity", "mean cosine of two tokens", ORANGE),
-        ],
-        "resolve": {"scale": {"y": "independent"}},
-    }
+    return stacked(panel("loss", "mean loss per pair"), panel("mean_similarity", "mean cosine of two tokens"))
 
 
 def dimensions(rows: Sequence[Row]) -> Spec:
@@ -292,12 +332,15 @@ def dimensions(rows: Sequence[Row]) -> Spec:
             ],
         }
 
-    drawn = [panel("mean rank of held-out neighbors (lower is better)", {"rank": "rank"}, ".2%")]
+    drawn = [
+        panel(f"mean rank of held-out neighbors (lower is better; {_NOT_ZERO})", {"rank": "rank"}, ".2%")
+    ]
     if all(row["synonyms"] is not None for row in rows):
         lines = {"synonyms": "synonyms", "words": "all pairs of words"}
-        drawn.append(panel("mean cosine (synonyms should be above all pairs)", lines, ".2f"))
+        drawn.append(panel(f"mean cosine (synonyms should be above all pairs; {_NOT_ZERO})", lines, ".2f"))
     if all(row["margin"] is not None for row in rows):
-        drawn.append(panel("margin between word groups (higher is better)", {"margin": "margin"}, ".3f"))
+        title = f"margin between word groups (higher is better; {_NOT_ZERO})"
+        drawn.append(panel(title, {"margin": "margin"}, ".3f"))
     return stacked(*drawn)
 
 

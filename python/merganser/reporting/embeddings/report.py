@@ -6,6 +6,7 @@ every training.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from merganser.embed.embeddings import Embeddings, load
@@ -25,16 +26,16 @@ def write(
     embeddings = load(embeddings_dir)
     text = load_text(embeddings_dir)
     check_folder(Path(out), "choose another out=")
-    results = sections(embeddings, text, progress)
+    subtitle = _subtitle(embeddings)
+    results = [replace(section, subtitle=subtitle) for section in sections(embeddings, text, progress)]
     return page.write(Path(out), "Embeddings report", _about(embeddings), results, progress)
 
 
 def _about(embeddings: Embeddings) -> list[str]:
     facts = embeddings.training
-    corpus = str(facts.get("corpus", "a corpus")).partition("=")[0]
     lines = [
         f"{len(embeddings):,} token vectors of dimension {embeddings.dimension}, trained on "
-        f"{Path(corpus).name or corpus}."
+        f"{_corpus(embeddings)}."
     ]
     if "pairs" in facts:
         lines.append(
@@ -46,3 +47,16 @@ def _about(embeddings: Embeddings) -> list[str]:
         values = (f"{name} {value}" for name, value in settings.items() if value is not None)
         lines.append("; ".join(values) + ".")
     return lines
+
+
+def _corpus(embeddings: Embeddings) -> str:
+    corpus = str(embeddings.training.get("corpus", "a corpus")).partition("=")[0]
+    return Path(corpus).name or corpus
+
+
+def _subtitle(embeddings: Embeddings) -> str:
+    """Name the tokenizer, the vectors and the corpus of all charts."""
+    return (
+        f"{embeddings.tokenizer.vocab_size:,}-token tokenizer; {len(embeddings):,} vectors of dimension "
+        f"{embeddings.dimension}; trained on {_corpus(embeddings)}"
+    )

@@ -184,6 +184,7 @@ def report(
         own_domain=own_domain,
         grown=grown,
         learned=learned,
+        corpus="corpus" if corpus is None else _title(corpus),
     )
     return page.write(
         Path(out),

@@ -84,11 +84,13 @@ def study(
     own_domain: str | None = None,
     grown: Tokenizer | None = None,
     learned: Counts | None = None,
+    corpus: str = "corpus",
 ) -> Study:
     """Measure every tokenizer on the sample, and the first one in many sizes.
 
     `own_domain` is the name of the sample, which then takes the place of the built-in prose. `grown` has more
-    merges of the same training as the first tokenizer, and `learned` are the counts that it was trained on.
+    merges of the same training as the first tokenizer, and `learned` are the counts that it was trained on,
+    those of `corpus`.
     """
     usages = {name: use(tokenizer, sample) for name, tokenizer in tokenizers.items()}
     first = next(iter(tokenizers.values()))
@@ -101,7 +103,7 @@ def study(
         samples=samples or {},
         own_domain=own_domain,
         pretokens=sample.counts(first.pattern_name or first.pattern) if learned is None else learned,
-        pretokens_from="the held-out text" if learned is None else "the training corpus",
+        pretokens_from="the held-out text" if learned is None else f"the training corpus ({corpus})",
         sentences=tuple(sentences),
         hard=HARD,
         parallel=parallel,

@@ -166,7 +166,7 @@ export class Field {
     const { pen, points, colors } = this;
     const first = this.selected >= 0 ? [this.selected, ...this.near] : [...(this.marked || [])].slice(0, LABELS);
     const taken = [];
-    pen.font = `${12 * ratio}px system-ui, Arial, sans-serif`;
+    pen.font = `${12 * ratio}px Arial, Helvetica, sans-serif`;
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
     pen.lineWidth = 3 * ratio;

@@ -35,7 +35,7 @@ export function curve(canvas, values, expected, at) {
   const bottom = height - MARGIN.bottom;
   const x = (nth) => MARGIN.left + (Math.log10(nth) / last) * (right - MARGIN.left);
   const y = (seen) => bottom - (Math.log10(Math.max(seen, 1)) / most) * (bottom - MARGIN.top);
-  pen.font = "11px system-ui, Arial, sans-serif";
+  pen.font = "11px Arial, Helvetica, sans-serif";
   pen.lineWidth = 1;
   pen.fillStyle = ink;
   pen.strokeStyle = line;

@@ -63,8 +63,9 @@ def heat_map(embeddings: Embeddings, lists: Lists) -> Section | None:
         tuple((words[a], *(float(cosines[a, b]) for b in order)) for a in order),
     )
     text = (
-        "The cosine of every pair of words, ordered so that similar words are adjacent: dark blocks on the "
-        "diagonal are words that occur in similar contexts."
+        "The cosine of every pair of words, ordered so that similar words are adjacent: blocks of strong "
+        "color along the diagonal are words that occur in similar contexts. The diagonal itself is each word "
+        "with itself, 1."
     )
     return Section("heat_map", "Similar words", text, table, pictures.heat_map(words, cosines))
 

@@ -67,7 +67,7 @@ def comparison(study: Study) -> Section:
         "of occurrences that belong to the most frequent tokens. Vocabulary use is the share of the "
         "vocabulary that occurs at all, which grows with the text.",
         Table(("measure", *compared), tuple(rows)),
-        pictures.bars(values, "tokenizer", "bytes per token"),
+        pictures.bars(values, "tokenizer", "bytes per token", group="tokenizer"),
         figures_first=True,
     )
 

@@ -5,6 +5,7 @@ import numpy as np
 from merganser.analyse.subwords import FUNCTION_WORDS, Subword, subwords
 from merganser.charts import drawable
 from merganser.charts.spec import stacked
+from merganser.charts.theme import BLUE, PALE
 from merganser.reporting.section import Section
 from merganser.reporting.tables import Cell, Table
 from merganser.reporting.tokenizers import pictures
@@ -40,7 +41,7 @@ def lengths(study: Study) -> Section:
             ("bytes", "tokens in the vocabulary", "tokens in the text"),
             tuple((name, int(in_vocabulary[nth]), int(in_text[nth])) for nth, name in enumerate(names, 1)),
         ),
-        pictures.columns(values, "bytes", "share", "of"),
+        pictures.bars(values, "bytes", "share", group="of", colors=(PALE, BLUE), percent=True),
     )
 
 

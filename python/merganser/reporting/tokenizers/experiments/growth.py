@@ -20,15 +20,13 @@ def progression(study: Study) -> Section:
         {"merges": step.merges, "tokens per word": round(tokens_per_word(step.usage), 4)}
         for step in study.steps
     ]
-    # A log axis cannot show 0, but a tokenizer without merges has no other point.
-    points = [value for value in values if value["merges"]] or values
     return Section(
         "merge-progression",
         "Merge progression",
         f"Average tokens per word of the held-out text by number of merges ({WORD_RULE}). The first merges "
         "have the largest effect.",
         Table(("merges", "tokens per word"), tuple(tuple(value.values()) for value in values)),
-        pictures.curve(points, "merges", "tokens per word", log=points is not values),
+        pictures.progression(values, "merges", "tokens per word"),
     )
 
 

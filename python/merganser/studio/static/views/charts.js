@@ -116,19 +116,44 @@ function dark() {
 }
 
 function section(part, nth) {
-  const panels = part.charts.map((specs) => (
-    { specs, canvas: make("div", { class: "chart", role: "img", "aria-label": part.title }) }));
+  const panels = part.charts.map((specs) => {
+    const canvas = make("div", { class: "chart", role: "img", "aria-label": part.title });
+    return { specs, canvas };
+  });
   const hint = part.charts.length && hints(part.charts[0].light);
   const details = make("details", {}, make("summary", {}, "Figures"),
     table(part.table.columns.map((name, column) => [name, part.table.numeric[column]]), part.table.rows, part.title));
   details.open = part.open;
   const element = make("section", { class: "card", "aria-label": part.title },
     make("h2", { tabindex: "-1" }, `${nth}. ${part.title}`), make("p", {}, part.text),
-    ...panels.map(({ canvas }) => canvas), hint && make("p", { class: "quiet hint" }, hint),
+    part.subtitle && make("p", { class: "quiet" }, part.subtitle),
+    ...panels.map(({ canvas }) => canvas), save(part), hint && make("p", { class: "quiet hint" }, hint),
     ...part.cuts.flatMap(({ title: text, by }) => [make("h3", {}, make("bdi", {}, text)),
       ...by.flatMap((cut) => [by.length > 1 && make("div", { class: "quiet" }, make("bdi", {}, cut.name)), tokens(cut)])]),
     details);
   return { element, panels };
+}
+
+/** Buttons that save the chart, with its title, and the table. */
+function save(part) {
+  const kinds = part.picture ? ["PNG", "SVG", "CSV"] : ["CSV"];
+  return make("p", { class: "row quiet save" }, "Save", ...kinds.map((kind) =>
+    button(kind, () => download(part, kind), { "aria-label": `Save ${part.title} as ${kind}` })));
+}
+
+async function download(part, kind) {
+  const drawn = kind === "CSV" ? null : await (await vega())(document.createElement("div"), part.picture, OPTIONS);
+  const address = URL.createObjectURL(await blobOf(part, kind, drawn && drawn.view));
+  make("a", { href: address, download: `${part.name}.${kind.toLowerCase()}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  if (drawn) drawn.finalize();
+}
+
+async function blobOf(part, kind, view) {
+  if (kind === "CSV") return new Blob([part.csv], { type: "text/csv" });
+  if (kind === "SVG") return new Blob([await view.toSVG()], { type: "image/svg+xml" });
+  const canvas = await view.toCanvas(2);
+  return new Promise((done) => { canvas.toBlob(done, "image/png"); });
 }
 
 /** Describes the interactions that a chart supports, by its signals. */

@@ -159,6 +159,7 @@ class TestCharts:
             page.wait_for_selector("[data-drawn=light]")
             assert page.locator("section").count() == 12
             assert page.locator(".chart svg").count() == 10
+            assert "measured on text.txt" in page.locator("section.card").first.inner_text()
             assert page.get_by_text("Measured on 1,500 bytes").is_visible()
             page.locator(".chart").nth(1).locator("path[aria-roledescription=bar]").first.hover()
             page.locator("#vg-tooltip-element.visible").wait_for()

@@ -70,7 +70,10 @@ def report_json(tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[File
         *(text for texts in PARALLEL.values() for text in texts),
     ]
     sample = Sample.of(source, name="the text to measure on")
-    measured = study(dict(tokenizers), sample)
+    own = None
+    if files:
+        own = files[0][0].name if len(files) == 1 else f"{len(files):,} files"
+    measured = study(dict(tokenizers), sample, own_domain=own)
     parts = [
         replace(section, chart=section.chart and interactive(section.chart)) for section in sections(measured)
     ]

@@ -108,7 +108,7 @@ def per_step(result: dict[str, Any]) -> Spec:
             x["axis"] = {"labelExpr": _SECONDS, "values": ticks(low, max(values) * 1.3), "grid": False}
         else:
             x["scale"] = {"domain": [0, 1.25 * max(values)], "nice": False}
-            x["axis"] = {"labelExpr": _BYTES, "tickCount": 5, "grid": False}
+            x["axis"] = {"labelExpr": _BYTES, "tickCount": 3, "grid": False}
         base = {"x": x, "y": y, "color": {"field": "color", "type": "nominal", "scale": None}}
         # A bar needs a zero, which a log scale does not have.
         mark = {"type": "point", "filled": True, "size": 70, "opacity": 1} if is_time else {"type": "bar"}

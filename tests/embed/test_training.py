@@ -359,6 +359,7 @@ def test_ctrl_c_saves_at_once_and_kill_loses_one_interval(tmp_path: Path) -> Non
     done = []
     for every, send in (("0.2", signal.SIGKILL), ("1000", signal.SIGINT), ("1000", signal.SIGTERM)):
         with processes.started([*command, every], cwd=tmp_path) as process:
+            assert process.stdout.readline() == "using core, 1 thread\n"
             assert process.stdout.readline().startswith("epoch"), "at least one epoch is trained"
             processes.wait_until(file.exists, process)
             process.send_signal(send)

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from merganser.corpus.addresses import reason
-from merganser.corpus.reachability import connecting
 from merganser.corpus.read_options import ReadOptions
 from merganser.corpus.skipped import Skips
 from merganser.corpus.tables import Document, HuggingFaceDataset, ParquetFile
@@ -149,6 +148,8 @@ def wikitext2(copy: Path | None, reading: ReadOptions, rows: int) -> Texts | Par
 
 
 def _load_wikitext2() -> object:
+    from merganser.corpus.reachability import connecting  # imports ssl
+
     # Connect while `datasets` is imported; without a network, its requests are retried for 25 seconds.
     unreachable = connecting(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
     datasets = imported("datasets", "hf", "wikitext2")
@@ -213,6 +214,8 @@ def _download(url: str) -> bytes:
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import urlopen
+
+    from merganser.corpus.reachability import connecting
 
     copy = "pass a local copy: frankenstein=/path/to/pg84.txt"
     if why := connecting(url)():

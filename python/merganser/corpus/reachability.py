@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from merganser.errors import ArgumentError
 
@@ -64,8 +65,6 @@ def _timeout() -> float:
 
 def _server(url: str) -> tuple[str, int]:
     """Return host and port of a URL's server, or of the proxy that the environment sets for it."""
-    from urllib.request import getproxies, proxy_bypass  # slow to import, with ssl
-
     parts = urlsplit(url)
     proxy = getproxies().get(parts.scheme)
     if proxy and not proxy_bypass(parts.netloc):

@@ -9,6 +9,7 @@ import lzma
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import merganser
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import CorpusError, Local, MerganserWarning, ReadOptions, SettingsError, Skipped
-from merganser.cli import main, options
+from merganser.cli import COMMANDS, main, options
 from merganser.corpus.read_options import ReadKeywords
 
 DOCUMENTS = [
@@ -378,6 +379,13 @@ def test_ctrl_c_stops_reading_at_once(tmp_path: Path, name: str) -> None:
 def test_functions_and_commands_have_every_read_option() -> None:
     names = tuple(field.name for field in fields(ReadOptions))
     assert names == tuple(ReadKeywords.__annotations__) == options.READ_OPTIONS
+    readers = set()
+    for name in COMMANDS:
+        command = import_module(f"merganser.cli.{name}").command
+        if options.CORPUS_HELP in (command.epilog or ""):
+            assert set(names) <= {parameter.name for parameter in command.params}, name
+            readers.add(name)
+    assert readers == {"train", "count", "encode", "verify", "compare", "embed", "report"}
 
 
 def test_skipped_can_be_added_and_compared() -> None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import merganser
 import numpy as np
 import processes
 import pytest
@@ -72,6 +73,24 @@ def test_negatives_are_drawn_by_count_or_uniformly(capsys: pytest.CaptureFixture
     run(capsys, "a.txt", "--threads", "1", "--epochs", "2", "--out", "default")
     assert np.array_equal(embed.load("default").vectors, made["unigram"].vectors)
     assert not np.array_equal(made["uniform"].vectors, made["unigram"].vectors)
+
+
+def test_records_are_read_with_the_given_options(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text(json.dumps({"body": TEXT}) + "\n{broken\n", "utf-8")
+    options = ("--threads", "1", "--epochs", "2")
+    assert main(["embed", "a.jsonl", *options, "--out", "made"]) == 1
+    assert (
+        'the only key is "body"; name the one that holds the text with --text-key' in capsys.readouterr().err
+    )
+    run(capsys, "a.jsonl", "--text-key", "body", "--on-error", "skip", *options, "--out", "made")
+    run(capsys, "a.txt", *options, "--out", "plain")
+    assert np.array_equal(embed.load("made").vectors, embed.load("plain").vectors)
+    settings = embed.EmbedSettings(threads=1, epochs=2)
+    with pytest.warns(merganser.MerganserWarning, match="skipped 1 record"):
+        trained = embed.train("a.jsonl", settings=settings, text_key="body", on_error="skip")
+    assert np.array_equal(trained.vectors, embed.load("plain").vectors)
+    with pytest.raises(merganser.ArgumentError, match="did you mean 'text_key'"):
+        embed.train("a.jsonl", textkey="body")  # type: ignore[call-arg]
 
 
 def test_help_explains_a_batch(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import merganser
 import pytest
 from merganser.cli import main
+from merganser.reporting import report
 
 TEXT = "The cat sat on the mat. Did the dog see it? The other cat did!\n\n" * 40
 
@@ -49,6 +50,24 @@ def test_the_held_out_option_is_used(capsys: pytest.CaptureFixture[str]) -> None
     table = json.loads(Path("merganser-out/report/tables/comparison.json").read_text("utf-8"))
     figures = {row["measure"]: row["t.merganser"] for row in table}
     assert figures["tokens per word"] == len(merganser.load("t.merganser").encode(TEXT)) / len(TEXT.split())
+
+
+def test_records_are_read_with_the_given_options(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps({"body": TEXT}), "{broken", json.dumps({"body": TEXT.upper()})]
+    Path("a.jsonl").write_text("\n".join(lines), "utf-8")
+    assert main(["report", "a.jsonl", "--out", "out"]) == 1
+    assert "with --text-key" in capsys.readouterr().err
+    reading = ("--text-key", "body", "--on-error", "skip")
+    files = ("--held-out", "a.jsonl", "--domain", "both=a.jsonl")
+    for names in (["a.jsonl"], ["a.jsonl", *files], ["t.merganser", *files]):
+        assert main(["report", *names, *reading, "--out", "out"]) == 0
+        assert "warning: skipped 1 record" in capsys.readouterr().err
+    table = json.loads(Path("out/tables/domains.json").read_text("utf-8"))
+    both = next(row for row in table if row["domain"] == "both")
+    tokens = sum(len(merganser.load("t.merganser").encode(text)) for text in (TEXT, TEXT.upper()))
+    assert both["t.merganser"] == 100 * tokens / (2 * len(TEXT))
+    with pytest.raises(merganser.ArgumentError, match="did you mean 'text_key'"):
+        report("out", corpus="a.jsonl", textkey="body")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

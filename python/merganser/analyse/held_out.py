@@ -15,11 +15,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merganser.corpus import Corpus, Source, resolve
 from merganser.corpus.documents import hand_over
+from merganser.corpus.read_options import ReadKeywords, ReadOptions
 from merganser.corpus.split_settings import SEPARATOR
 from merganser.errors import CorpusError, SettingsError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: A larger held-out set takes longer without improving the figures.
 ENOUGH_BYTES = 4_000_000
@@ -46,9 +51,9 @@ class HeldOutSplit:
     rule: str
 
 
-def hold_out(source: Source) -> HeldOutSplit:
+def hold_out(source: Source, **reading: "Unpack[ReadKeywords]") -> HeldOutSplit:
     """Split a corpus into a training set and a held-out set."""
-    return hold_out_documents(_documents(resolve(source, 8192)))
+    return hold_out_documents(_documents(resolve(source, 8192, ReadOptions(**reading))))
 
 
 def hold_out_documents(documents: Sequence[bytes]) -> HeldOutSplit:

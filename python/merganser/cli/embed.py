@@ -112,6 +112,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
     show_default=True,
     help="Implementation: the Rust core, on the CPU, or torch.",
 )
+@options.add_read_options
 @options.threads
 @click.option(
     "--out",
@@ -188,6 +189,7 @@ def command(
     _apply_preset(ctx, preset, given)
     if negatives == "uniform":
         given["noise_power"] = 0.0
+    read_options = {name: given.pop(name) for name in options.READ_OPTIONS}
     settings = EmbedSettings(**given, threads=threads)
     backend, device = choose(backend, device)
     _check_out(out, tokenizer, force)
@@ -197,8 +199,10 @@ def command(
     name = corpus or dataset or default()
     log = _EpochLog(settings, quiet=as_json)
     with progress.bars() as draw:
-        loaded = tokenizer.load() if tokenizer else tokenizer_for(name, VOCAB_SIZE, threads, draw)
-        text = read(name, loaded, threads, draw)
+        loaded = (
+            tokenizer.load() if tokenizer else tokenizer_for(name, VOCAB_SIZE, threads, draw, **read_options)
+        )
+        text = read(name, loaded, threads, draw, **read_options)
         prepared = time.perf_counter()
         with resumable((out / checkpoint.FILE_NAME).is_file):
             embeddings = train_on(

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     "language, also measure parity.",
 )
 @click.option("--token", help="Token to draw the family tree of.")
+@options.add_read_options
 @options.threads
 @options.as_json
 def command(
@@ -64,6 +65,7 @@ def command(
     token: str | None,
     threads: int | None,
     as_json: bool,
+    **read_options: Any,
 ) -> None:
     """Write a report: an HTML page of experiments, with every chart and table as a file.
 
@@ -102,6 +104,7 @@ def command(
             engine=Local(threads=threads),
             progress=draw,
             **sentence_arguments,
+            **read_options,
         )
     _print_result(page, start, as_json)
 

@@ -27,7 +27,7 @@ OnError = Literal["stop", "skip"]
 
 
 class ReadKeywords(TypedDict, total=False):
-    """The fields of `ReadOptions`, as keyword arguments of `count`, `train` and `encode_corpus`."""
+    """The fields of `ReadOptions`, as keyword arguments of the functions that read a corpus."""
 
     text_key: str
     on_error: OnError
@@ -41,7 +41,8 @@ class ReadKeywords(TypedDict, total=False):
 class ReadOptions:
     """Options for reading the files of a corpus.
 
-    `count`, `train` and `encode_corpus` accept each of these as a keyword argument.
+    Functions that read a corpus, such as `train`, `encode_corpus` and `compare`, accept each of these as a
+    keyword argument.
 
     Parameters
     ----------

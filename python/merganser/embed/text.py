@@ -16,6 +16,7 @@ import numpy as np
 
 from merganser import _core
 from merganser.corpus import Source, is_read_once
+from merganser.corpus.read_options import ReadKeywords
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import CorpusError, EmbeddingsError, MerganserWarning
 from merganser.tokenizer import Tokenizer
@@ -24,6 +25,7 @@ from merganser.training import train as train_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
 #: The vocabulary size if no tokenizer is given: large enough that most words are one token, and in a small
 #: corpus all words that occur twice.
@@ -65,7 +67,11 @@ class Text:
 
 
 def tokenizer_for(
-    source: Source, vocab_size: int, threads: int | None, progress: ProgressCallback | None
+    source: Source,
+    vocab_size: int,
+    threads: int | None,
+    progress: ProgressCallback | None,
+    **reading: "Unpack[ReadKeywords]",
 ) -> Tokenizer:
     """Train a tokenizer on the corpus."""
     if is_read_once(source):  # `train` has already read iterators into memory
@@ -76,18 +82,25 @@ def tokenizer_for(
     with warnings.catch_warnings():
         # A small corpus may yield a smaller vocabulary, which is harmless here.
         warnings.filterwarnings("ignore", "the vocabulary has", MerganserWarning)
-        return train_tokenizer(source, vocab_size, engine=Local(threads=threads), progress=progress)
+        return train_tokenizer(
+            source, vocab_size, engine=Local(threads=threads), progress=progress, **reading
+        )
 
 
 def read(
-    source: "Source | Tokens", tokenizer: Tokenizer, threads: int | None, progress: ProgressCallback | None
+    source: "Source | Tokens",
+    tokenizer: Tokenizer,
+    threads: int | None,
+    progress: ProgressCallback | None,
+    **reading: "Unpack[ReadKeywords]",
 ) -> Text:
     """Encode a corpus; `Tokens` written by `encode_corpus` are used directly."""
     if isinstance(source, Tokens):
         return _from_tokens(source, tokenizer)
     with tempfile.TemporaryDirectory(prefix="merganser-embed-") as folder:
         out = os.path.join(folder, "tokens")  # noqa: PTH118  # a name to hand on
-        tokens = tokenizer.encode_corpus(source, out=out, engine=Local(threads=threads), progress=progress)
+        engine = Local(threads=threads)
+        tokens = tokenizer.encode_corpus(source, out=out, engine=engine, progress=progress, **reading)
         return _from_tokens(tokens, tokenizer)
 
 

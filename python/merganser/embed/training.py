@@ -18,10 +18,12 @@ import numpy as np
 
 from merganser import _core
 from merganser.corpus import Source
+from merganser.corpus.read_options import ReadKeywords
 from merganser.embed import checkpoint, similarities
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.settings import Backend, Device, EmbedSettings
 from merganser.embed.text import VOCAB_SIZE, Text, read, tokenizer_for
+from merganser.engines.arguments import check_names
 from merganser.engines.local import ProgressCallback
 from merganser.errors import MerganserError, SettingsError
 from merganser.files import check_folder
@@ -30,6 +32,7 @@ from merganser.tokens import Tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
 
 class Trainer(Protocol):
@@ -134,6 +137,7 @@ def train(
     keep_work: bool = False,
     on_interval: Callable[[Interval, float], object] | None = None,
     progress: ProgressCallback | None = None,
+    **reading: "Unpack[ReadKeywords]",
 ) -> Embeddings:
     """Learn a vector for every token of a corpus from the tokens around it.
 
@@ -164,6 +168,8 @@ def train(
         Called after every interval with its figures and the estimated number of seconds left.
     progress
         Called with the stage ("count", "merge", "encode" or "embed"), the amount done and the total.
+    **reading
+        How files are read; see `merganser.ReadOptions`.
 
     Returns
     -------
@@ -187,6 +193,7 @@ def train(
     >>> train(texts, settings=EmbedSettings(epochs=2, threads=1)).vectors.shape[1]
     100
     """
+    check_names(train, reading)
     settings = settings or EmbedSettings()
     if work_dir is not None:
         check_folder(Path(work_dir), "choose another work_dir")
@@ -194,10 +201,10 @@ def train(
         if isinstance(source, Tokens):
             raise SettingsError("token files do not contain the tokenizer; pass the one that encoded them")
         source = _reusable(source)
-        tokenizer = tokenizer_for(source, vocab_size, settings.threads, progress)
+        tokenizer = tokenizer_for(source, vocab_size, settings.threads, progress, **reading)
     work_folder = None if work_dir is None else Path(work_dir)
     return train_on(
-        read(source, tokenizer, settings.threads, progress),
+        read(source, tokenizer, settings.threads, progress, **reading),
         tokenizer,
         settings,
         backend=backend,

@@ -9,13 +9,16 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merganser import _core
 from merganser.analyse.examples import DOMAINS, PARALLEL, SENTENCES
 from merganser.analyse.held_out import hold_out
 from merganser.analyse.sample import Sample
 from merganser.corpus import Source
+from merganser.corpus.read_options import ReadKeywords
 from merganser.counts import Counts
+from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
 from merganser.errors import MerganserWarning, SettingsError
 from merganser.extras import imported
@@ -25,6 +28,9 @@ from merganser.reporting.tokenizers.experiments import sections
 from merganser.reporting.tokenizers.study import study
 from merganser.tokenizer import Tokenizer
 from merganser.training import count, train
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Numbers of merges that `default_merges` chooses from.
 _MERGES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
@@ -59,6 +65,7 @@ def report(
     token: str | None = None,
     engine: Local | None = None,
     progress: ProgressCallback | None = None,
+    **reading: "Unpack[ReadKeywords]",
 ) -> Path:
     """Write a report on tokenizers. Needs the extra `[plot]`.
 
@@ -91,6 +98,8 @@ def report(
         Threads and memory to use.
     progress
         Called with the stage ("count", "merge", "measure" or "draw"), the amount done and the total.
+    **reading
+        How the files of all corpora are read; see `merganser.ReadOptions`.
 
     Returns
     -------
@@ -116,6 +125,7 @@ def report(
     ...     merganser.reporting.report(folder, tokenizers={"small": tokenizer}).name
     'index.html'
     """
+    check_names(report, reading)
     engine = engine or Local()
     measured = dict(tokenizers or {})
     if corpus is None and not measured:
@@ -133,10 +143,10 @@ def report(
     if corpus is not None:
         training = corpus
         if held_out is None:
-            parts = hold_out(corpus)
+            parts = hold_out(corpus, **reading)
             training, held_out = parts.training, parts.held_out
             about.append(f"Held-out split: {parts.rule}.")
-        counts = count(training, pattern=pattern, engine=engine, progress=progress)
+        counts = count(training, pattern=pattern, engine=engine, progress=progress, **reading)
         with warnings.catch_warnings():
             # A small corpus runs out of pairs; the report shows the number of merges.
             warnings.simplefilter("ignore", MerganserWarning)
@@ -162,7 +172,7 @@ def report(
             "No held-out text was given, so the measurements use a few built-in paragraphs of prose, code, "
             "numbers and several languages: an illustration, not a benchmark."
         )
-    sample = Sample.of(held_out, name="the held-out text", engine=engine, progress=progress)
+    sample = Sample.of(held_out, name="the held-out text", engine=engine, progress=progress, **reading)
     about += [
         f"Held-out text: {_count(sample.bytes, 'byte')}, {_count(sample.characters, 'character')}, "
         f"{_count(sample.words, 'word')}, {_count(sample.sentences, 'sentence')}, "
@@ -170,7 +180,7 @@ def report(
         "All figures are diagnostics: they describe how text is tokenized, not how well a model learns.",
     ]
     domain_samples = {
-        name: Sample.of(source, name=f"the domain {name}", engine=engine, progress=progress)
+        name: Sample.of(source, name=f"the domain {name}", engine=engine, progress=progress, **reading)
         for name, source in (domains or {}).items()
     }
     about[:0] = [_description(name, tokenizer) for name, tokenizer in measured.items()]

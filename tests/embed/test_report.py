@@ -1,12 +1,13 @@
 """The report on embeddings: the contexts it chooses, and its progress."""
 
+import merganser
 import numpy as np
 import pytest
 from merganser import embed
 from merganser.embed import groups, study
 from merganser.embed.evaluation import synonym_similarity
 from merganser.embed.text import Text, read
-from merganser.reporting.embeddings.experiments import meaning, sections
+from merganser.reporting.embeddings.experiments import meaning, sections, similarity
 from merganser.reporting.embeddings.report import _about
 
 #: Two meanings of one word, each with a vocabulary of its own.
@@ -70,3 +71,23 @@ def test_progress_reaches_its_total_in_small_steps(
 
 def test_the_report_names_backend_and_threads(made: tuple[embed.Embeddings, Text]) -> None:
     assert any("on core, 1 thread." in line for line in _about(made[0]))
+
+
+def test_tokens_that_cannot_be_looked_up_as_words_are_shown_by_their_labels() -> None:
+    """No token is a word, and labels such as `\\xe6\\x96` are not texts; looking them up failed."""
+    texts = ["日本語の文章です。猫が好きです。", "漢字がたくさんある文章を書きます。"] * 40
+    tokenizer = merganser.train(texts, 262)
+    settings = embed.EmbedSettings(embedding_dim=8, epochs=2, threads=1)
+    embeddings = embed.train(texts, tokenizer=tokenizer, settings=settings)
+    labels = [embeddings.label(row) for row in range(len(embeddings))]
+    assert any(label.startswith("\\x") and label not in embeddings for label in labels)
+    lists = groups.Lists(groups={}, more=(), shown=("猫",), synonyms=(), ambiguous={})
+    heat_map = similarity.heat_map(embeddings, lists)
+    neighbors = similarity.neighbors(embeddings, lists)
+    assert heat_map is not None
+    for section in (heat_map, neighbors):
+        shown = [str(row[0]) for row in section.table.rows]
+        assert len(shown) == len(set(shown)) and any(label.startswith("\\x") for label in shown)
+    for word, nearest in neighbors.table.rows:
+        names = [entry.rsplit(" ", 1)[0] for entry in str(nearest).split(", ")]
+        assert len(names) == 8 and word not in names and set(names) <= set(labels)

@@ -1,16 +1,20 @@
 """Sections about the vectors: similarities, nearest neighbors, and the plane."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from merganser.embed import similarities
 from merganser.embed.embeddings import Embeddings
 from merganser.embed.groups import Lists
 from merganser.embed.projection import project
 from merganser.reporting.embeddings import pictures
 from merganser.reporting.section import Section
 from merganser.reporting.tables import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The maximum number of words in the plane: t-SNE takes three seconds.
 _POINTS = 1_500
@@ -50,12 +54,12 @@ def _quantile(counts: Mapping[str, Any], share: float) -> float:
 
 def heat_map(embeddings: Embeddings, lists: Lists) -> Section | None:
     candidates = [*(word for group in lists.groups.values() for word in group), *lists.more]
-    words = [word for word in dict.fromkeys(candidates) if word in embeddings][:_HEAT_MAP_WORDS]
-    words += _frequent(embeddings, exclude=words, n=30 - len(words))
-    if len(words) < 3:
+    shown = _listed(embeddings, candidates)[:_HEAT_MAP_WORDS]
+    shown += _frequent(embeddings, exclude=shown, n=30 - len(shown))
+    if len(shown) < 3:
         return None
-    rows = np.stack([embeddings.vector(word) for word in words]).astype(np.float64)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    words = [entry.word for entry in shown]
+    rows = similarities.normalized(np.stack([entry.vector for entry in shown])).astype(np.float64)
     cosines = rows @ rows.T
     order = pictures.clustered(cosines)
     table = Table(
@@ -70,33 +74,49 @@ def heat_map(embeddings: Embeddings, lists: Lists) -> Section | None:
     return Section("heat_map", "Similar words", text, table, pictures.heat_map(words, cosines))
 
 
-def _frequent(embeddings: Embeddings, exclude: Sequence[str], n: int) -> list[str]:
+class _Shown(NamedTuple):
+    """A word as it is shown, and its vector: a label such as `\\xc3` cannot be looked up as a word."""
+
+    word: str
+    vector: "NDArray[np.float32]"
+
+
+def _listed(embeddings: Embeddings, words: Iterable[str]) -> list[_Shown]:
+    """Return the words that have a vector."""
+    return [_Shown(word, embeddings.vector(word)) for word in dict.fromkeys(words) if word in embeddings]
+
+
+def _frequent(embeddings: Embeddings, exclude: Sequence[_Shown], n: int) -> list[_Shown]:
     """Return the `n` most frequent words of four letters or more, which skips most function words."""
-    excluded = {word.casefold() for word in exclude}
-    names = (embeddings.label(int(row)) for row in embeddings.words)
-    long = (name for name in names if len(name) > 3 and name.casefold() not in excluded)
-    return [name for name, _ in zip(long, range(max(n, 0)), strict=False)]
+    seen = {entry.word.casefold() for entry in exclude}
+    found: list[_Shown] = []
+    for row in embeddings.words:
+        if len(found) >= n:
+            break
+        name = embeddings.label(int(row))
+        if len(name) > 3 and name.casefold() not in seen:
+            seen.add(name.casefold())
+            found.append(_Shown(name, embeddings.vectors[row]))
+    return found
 
 
 def neighbors(embeddings: Embeddings, lists: Lists) -> Section:
-    words = [word for word in lists.shown if word in embeddings]
-    words = [*words, *_frequent(embeddings, words, 8 - len(words))][:10]
-    rows = tuple(
-        (
-            word,
-            ", ".join(
-                f"{neighbor.word} {neighbor.similarity:.2f}"
-                for neighbor in embeddings.most_similar(word, _NEIGHBORS)
-            ),
-        )
-        for word in words
-    )
+    shown = _listed(embeddings, lists.shown)
+    shown = [*shown, *_frequent(embeddings, shown, 8 - len(shown))][:10]
+    rows = tuple((entry.word, _nearest(embeddings, entry)) for entry in shown)
     text = (
         "For each word, the whole words whose vectors have the highest cosine with its vector. Neighbors "
         "occur in similar contexts, so opposites are often among them."
     )
     table = Table(("word", "nearest words with their cosine"), rows)
     return Section("neighbors", "Nearest neighbors", text, table, figures_first=True)
+
+
+def _nearest(embeddings: Embeddings, of: _Shown) -> str:
+    own = of.word.casefold()  # the token itself, and its variants in upper and lower case
+    found = embeddings.most_similar(of.vector, _NEIGHBORS + 8)
+    others = [neighbor for neighbor in found if neighbor.word.casefold() != own][:_NEIGHBORS]
+    return ", ".join(f"{neighbor.word} {neighbor.similarity:.2f}" for neighbor in others)
 
 
 def planes(embeddings: Embeddings, lists: Lists) -> list[Section | None]:

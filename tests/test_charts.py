@@ -92,7 +92,9 @@ def test_vega_works_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_page_makes_no_requests() -> None:
     page = charts.html(SPEC)
     assert len(page) > 500_000, "contains Vega"
-    assert "default-src 'none'" in page, "the browser blocks all requests"
+    policy = page.partition('Policy" content="')[2].partition('"')[0]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-"), "the browser blocks all requests"
+    assert "eval" not in policy and policy.count("unsafe") == 1, "inline styles only"
     assert not re.search(r"\b(import\s*\(?|from)\s*[\"']https?:", page)
     markup = re.sub(r"(?s)<script>.*?</script>", "", page).replace("http-equiv", "")
     assert not re.search(r"http|\ssrc\s*=|\shref\s*=|<link", markup)

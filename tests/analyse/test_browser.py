@@ -67,6 +67,22 @@ def test_hostile_text_is_inert(browser: Any, page_path: Path) -> None:
         assert not set(text) & set("\u202e\u202c\u2066\u200b\ufeff\x1b\x07\x00\x9b\u2028\u2029")
 
 
+def test_the_page_runs_no_code_but_its_own(browser: Any, page_path: Path) -> None:
+    """Vega's interpreter needs no `eval`, and only scripts with a known hash run."""
+    with watched(browser, page_path.as_uri(), expected="Content Security Policy") as page:
+        page.wait_for_selector("html[data-drawn]")
+        for code in (
+            "document.body.append(Object.assign(document.createElement('script'), {text: 'window.owned = 1'}))",
+            "setTimeout('window.owned = 1')",
+            "new Function('window.owned = 1')()",
+        ):
+            # Playwright's own evaluation is exempt from the policy, a task that it schedules is not.
+            page.evaluate(
+                f"new Promise((done) => setTimeout(() => {{ try {{ {code} }} catch {{}} done(); }}))"
+            )
+        page.wait_for_timeout(50)
+
+
 def test_right_to_left_text_runs_from_the_right(browser: Any, page_path: Path) -> None:
     with watched(browser, page_path.as_uri()) as page:
         line = page.locator(".tokens[dir=rtl]").last

@@ -141,6 +141,13 @@ def test_a_link_restores_the_view(studio: Opening, address: str) -> None:
         assert page.locator(".cell.chosen").count() >= 3
 
 
+@pytest.mark.parametrize("name", ["constructor", "toString", "nothing", "__proto__"])
+def test_an_unknown_view_is_the_first_view(studio: Opening, name: str) -> None:
+    with studio(name) as page:
+        page.wait_for_selector(".view-playground textarea")
+        assert "constructor" not in page.title()
+
+
 def test_presets_are_encoded_unchanged(studio: Opening, small: merganser.Tokenizer) -> None:
     from merganser.analyse.examples import HARD
 

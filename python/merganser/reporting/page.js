@@ -2,7 +2,7 @@
 "use strict";
 
 const report = JSON.parse(document.getElementById("data").textContent);
-const OPTIONS = { mode: "vega", actions: false, renderer: "svg" };
+const OPTIONS = { mode: "vega", ast: true, actions: false, renderer: "svg" };
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function make(name, parent, text, className) {

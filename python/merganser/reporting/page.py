@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from merganser import charts
-from merganser.charts.drawing import POLICY, compiled, literal, vega
+from merganser.charts.drawing import compiled, literal, policy, vega
 from merganser.charts.spec import WIDTH, Spec, panels, sized, titled
 from merganser.charts.theme import for_dark_page, schemes
 from merganser.engines.local import ProgressCallback
@@ -59,7 +59,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
         "sections": [section_data(section) for section in sections],
     }
     parts = {
-        "policy": POLICY,
+        "policy": policy(vega(), _resource("page.js")),
         "title": "merganser report",
         "style": _resource("page.css"),
         "data": literal(data),

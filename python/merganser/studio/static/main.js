@@ -21,7 +21,7 @@ let visits = 0; // incremented for each view, so that a view that was left can b
 
 function read() {
   const [, name = "", query = ""] = /^#\/([a-z]*)\??(.*)$/s.exec(location.hash) || [];
-  return { name: name in views ? name : about.views[0], parameters: new URLSearchParams(query) };
+  return { name: Object.hasOwn(views, name) ? name : about.views[0], parameters: new URLSearchParams(query) };
 }
 
 function address(name, parameters) {
@@ -103,7 +103,7 @@ export function isDark() {
 async function start() {
   let chosen = "auto";
   try { chosen = localStorage.getItem("theme") || "auto"; } catch { /* storage is blocked */ }
-  setTheme(chosen in SCHEMES ? chosen : "auto");
+  setTheme(Object.hasOwn(SCHEMES, chosen) ? chosen : "auto");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
     document.dispatchEvent(new CustomEvent("theme", { detail: isDark() ? "dark" : "light" })));
   about = await api.get("about");

@@ -14,7 +14,7 @@ const START = [
 export async function mount(element, state, api) {
   const { tokenizers } = state.about;
   const names = tokenizers.map(({ name }) => name);
-  const able = tokenizers.find(({ special_tokens: tokens }) => "<|user_start|>" in tokens);
+  const able = tokenizers.find(({ special_tokens: tokens }) => Object.hasOwn(tokens, "<|user_start|>"));
   let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : (able ?? tokenizers[0]).name;
   let prompt = state.get("prompt") === "1";
   let rows = START.map((row) => [...row]);

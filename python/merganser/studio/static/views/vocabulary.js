@@ -15,7 +15,7 @@ export async function mount(element, state, api) {
   const hasCounts = tokenizers.find(({ name }) => name === first).has_counts;
   const query = {
     tokenizer: first,
-    by: state.get("by") in HINTS ? state.get("by") : "text",
+    by: Object.hasOwn(HINTS, state.get("by") ?? "") ? state.get("by") : "text",
     query: state.get("query") ?? "",
     sort: state.get("sort") ?? (hasCounts ? "count" : "rank"),
     descending: state.get("sort") ? state.get("descending") === "1" : hasCounts,

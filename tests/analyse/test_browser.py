@@ -72,7 +72,8 @@ def test_the_page_runs_no_code_but_its_own(browser: Any, page_path: Path) -> Non
     with watched(browser, page_path.as_uri(), expected="Content Security Policy") as page:
         page.wait_for_selector("html[data-drawn]")
         for code in (
-            "document.body.append(Object.assign(document.createElement('script'), {text: 'window.owned = 1'}))",
+            "const element = document.createElement('script'); element.text = 'window.owned = 1'; "
+            "document.body.append(element)",
             "setTimeout('window.owned = 1')",
             "new Function('window.owned = 1')()",
         ):

@@ -12,8 +12,8 @@ import processes
 import pytest
 from merganser.cli.studio import sample
 from merganser.studio import create
+from merganser.studio.pool import BoundedPool
 from merganser.studio.security import Folders
-from merganser.studio.state import BoundedPool
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 

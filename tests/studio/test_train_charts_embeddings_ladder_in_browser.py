@@ -135,7 +135,7 @@ class TestTrain:
         self, browser: Any, studio: Studio
     ) -> None:
         done = threading.Event()
-        running = studio.jobs.start(lambda job: {"waited": done.wait(LIMIT)})
+        running = studio.state.jobs.start(lambda job: {"waited": done.wait(LIMIT)})
         try:
             with opened(browser, studio.address, "train") as page:
                 page.get_by_role("button", name="Train", exact=True).click()

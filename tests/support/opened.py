@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import processes
 import pytest
-import uvicorn
 from merganser import Tokenizer
 from merganser.studio import create
-from merganser.studio.jobs import Jobs
+from merganser.studio.server import Limits, Server
+from merganser.studio.state import StudioState
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOW = "Debian's Chromium is not here: apt-get install chromium, or set CHROMIUM to its path"
@@ -44,27 +44,27 @@ def launched() -> Iterator[Any]:
 
 class Studio(NamedTuple):
     address: str
-    jobs: Jobs
+    state: StudioState
+    server: Server
 
 
 @contextmanager
-def served(tokenizers: Mapping[str, Tokenizer], *folders: Path, **how: Any) -> Iterator[Studio]:
+def served(
+    tokenizers: Mapping[str, Tokenizer], *folders: Path, limits: Limits | None = None, **how: Any
+) -> Iterator[Studio]:
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # or responses are delayed, see cli/studio.py
         listening.bind(("127.0.0.1", 0))
         app = create(tokenizers, folders, TOKEN, **how)
-        config = uvicorn.Config(
-            app, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1
-        )
-        server = uvicorn.Server(config)
+        server = Server(app, limits)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
             processes.wait_until(lambda: server.started or not thread.is_alive())
             assert server.started
             address = f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
-            yield Studio(address, app.state.studio.jobs)
+            yield Studio(address, app.state.studio, server)
         finally:
-            app.state.studio.jobs.close()
+            app.state.studio.close()
             server.should_exit = True
             processes.joined(thread)
 

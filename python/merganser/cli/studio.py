@@ -1,12 +1,13 @@
 """merganser studio"""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from merganser.cli import formatting, naming, options
+from merganser.cli import Terminated, formatting, naming, options
 
 if TYPE_CHECKING:
     import socket
@@ -16,16 +17,8 @@ if TYPE_CHECKING:
 #: The default port if it is free, so that the address changes little between runs.
 PORT = 8642
 
-#: The graceful shutdown is short: a page that follows a training must not keep the server running.
-_UVICORN_SETTINGS: dict[str, Any] = {
-    "log_level": "error",
-    "access_log": False,
-    "lifespan": "off",
-    "timeout_graceful_shutdown": 1,
-}
-
-#: The maximum number of pending connections, as in uvicorn.
-_BACKLOG = 2048
+#: The maximum number of pending connections.
+_BACKLOG = 128
 
 
 @click.command(epilog=naming.HELP)
@@ -67,9 +60,10 @@ def command(
 
     from merganser.extras import imported
 
-    uvicorn = imported("uvicorn", "studio", "the studio")
+    imported("uvicorn", "studio", "the studio")
     imported("starlette", "studio", "the studio")
     from merganser.studio import create
+    from merganser.studio.server import Server
 
     loaded, sources = _load(tokenizers)
     token = token_urlsafe(24)
@@ -80,10 +74,16 @@ def command(
             formatting.print_json({"address": address, "tokenizers": list(loaded)})
         else:
             click.echo(f"The studio is running at\n  {address}\nPress Ctrl-C to stop it.")
-        server = uvicorn.Server(uvicorn.Config(app, **_UVICORN_SETTINGS))
+        server = Server(app)
         if not no_browser:
-            _open_browser_when(lambda: bool(server.started), address)
-        server.run(sockets=[listener])
+            _open_browser_when(lambda: server.started, address)
+        try:
+            server.run(sockets=[listener])
+        except (KeyboardInterrupt, Terminated) as stop:
+            if not app.state.studio.close():  # Python would wait for native code, which cannot be interrupted
+                click.echo("stopped", err=True)
+                os._exit(getattr(stop, "code", 130))
+            raise
 
 
 def _load(names: tuple[naming.TokenizerName, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":

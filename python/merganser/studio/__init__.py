@@ -4,7 +4,9 @@
 |---|---|
 | `app.py` | the application, which mounts the routes of every view |
 | `security.py` | request checks, response headers, and the folders that may be read |
-| `state.py` | state shared by the views: tokenizers, folders, thread pool, jobs |
+| `server.py` | uvicorn with limits on connections, on their time and on the log |
+| `state.py` | state shared by the views: tokenizers, folders, thread pools, jobs |
+| `pool.py` | threads for work that must not run on the event loop |
 | `messages.py` | JSON requests; JSON or binary responses |
 | `jobs.py` | a queue for long work, with progress as server-sent events, and cancellation |
 | `merges.py` | merge trees and merge steps, used by several views |

@@ -97,13 +97,13 @@ async def report(request: Request) -> Response:
     if not 1 <= len(names) <= MOST or not all(isinstance(name, str) for name in names):
         raise SettingsError(f"choose 1 to {MOST} tokenizers, got {len(names)}")
     tokenizers = tuple((name, state.find(name).tokenizer) for name in dict.fromkeys(names))
-    files = await state.pool.run(stamps_of, state.folders, body.text("path", ""))
-    return Response(await state.pool.run(report_json, tokenizers, files), media_type="application/json")
+    files = await state.slow.run(stamps_of, state.folders, body.text("path", ""))
+    return Response(await state.slow.run(report_json, tokenizers, files), media_type="application/json")
 
 
 async def script(request: Request) -> Response:
     """Return Vega. The URL contains the token, so the browser may cache it while the studio runs."""
-    code = await state_of(request).pool.run(vega)
+    code = await state_of(request).slow.run(vega)
     return Response(code, media_type="text/javascript", headers={"Cache-Control": "private, max-age=86400"})
 
 

@@ -31,33 +31,35 @@ def chat_of(entry: TokenizerEntry) -> tuple[Chat, tuple[str, ...]]:
     return Chat(tokenizer), missing
 
 
-def rendered(entry: TokenizerEntry, messages: Sequence[Any], prompt: bool) -> dict[str, Any]:
+def rendered(entry: TokenizerEntry, messages: Sequence[Any], prompt: bool) -> Response:
     chat, added = chat_of(entry)
-    if prompt:
-        ids = chat.render_prompt(messages)
-        mask = [0] * len(ids)
-    else:
-        ids, mask = chat.render(messages, max_tokens=None)
+    try:
+        if prompt:
+            ids = chat.render_prompt(messages)
+            mask = [0] * len(ids)
+        else:
+            ids, mask = chat.render(messages, max_tokens=None)
+    except ChatError as error:  # the user is still typing, so this is not an error of the request
+        return JSONResponse({"problem": str(error)})
     specials = set(chat.tokenizer.special_tokens.values())
-    return {
-        "ids": ids,
-        "mask": mask,
-        "tokens": [chat.tokenizer.token_bytes(id).hex() for id in ids],
-        "special": [id in specials for id in ids],
-        "added": added,
-    }
+    return JSONResponse(
+        {
+            "ids": ids,
+            "mask": mask,
+            "tokens": [chat.tokenizer.token_bytes(id).hex() for id in ids],
+            "special": [id in specials for id in ids],
+            "added": added,
+        }
+    )
 
 
 async def render(request: Request) -> Response:
     body = await Body.of(request)
-    entry = state_of(request).find(body.get("tokenizer", str))
-    try:
-        answer = await state_of(request).pool.run(
-            rendered, entry, body.get("messages", list), body.get("prompt", bool, False)
-        )
-    except ChatError as error:  # the user is still typing, so this is not an error of the request
-        answer = {"problem": str(error)}
-    return JSONResponse(answer)
+    state = state_of(request)
+    entry = state.find(body.get("tokenizer", str))
+    return await state.pool_of(entry).run(
+        rendered, entry, body.get("messages", list), body.get("prompt", bool, False)
+    )
 
 
 routes = [Route("/render", render, methods=["POST"])]

@@ -5,7 +5,6 @@ tokenizers takes about 100 ms, most of it to find the shared tokens.
 """
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from starlette.exceptions import HTTPException
@@ -20,10 +19,8 @@ from merganser.studio.state import TokenizerEntry, state_of
 MOST = 4
 
 
-def compared(
-    entries: list[TokenizerEntry], text: str, specials: bool
-) -> tuple[list[dict[str, Any]], list[Numbers]]:
-    """Return figures and four arrays for each tokenizer.
+def compared(entries: list[TokenizerEntry], text: str, specials: bool) -> Response:
+    """Respond with figures and four arrays for each tokenizer.
 
     The arrays are the three that `located` returns, and one that is 1 where a token differs.
     """
@@ -40,7 +37,7 @@ def compared(
         differs = (~np.isin(own, shared, assume_unique=True)).astype(np.uint32)
         figures["differing"] = int(differs.sum())
         arrays += [*location, differs]
-    return [figures for figures, _ in encodings], arrays
+    return packed({"figures": [figures for figures, _ in encodings]}, arrays)
 
 
 async def encode(request: Request) -> Response:
@@ -48,11 +45,11 @@ async def encode(request: Request) -> Response:
     names = body.get("tokenizers", list)
     if not 1 <= len(names) <= MOST or not all(isinstance(name, str) for name in names):
         raise HTTPException(400, f"'tokenizers' must be a list of 1 to {MOST} names, got {len(names)}")
-    entries = [state_of(request).find(name) for name in names]
-    figures, arrays = await state_of(request).pool.run(
+    state = state_of(request)
+    entries = [state.find(name) for name in names]
+    return await state.pool_of(*entries).run(
         compared, entries, body.text(), body.get("specials", bool, False)
     )
-    return packed({"figures": figures}, arrays)
 
 
 routes = [Route("/encode", encode, methods=["POST"])]

@@ -147,7 +147,7 @@ async def points(request: Request) -> Response:
         labels = token_map.labels[: len(plane)]
         return packed({"labels": labels}, [ids, counts, coordinates[:, 0], coordinates[:, 1]])
 
-    return await state_of(request).pool.run(pack_points)
+    return await state_of(request).slow.run(pack_points)
 
 
 async def neighbors(request: Request) -> Response:
@@ -156,11 +156,14 @@ async def neighbors(request: Request) -> Response:
     id = int(value) if value.isdecimal() and len(value) < 10 else -1
     if id not in token_map.rows:
         raise HTTPException(404, f"token {value!r} has no vector; choose a token on the map")
-    found = await state_of(request).pool.run(token_map.nearest, id, 16)
-    labeled = [(id, token_map.labels[token_map.rows[id]], round(similarity, 4)) for id, similarity in found]
-    return JSONResponse(
-        {"neighbors": [{"id": id, "label": text, "similarity": near} for id, text, near in labeled]}
-    )
+
+    def labeled() -> list[dict[str, Any]]:
+        return [
+            {"id": id, "label": token_map.labels[token_map.rows[id]], "similarity": round(similarity, 4)}
+            for id, similarity in token_map.nearest(id, 16)
+        ]
+
+    return JSONResponse({"neighbors": await state_of(request).quick.run(labeled)})
 
 
 async def tsne(request: Request) -> Response:

@@ -18,8 +18,8 @@ from typing import Any, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
-#: How many jobs may wait, and how many finished jobs are kept.
-MAX_WAITING, MAX_FINISHED = 8, 16
+#: How many jobs may wait, how many finished jobs are kept, and how many streams of events may be open.
+MAX_WAITING, MAX_FINISHED, MAX_STREAMS = 8, 16, 32
 
 _POLL_SECONDS = 0.05
 _KEEP_ALIVE_SECONDS = 10.0
@@ -90,12 +90,13 @@ class Jobs:
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._streams = 0
 
     def start(self, work: Callable[[Job], dict[str, Any]]) -> Job:
         """Queue a job and return it; reject it (429) if the queue is full."""
         with self._changed:
             waiting = sum(job.state == "waiting" for job in self._queue)
-            if waiting > self._max_waiting or (waiting == self._max_waiting and self._is_busy()):
+            if waiting > self._max_waiting or (waiting == self._max_waiting and self.is_busy):
                 raise HTTPException(
                     429,
                     f"the queue is full (1 job running, {self._max_waiting} waiting); "
@@ -142,10 +143,17 @@ class Jobs:
                 thread.join(_POLL_SECONDS)
 
     def stream(self, job: Job, received: int) -> StreamingResponse:
-        """Stream the events of a job after the first `received`, until the job is over."""
+        """Stream the events of a job after the first `received`; reject it (503) if too many are open."""
+        if self._streams >= MAX_STREAMS:
+            raise HTTPException(
+                503,
+                f"{MAX_STREAMS} pages follow jobs already; close some of them",
+                headers={"Retry-After": "5"},
+            )
         return StreamingResponse(self._events(job, received), media_type="text/event-stream")
 
-    def _is_busy(self) -> bool:
+    @property
+    def is_busy(self) -> bool:
         return any(job.state == "running" for job in self._jobs.values())
 
     def _run(self) -> None:
@@ -157,6 +165,15 @@ class Jobs:
             job.run()
 
     async def _events(self, job: Job, received: int) -> AsyncIterator[str]:
+        self._streams += 1
+        try:
+            async for event in self._new_events(job, received):
+                yield event
+        finally:
+            self._streams -= 1
+
+    async def _new_events(self, job: Job, received: int) -> AsyncIterator[str]:
+        """Yield events until the job is over."""
         sent_progress: dict[str, Any] = {}
         silent = 0.0
         while True:

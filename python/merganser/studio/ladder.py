@@ -105,7 +105,7 @@ def climb(job: Job, text: str, settings: LadderSettings) -> dict[str, Any]:
 
 
 async def steps(request: Request) -> Response:
-    all_steps = await state_of(request).pool.run(described)
+    all_steps = await state_of(request).quick.run(described)
     return JSONResponse({"steps": all_steps, "sample": len(sample()), "largest": LARGEST_TEXT})
 
 

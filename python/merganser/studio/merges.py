@@ -6,6 +6,7 @@ a thousand steps are too many to follow. A tree takes microseconds, 400 bytes of
 """
 
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,27 +27,29 @@ WINDOW, LONGEST_PRETOKEN = 240, 4000
 Step = tuple[int, int, int]
 
 
-def requested_token(request: Request) -> tuple[TokenizerEntry, int]:
-    """Return the tokenizer and the id in the query string."""
+async def answer_about_token(request: Request, answer: Callable[[TokenizerEntry, int], Any]) -> Response:
+    """Respond with `answer(entry, id)` for the tokenizer and the id in the query string, as JSON."""
     entry = state_of(request).find(request.query_params.get("tokenizer", ""))
     try:
         id = int(request.query_params.get("id", ""))
     except ValueError:
         raise HTTPException(400, "id must be an integer") from None
-    if id not in entry.tokens:
-        raise HTTPException(404, f"unknown token id {id}")
-    return entry, id
+
+    def respond() -> Response:
+        if id not in entry.tokens:
+            raise HTTPException(404, f"unknown token id {id}")
+        return JSONResponse(answer(entry, id))
+
+    return await state_of(request).quick.run(respond)
 
 
 async def token(request: Request) -> Response:
-    entry, id = requested_token(request)
-    return JSONResponse(await state_of(request).pool.run(entry.facts, id))
+    return await answer_about_token(request, TokenizerEntry.facts)
 
 
 async def tree(request: Request) -> Response:
     """Return every token in the merge tree of a token: its bytes from `start` to `end`, and its level."""
-    entry, id = requested_token(request)
-    return JSONResponse({"nodes": await state_of(request).pool.run(nodes_of, entry, id)})
+    return await answer_about_token(request, lambda entry, id: {"nodes": nodes_of(entry, id)})
 
 
 def nodes_of(entry: TokenizerEntry, id: int) -> list[dict[str, Any]]:
@@ -73,12 +76,12 @@ def nodes_of(entry: TokenizerEntry, id: int) -> list[dict[str, Any]]:
 
 async def steps(request: Request) -> Response:
     body = await Body.of(request)
-    entry = state_of(request).find(body.get("tokenizer", str))
-    return JSONResponse(
-        await state_of(request).pool.run(
-            steps_around, entry, body.text(), body.get("specials", bool, False), body.get("at", int, 0)
-        )
+    state = state_of(request)
+    entry = state.find(body.get("tokenizer", str))
+    found = await state.pool_of(entry).run(
+        steps_around, entry, body.text(), body.get("specials", bool, False), body.get("at", int, 0)
     )
+    return JSONResponse(found)
 
 
 def steps_around(entry: TokenizerEntry, text: str, specials: bool, at: int) -> dict[str, Any]:

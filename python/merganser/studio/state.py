@@ -1,30 +1,24 @@
-"""State: what the views share: tokenizers, folders, the thread pool and the job queue.
+"""State: what the views share: tokenizers, folders, the thread pools and the job queue.
 
 Lookup tables of a tokenizer (the bytes of every id, the merge order) are built once, in a few milliseconds
 for 100,000 tokens.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from merganser.embed import Embeddings
 from merganser.studio.jobs import Jobs
+from merganser.studio.pool import SLOW_TIME_LIMIT, BoundedPool
 from merganser.studio.security import Folders
 from merganser.tokenizer import Tokenizer
-
-T = TypeVar("T")
-
-#: Calls that run at once, and calls that may wait for a thread.
-MAX_RUNNING, MAX_WAITING = 4, 64
 
 
 class TokenizerEntry:
@@ -32,6 +26,11 @@ class TokenizerEntry:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether splitting takes linear time; a custom pattern may take quadratic time."""
+        return self.tokenizer.pattern_name is not None
 
     @property
     def ranks(self) -> dict[bytes, int]:
@@ -76,32 +75,14 @@ class TokenizerEntry:
         }
 
 
-class BoundedPool:
-    """Runs functions in threads, with a limit on running calls and on waiting calls."""
-
-    def __init__(self, running: int = MAX_RUNNING, waiting: int = MAX_WAITING) -> None:
-        self._slots = asyncio.Semaphore(running)
-        self._room = running + waiting
-
-    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call `function` in a thread; reject the call (503) if too many are waiting."""
-        if self._room == 0:
-            raise HTTPException(503, "too many requests at once; try again", headers={"Retry-After": "1"})
-        self._room -= 1
-        try:
-            async with self._slots:
-                return await run_in_threadpool(function, *arguments)
-        finally:
-            self._room += 1
-
-
 class StudioState:
     """The state of one studio; `state_of(request)` returns it."""
 
     def __init__(self, tokenizers: Mapping[str, Tokenizer], folders: Folders) -> None:
         self.entries: dict[str, TokenizerEntry] = {}
         self.folders = folders
-        self.pool = BoundedPool()
+        self.quick, self.custom = BoundedPool(4), BoundedPool(2)
+        self.slow = BoundedPool(2, seconds=SLOW_TIME_LIMIT)
         self.jobs = Jobs()
         #: Long texts that are being edited, by page; see playground.py.
         self.recent_texts: OrderedDict[str, Any] = OrderedDict()
@@ -121,6 +102,16 @@ class StudioState:
             unique, nth = f"{name} ({nth})", nth + 1
         self.entries[unique] = TokenizerEntry(tokenizer)
         return unique
+
+    def pool_of(self, *entries: TokenizerEntry) -> BoundedPool:
+        """Return the pool in which these tokenizers encode a text."""
+        return self.quick if all(entry.is_linear for entry in entries) else self.custom
+
+    def close(self, seconds: float = 1.0) -> bool:
+        """End all jobs and calls; return False if some of them still run."""
+        self.jobs.close()
+        pools = (self.quick, self.custom, self.slow)
+        return all(pool.close(seconds / len(pools)) for pool in pools) and not self.jobs.is_busy
 
     def find(self, name: str) -> TokenizerEntry:
         try:

@@ -158,7 +158,7 @@ async def start(request: Request) -> Response:
     }
     source: Source
     if body.fields.get("path"):
-        source = await state.pool.run(files_in, state.folders, body.text("path"))
+        source = await state.slow.run(files_in, state.folders, body.text("path"))
     else:
         text = body.text()
         if not text:
@@ -193,7 +193,7 @@ async def file(request: Request) -> Response:
             return Path(folder, native.FILE_NAME).read_bytes()
 
     headers = {"Content-Disposition": f'attachment; filename="{native.FILE_NAME}"'}
-    data = await state_of(request).pool.run(saved)
+    data = await state_of(request).quick.run(saved)
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 
@@ -212,7 +212,7 @@ def suggested_files(folders: Folders) -> list[dict[str, Any]]:
 
 async def about(request: Request) -> Response:
     state = state_of(request)
-    files = await state.pool.run(suggested_files, state.folders)
+    files = await state.slow.run(suggested_files, state.folders)
     return JSONResponse({"patterns": _core.preset_names(), "files": files, "largest": LARGEST_VOCABULARY})
 
 

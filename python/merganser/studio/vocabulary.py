@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 from functools import lru_cache
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from merganser.studio.merges import requested_token
+from merganser.studio.merges import answer_about_token
 from merganser.studio.messages import Body
 from merganser.studio.state import TokenizerEntry, state_of
 
@@ -97,12 +98,9 @@ def sorted_ids(entry: TokenizerEntry, by: str, query: str, sort: str, descending
     raise HTTPException(400, "'sort' must be rank, length or count")
 
 
-async def search(request: Request) -> Response:
-    body = await Body.of(request)
-    entry = state_of(request).find(body.get("tokenizer", str))
+def found_page(entry: TokenizerEntry, body: Body) -> Response:
     try:
-        ids = await state_of(request).pool.run(
-            sorted_ids,
+        ids = sorted_ids(
             entry,
             body.get("by", str, "text"),
             body.get("query", str, ""),
@@ -116,16 +114,25 @@ async def search(request: Request) -> Response:
     return JSONResponse({"total": len(ids), "rows": [entry.facts(id) for id in page]})
 
 
+async def search(request: Request) -> Response:
+    body = await Body.of(request)
+    state = state_of(request)
+    pool = state.slow if body.fields.get("by") == "regex" else state.quick
+    return await pool.run(found_page, state.find(body.get("tokenizer", str)), body)
+
+
 async def neighbors(request: Request) -> Response:
     """Return the tokens with the most similar embeddings; null if no embeddings are loaded."""
-    entry, id = requested_token(request)
     find = state_of(request).neighbors
-    if find is None:
-        return JSONResponse({"neighbors": None})
-    found = await state_of(request).pool.run(find, request.query_params["tokenizer"], id)
-    return JSONResponse(
-        {"neighbors": [entry.facts(other) | {"similarity": similarity} for other, similarity in found]}
-    )
+    name = request.query_params.get("tokenizer", "")
+
+    def found(entry: TokenizerEntry, id: int) -> dict[str, Any]:
+        if find is None:
+            return {"neighbors": None}
+        near = find(name, id)
+        return {"neighbors": [entry.facts(other) | {"similarity": similarity} for other, similarity in near]}
+
+    return await answer_about_token(request, found)
 
 
 routes = [Route("/search", search, methods=["POST"]), Route("/neighbors", neighbors)]

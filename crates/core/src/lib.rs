@@ -9,13 +9,13 @@
 //! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
 //!
 //! ```layers
-//! error → progress → memory → key → team → durable → split → corpus
+//! error → progress → memory → key → team → durable → normalize → split → corpus
 //! → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
-//! `split` comes before `corpus` because reading in blocks needs to know where a text may be cut. `merge`
-//! holds the tables of a vocabulary, which `tokenizer` owns and `encode` reads; `train` may start from a
-//! tokenizer, so it comes after both.
+//! `normalize` is the first stage of tokenizers that come from other libraries. `split` comes before `corpus`
+//! because reading in blocks needs to know where a text may be cut. `merge` holds the tables of a vocabulary,
+//! which `tokenizer` owns and `encode` reads; `train` may start from a tokenizer, so it comes after both.
 
 pub mod corpus;
 pub mod count;
@@ -28,6 +28,7 @@ mod key;
 mod layers;
 mod memory;
 mod merge;
+pub mod normalize;
 mod progress;
 pub mod split;
 mod team;

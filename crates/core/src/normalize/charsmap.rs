@@ -1,0 +1,133 @@
+//! Charsmap: SentencePiece's table of replacements, as model files hold it.
+//!
+//! The bytes are the length of a trie (u32), the trie, and the replacements, each ended by a zero byte. The
+//! trie is a double array of darts-clone (u32 units): the child of a node for a byte is found with one
+//! exclusive or, and has that byte as its label. The value of a key is the offset of its replacement.
+//!
+//! The file may be corrupt or hostile. Every offset is checked; a walk that leaves the array, or reaches a
+//! replacement that is not text, finds nothing. A corrupt trie may contain a cycle, so a walk ends after
+//! [`LONGEST`] bytes.
+//!
+//! Cost: a load per byte of a character that begins a key; all other characters are recognized by a table.
+
+use super::table::Table;
+use crate::{Error, Result};
+
+/// No key is longer. (Those of SentencePiece's own rules have at most 18 bytes.)
+const LONGEST: usize = 512;
+
+pub struct Charsmap {
+    units: Vec<u32>,
+    replacements: String,
+    /// Nonzero for characters that begin a key, or contain one.
+    begins: Table,
+}
+
+impl Charsmap {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Charsmap> {
+        let bad = |what: &str| Error::BadTokenizer {
+            reason: format!("its precompiled_charsmap {what}; get a fresh copy of the file"),
+        };
+        let (len, rest) = bytes.split_first_chunk().ok_or_else(|| bad("is too short"))?;
+        let (trie, replacements) = rest
+            .split_at_checked(u32::from_le_bytes(*len) as usize / 4 * 4)
+            .ok_or_else(|| bad("ends inside its trie"))?;
+        let units = trie.chunks_exact(4).map(|unit| u32::from_le_bytes(unit.try_into().expect("4 bytes")));
+        let replacements =
+            String::from_utf8(replacements.into()).map_err(|_| bad("has replacements that are not UTF-8"))?;
+        let mut map = Charsmap { units: units.collect(), replacements, begins: Table::new() };
+        map.begins = map.first_characters();
+        Ok(map)
+    }
+
+    /// Whether a key may begin with this character.
+    #[inline(always)]
+    pub fn may_match(&self, c: char) -> bool {
+        self.begins.get(c) != 0
+    }
+
+    /// Returns the replacement of the shortest key that `text` starts with. Hugging Face's reader takes that,
+    /// and ends a key at a zero byte.
+    pub fn shortest(&self, text: &str) -> Option<&str> {
+        let end = text.bytes().position(|byte| byte == 0).unwrap_or(text.len());
+        let (_, value) = self.walk(&text.as_bytes()[..end]).next()?;
+        self.replacement(value)
+    }
+
+    /// Returns the length of the longest key that `text` starts with, and its replacement.
+    pub fn longest(&self, text: &str) -> Option<(usize, &str)> {
+        let keys = self.walk(text.as_bytes()).filter(|(len, _)| text.is_char_boundary(*len));
+        let (len, value) = keys.last()?;
+        Some((len, self.replacement(value)?))
+    }
+
+    fn replacement(&self, value: usize) -> Option<&str> {
+        self.replacements.get(value..)?.split('\0').next()
+    }
+
+    /// The keys that `text` starts with, shortest first: their lengths and values.
+    fn walk<'a>(&'a self, text: &'a [u8]) -> Walk<'a> {
+        let node = self.units.first().map_or(usize::MAX, |root| offset(*root));
+        Walk { units: &self.units, text: &text[..text.len().min(LONGEST)], len: 0, node }
+    }
+
+    /// Finds the characters that begin a key, in blocks of 64 that share all bytes but the last.
+    fn first_characters(&self) -> Table {
+        let mut begins = Table::new();
+        let mut buffer = [0; 4];
+        for block in (0..0x11_0000).step_by(64) {
+            let Some(first) = char::from_u32(block) else { continue };
+            let lead = first.encode_utf8(&mut buffer).len() - 1;
+            if !self.leads_to_key(&buffer[..lead]) {
+                continue;
+            }
+            for c in (block..block + 64).filter_map(char::from_u32) {
+                if self.leads_to_key(c.encode_utf8(&mut buffer).as_bytes()) {
+                    begins.add(c, 1);
+                }
+            }
+        }
+        begins
+    }
+
+    /// Whether some key starts with `text`, or `text` with some key.
+    fn leads_to_key(&self, text: &[u8]) -> bool {
+        let mut walk = self.walk(text);
+        walk.next().is_some() || walk.len == text.len()
+    }
+}
+
+/// An iterator over the keys on the path that a text takes from the root.
+struct Walk<'a> {
+    units: &'a [u32],
+    text: &'a [u8],
+    len: usize,
+    /// The offset in `units` that the next byte is added to.
+    node: usize,
+}
+
+impl Iterator for Walk<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        while let Some(&byte) = self.text.get(self.len) {
+            let at = self.node ^ usize::from(byte);
+            let unit = *self.units.get(at)?;
+            if unit & (1 << 31 | 0xff) != u32::from(byte) {
+                return None;
+            }
+            self.node = at ^ offset(unit);
+            self.len += 1;
+            if unit >> 8 & 1 == 1 {
+                let value = *self.units.get(self.node)?;
+                return Some((self.len, (value & !(1 << 31)) as usize));
+            }
+        }
+        None
+    }
+}
+
+/// The distance from a unit to its children, in the encoding of darts-clone.
+fn offset(unit: u32) -> usize {
+    (unit as usize >> 10) << ((unit & 1 << 9) >> 6)
+}

@@ -1,0 +1,153 @@
+//! Normalize: a text becomes the text that is tokenized, as the tokenizer's file says.
+//!
+//! The contract: a [`Normalizer`] is read from Hugging Face's JSON object, and its result equals that of
+//! Hugging Face tokenizers 0.23.3, text and origins, for every text; type `SentencePiece` is ours, and equals
+//! SentencePiece 0.2.2. No text and no file makes it panic, and time is linear in the text (n log n for n
+//! marks in a row, and patterns have a limit).
+//!
+//! Text that does not change is borrowed, and is scanned rather than decoded where it is ASCII:
+//!
+//! | normalizer | file | cost if nothing changes |
+//! |---|---|---|
+//! | NFC, NFD, NFKC, NFKD | `forms.rs` | ASCII at memory speed, one look-up per other character |
+//! | Lowercase, StripAccents, Nmt, ByteLevel, BertNormalizer | `chars.rs` | a comparison per character |
+//! | Replace | `replace.rs` | memmem, or a regular expression |
+//! | Precompiled | `precompiled.rs`, `charsmap.rs` | two look-ups per character |
+//! | SentencePiece | `sentencepiece.rs` | a copy |
+//! | Strip, Prepend, Sequence | here | nothing |
+//!
+//! A sequence is run in turn; one that does nothing has no steps.
+
+mod aligned;
+mod chars;
+mod charsmap;
+mod forms;
+mod json;
+mod precompiled;
+mod replace;
+mod sentencepiece;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use aligned::Aligned;
+use aligned::{Output, Realigned, Rewritten};
+use chars::Rule;
+use charsmap::Charsmap;
+use forms::Form;
+use replace::Replace;
+use sentencepiece::SentencePiece;
+
+use crate::Result;
+
+/// What happens to a text before it is split; cheap to clone, shared between threads.
+#[derive(Clone, Default)]
+pub struct Normalizer(Arc<[Step]>);
+
+enum Step {
+    Form(Form),
+    Chars(Rule),
+    Strip { left: bool, right: bool },
+    Prepend(String),
+    Replace(Replace),
+    Precompiled(Charsmap),
+    SentencePiece(SentencePiece),
+}
+
+impl Normalizer {
+    /// Reads Hugging Face's `normalizer` object; null is no normalizer.
+    ///
+    /// Patterns of `Replace` are in the syntax of split patterns, not in Oniguruma's.
+    pub fn from_json(value: &serde_json::Value) -> Result<Normalizer> {
+        let mut steps = Vec::new();
+        json::steps(value, &mut steps)?;
+        Ok(Normalizer(steps.into()))
+    }
+
+    /// Whether no text is changed.
+    pub fn is_identity(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Normalizes a text; one that does not change is borrowed.
+    pub fn normalize<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        let mut text = Cow::Borrowed(text);
+        for step in &*self.0 {
+            let result = match &text {
+                Cow::Borrowed(text) => step.normalize(text)?,
+                Cow::Owned(owned) => match step.normalize(owned)? {
+                    // The part of the text that is left, if it got shorter at an end.
+                    Cow::Borrowed(part) if part.len() == owned.len() => continue,
+                    part => Cow::Owned(part.into_owned()),
+                },
+            };
+            text = result;
+        }
+        Ok(text)
+    }
+
+    /// Normalizes a text and keeps the origin of every byte.
+    pub fn normalize_aligned(&self, text: &Aligned) -> Result<Aligned> {
+        let mut result = Cow::Borrowed(text);
+        for step in &*self.0 {
+            result = Cow::Owned(step.normalize_aligned(&result)?);
+        }
+        Ok(result.into_owned())
+    }
+}
+
+impl Step {
+    fn normalize<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        match self {
+            Step::Strip { left, right } => Ok(Cow::Borrowed(strip(text, *left, *right))),
+            Step::SentencePiece(normalizer) => Ok(normalizer.normalize(text)),
+            _ => {
+                let mut out = Rewritten::of(text);
+                self.write(text, &mut out)?;
+                Ok(out.finish())
+            }
+        }
+    }
+
+    fn normalize_aligned(&self, source: &Aligned) -> Result<Aligned> {
+        if let Step::SentencePiece(normalizer) = self {
+            return Ok(normalizer.normalize_aligned(source));
+        }
+        let mut out = Realigned::of(source);
+        self.write(&source.text, &mut out)?;
+        Ok(out.finish())
+    }
+
+    fn write(&self, text: &str, out: &mut impl Output) -> Result<()> {
+        match self {
+            Step::Form(form) => form.normalize(text, out),
+            Step::Chars(rule) => rule.normalize(text, out),
+            Step::Strip { left, right } => {
+                let rest = strip(text, *left, *right);
+                let start = rest.as_ptr() as usize - text.as_ptr() as usize;
+                out.skip(0..start);
+                out.keep(start..start + rest.len());
+            }
+            Step::Prepend(prefix) => {
+                // The first character shares its origin with the prefix.
+                if let Some(first) = text.chars().next() {
+                    out.put_str(prefix, |i| usize::from(i == 0));
+                    out.put(first, 0);
+                    out.keep(first.len_utf8()..text.len());
+                }
+            }
+            Step::Replace(replace) => replace.normalize(text, out)?,
+            Step::Precompiled(map) => precompiled::normalize(map, text, out),
+            Step::SentencePiece(_) => unreachable!("it has origins of its own"),
+        }
+        Ok(())
+    }
+}
+
+fn strip(text: &str, left: bool, right: bool) -> &str {
+    let text = if left { text.trim_start() } else { text };
+    if right { text.trim_end() } else { text }
+}

@@ -1,0 +1,117 @@
+//! Precompiled: SentencePiece's table of replacements as Hugging Face applies it.
+//!
+//! Hugging Face looks up grapheme clusters of less than six bytes: the shortest key that one starts with
+//! replaces the whole cluster. Of other clusters, characters are looked up one by one. (SentencePiece itself
+//! takes the longest key at every position, see `sentencepiece.rs`.)
+//!
+//! Clusters are those of the crate `unicode-segmentation`, in the version that Hugging Face uses. They are
+//! searched only around characters that begin a key and are not plain: two plain characters in a row are never
+//! in one cluster.
+//!
+//! Cost: two look-ups per character that is not ASCII; clusters where needed, at 50-100 MB/s.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::aligned::Output;
+use super::charsmap::Charsmap;
+use super::table::Table;
+
+/// Characters that form a cluster with some neighbor. The last line has those of Unicode 17, which
+/// regex-syntax does not know yet.
+const JOINING: &str = r"[\p{gcb=Extend}\p{gcb=ZWJ}\p{gcb=SpacingMark}\p{gcb=Prepend}\p{gcb=RI}\r\n
+    \p{gcb=L}\p{gcb=V}\p{gcb=T}\p{gcb=LV}\p{gcb=LVT}
+    \u{1acf}-\u{1aeb}\u{10efa}-\u{10efb}\u{11b60}-\u{11b67}\u{1e6e3}-\u{1e6f5}]";
+
+static JOINS: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::new();
+    table.add_class(&format!("(?x){JOINING}"), 1);
+    table
+});
+
+/// Clusters of this many bytes and more are not looked up as a whole.
+const WHOLE: usize = 6;
+
+pub fn normalize(map: &Charsmap, text: &str, out: &mut impl Output) {
+    let joins = &*JOINS;
+    let (mut at, mut kept) = (0, 0);
+    // The last offset that is known to be between two clusters.
+    let mut boundary = 0;
+    let mut after_plain = true;
+    while let Some(c) = text[at..].chars().next() {
+        let plain = joins.get(c) == 0;
+        if plain && after_plain {
+            boundary = at;
+        }
+        after_plain = plain;
+        at += c.len_utf8();
+        if map.may_match(c) {
+            at = next_boundary(joins, text, at, plain);
+            out.keep(kept..boundary);
+            replace_clusters(map, text, boundary, at, out);
+            (kept, boundary, after_plain) = (at, at, true);
+        }
+    }
+    out.keep(kept..text.len());
+}
+
+/// Returns the first offset from `at` on that is between two plain characters, or the end.
+fn next_boundary(joins: &Table, text: &str, mut at: usize, mut after_plain: bool) -> usize {
+    for c in text[at..].chars() {
+        let plain = joins.get(c) == 0;
+        if plain && after_plain {
+            break;
+        }
+        after_plain = plain;
+        at += c.len_utf8();
+    }
+    at
+}
+
+fn replace_clusters(map: &Charsmap, text: &str, start: usize, end: usize, out: &mut impl Output) {
+    for (at, cluster) in text[start..end].grapheme_indices(true) {
+        let at = start + at;
+        if let Some(new) = map.shortest(cluster).filter(|_| cluster.len() < WHOLE) {
+            replace(text, at..at + cluster.len(), new, out);
+            continue;
+        }
+        for (offset, c) in cluster.char_indices() {
+            let range = at + offset..at + offset + c.len_utf8();
+            match map.shortest(&text[range.clone()]) {
+                Some(new) => replace(text, range, new, out),
+                None => out.keep(range),
+            }
+        }
+    }
+}
+
+/// Replaces a range; characters correspond one to one, and the last one stands for those that remain.
+fn replace(text: &str, range: Range<usize>, new: &str, out: &mut impl Output) {
+    if new.is_empty() {
+        out.skip_replaced(range);
+        return;
+    }
+    let (old_chars, new_chars) = (text[range].chars().count(), new.chars().count());
+    out.put_str(new, |i| match i + 1 {
+        n if n > old_chars => 0,
+        n if n == new_chars => old_chars - i,
+        _ => 1,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_characters_are_clusters_of_their_own() {
+        for c in ('\0'..=char::MAX).filter(|c| JOINS.get(*c) == 0) {
+            for pair in [['a', c], [c, 'a'], [c, c], ['\u{1100}', c], [c, '\u{11a8}'], ['🇩', c]] {
+                let text: String = pair.into_iter().collect();
+                assert_eq!(text.graphemes(true).count(), 2, "{text:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Replace: every match of a string or of a pattern becomes a given text.
+//!
+//! A string is found with memmem: text without it is scanned at memory speed and borrowed. A pattern that is a
+//! class, or a run of one (`\s+`), is found with a look-up per character. Any other pattern runs on
+//! `fancy-regex`, in the syntax of merganser's split patterns (`formats/oniguruma.py` translates Hugging
+//! Face's); it comes from a file, so the time is bounded as in `split/lookaround.rs`: by the number of
+//! backtracks per match and by the time per text.
+//!
+//! Matches are those of Oniguruma's iterator: an empty match where the last match ended does not count.
+
+use std::time::{Duration, Instant};
+
+use fancy_regex::{Regex, RegexBuilder};
+use memchr::memmem::Finder;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::aligned::Output;
+use super::table::Table;
+use crate::{Error, Result};
+
+/// How many backtracks one match may take.
+const BACKTRACKS: usize = 1_000_000;
+
+/// A text may take this long, plus the time that half a megabyte per second takes.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+const PATIENCE_PER_BYTE: Duration = Duration::from_micros(2);
+
+pub struct Replace {
+    pattern: Pattern,
+    content: String,
+}
+
+enum Pattern {
+    Text(Box<Finder<'static>>),
+    Runs(Runs),
+    Regex(Box<Regex>),
+}
+
+/// Runs of `min` to `max` characters of a class, as long as possible.
+struct Runs {
+    class: Table,
+    min: usize,
+    max: usize,
+}
+
+impl Replace {
+    pub fn text(text: &str, content: &str) -> Result<Replace> {
+        if text.is_empty() {
+            return Replace::regex("", content);
+        }
+        let pattern = Pattern::Text(Box::new(Finder::new(text).into_owned()));
+        Ok(Replace { pattern, content: content.into() })
+    }
+
+    pub fn regex(pattern: &str, content: &str) -> Result<Replace> {
+        let regex = RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS).build();
+        let regex =
+            regex.map_err(|e| Error::BadPattern { pattern: pattern.into(), reason: e.to_string() })?;
+        let runs = regex_syntax::parse(pattern).ok().and_then(|hir| Runs::of(&hir));
+        let pattern = runs.map_or_else(|| Pattern::Regex(Box::new(regex)), Pattern::Runs);
+        Ok(Replace { pattern, content: content.into() })
+    }
+
+    pub fn normalize<O: Output>(&self, text: &str, out: &mut O) -> Result<()> {
+        let is_char = self.content.chars().count() == 1;
+        let mut kept = 0;
+        let mut replace = |start: usize, end: usize| {
+            // A character that is replaced by itself stays, and its origin too.
+            if text[start..end] != self.content || O::ALIGNS && !is_char {
+                out.keep(kept..start);
+                out.skip(start..end);
+                out.put_str(&self.content, |_| 0);
+                kept = end;
+            }
+        };
+        match &self.pattern {
+            Pattern::Text(finder) => {
+                for start in finder.find_iter(text.as_bytes()) {
+                    replace(start, start + finder.needle().len());
+                }
+            }
+            Pattern::Runs(runs) => runs.matches(text, replace),
+            Pattern::Regex(regex) => matches(regex, text, replace)?,
+        }
+        out.keep(kept..text.len());
+        Ok(())
+    }
+}
+
+impl Runs {
+    /// The runs that a pattern matches, if it matches nothing else.
+    fn of(hir: &Hir) -> Option<Runs> {
+        let (class, min, max) = match hir.kind() {
+            HirKind::Repetition(run) if run.greedy && run.min > 0 => (&*run.sub, run.min, run.max),
+            _ => (hir, 1, Some(1)),
+        };
+        let mut table = Table::new();
+        match class.kind() {
+            HirKind::Class(Class::Unicode(class)) => {
+                // A negated class would fill the table.
+                let size: u32 = class.iter().map(|range| range.end() as u32 - range.start() as u32 + 1).sum();
+                if size > 0x1000 {
+                    return None;
+                }
+                class.iter().flat_map(|range| range.start()..=range.end()).for_each(|c| table.add(c, 1));
+            }
+            HirKind::Literal(literal) => {
+                let mut chars = str::from_utf8(&literal.0).ok()?.chars();
+                table.add(chars.next()?, 1);
+                if chars.next().is_some() {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        Some(Runs { class: table, min: min as usize, max: max.map_or(usize::MAX, |max| max as usize) })
+    }
+
+    fn matches(&self, text: &str, mut visit: impl FnMut(usize, usize)) {
+        let (mut start, mut len) = (0, 0);
+        for (at, c) in text.char_indices() {
+            if self.class.get(c) != 0 {
+                if len == self.max {
+                    visit(start, at);
+                    len = 0;
+                }
+                if len == 0 {
+                    start = at;
+                }
+                len += 1;
+            } else if len > 0 {
+                if len >= self.min {
+                    visit(start, at);
+                }
+                len = 0;
+            }
+        }
+        if len > 0 && len >= self.min {
+            visit(start, text.len());
+        }
+    }
+}
+
+/// Calls `visit` with the start and end of every match.
+fn matches(regex: &Regex, text: &str, mut visit: impl FnMut(usize, usize)) -> Result<()> {
+    let begun = Instant::now();
+    let patience = PATIENCE + PATIENCE_PER_BYTE * text.len().try_into().unwrap_or(u32::MAX);
+    let tired = |at| Error::StepLimit { pattern: regex.as_str().into(), at };
+    let mut at = 0;
+    let mut last_end = None;
+    // Oniguruma's caller does not search in an empty text.
+    while at <= text.len() && !text.is_empty() {
+        if begun.elapsed() > patience {
+            return Err(tired(at));
+        }
+        let Some(found) = regex.find_from_pos(text, at).map_err(|_| tired(at))? else { break };
+        if found.start() == found.end() && last_end == Some(found.end()) {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        } else {
+            visit(found.start(), found.end());
+            at = found.end();
+            last_end = Some(at);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! SentencePiece's own normalizer: replacements, white space, and the dummy prefix.
+//!
+//! At each position the longest key of the character map is replaced; user-defined symbols are kept as they
+//! are. With `remove_extra_whitespaces`, runs of spaces become one, and those at the ends disappear. A space
+//! is put in front of the text (`add_dummy_prefix`), or after it (`suffix_whitespace`). SentencePiece then
+//! writes every space as ▁ (U+2581). Here it is the other way round: a token's ▁ was read as a space, so a ▁
+//! of the text becomes a space, after it has been treated as the ordinary character that it is.
+//!
+//! Origins are SentencePiece's: a byte comes from where its replacement began up to where the next byte comes
+//! from, so that removed spaces belong to the token before them.
+//!
+//! Characters that may do anything but stay as they are have a flag in a table; runs of others are copied as a
+//! whole. Cost: a copy where there is a dummy prefix, and a look-up per character where flags are needed.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+
+use super::aligned::Aligned;
+use super::charsmap::Charsmap;
+use super::table::{Table, ascii_end};
+use crate::{Error, Result};
+
+const ESCAPED_SPACE: char = '\u{2581}';
+
+pub struct SentencePiece {
+    settings: Settings,
+    /// Nonzero for characters that need more than a copy.
+    stops: Table,
+    /// Whether ASCII has such characters.
+    stops_in_ascii: bool,
+    /// Whether a space is copied if it is the only one: no key and no symbol begins with one.
+    copies_spaces: bool,
+}
+
+pub struct Settings {
+    pub charsmap: Option<Charsmap>,
+    pub add_dummy_prefix: bool,
+    pub remove_extra_whitespaces: bool,
+    pub suffix_whitespace: bool,
+    pub user_defined: Option<UserDefined>,
+}
+
+/// Symbols that normalization leaves alone.
+pub struct UserDefined {
+    automaton: AhoCorasick,
+    first_characters: Vec<char>,
+}
+
+impl UserDefined {
+    pub fn new(symbols: &[&str]) -> Result<UserDefined> {
+        let symbols = symbols.iter().filter(|symbol| !symbol.is_empty());
+        let first_characters = symbols.clone().filter_map(|symbol| symbol.chars().next()).collect();
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(StartKind::Anchored)
+            .build(symbols)
+            .map_err(|e| Error::BadTokenizer { reason: format!("its user-defined symbols: {e}") })?;
+        Ok(UserDefined { automaton, first_characters })
+    }
+
+    /// Returns the length of the longest symbol that `text` starts with.
+    fn len_at(&self, text: &str) -> Option<usize> {
+        Some(self.automaton.find(Input::new(text).anchored(Anchored::Yes))?.end())
+    }
+}
+
+/// The result, as it grows: `starts` has the offset of each byte in the source, if origins are wanted.
+struct Written {
+    text: String,
+    starts: Option<Vec<u32>>,
+    /// How much of the source has been read.
+    consumed: usize,
+}
+
+impl Written {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        if let Some(starts) = &mut self.starts {
+            starts.resize(self.text.len(), self.consumed as u32);
+        }
+    }
+
+    fn push_unescaped(&mut self, text: &str) {
+        for (i, part) in text.split(ESCAPED_SPACE).enumerate() {
+            self.push(if i > 0 { " " } else { "" });
+            self.push(part);
+        }
+    }
+
+    /// Appends the next part of the source.
+    fn copy(&mut self, text: &str) {
+        if self.starts.is_none() {
+            self.text.push_str(text);
+            self.consumed += text.len();
+            return;
+        }
+        let mut buffer = [0; 4];
+        for c in text.chars() {
+            self.push(c.encode_utf8(&mut buffer));
+            self.consumed += c.len_utf8();
+        }
+    }
+
+    /// Removes the spaces at the end, which count as not read.
+    fn trim(&mut self) {
+        let len = self.text.trim_end_matches(' ').len();
+        if let Some(starts) = &mut self.starts
+            && let Some(start) = starts.get(len)
+        {
+            self.consumed = *start as usize;
+            starts.truncate(len);
+        }
+        self.text.truncate(len);
+    }
+}
+
+impl SentencePiece {
+    pub fn new(settings: Settings) -> SentencePiece {
+        let mut stops = Table::new();
+        stops.add(ESCAPED_SPACE, 1);
+        if let Some(map) = &settings.charsmap {
+            ('\0'..=char::MAX).filter(|c| map.may_match(*c)).for_each(|c| stops.add(c, 1));
+        }
+        let symbols = settings.user_defined.iter().flat_map(|symbols| &symbols.first_characters);
+        symbols.for_each(|c| stops.add(*c, 1));
+        let copies_spaces = stops.get(' ') == 0;
+        if settings.remove_extra_whitespaces {
+            stops.add(' ', 1);
+        }
+        let stops_in_ascii = ('\0'..='\x7f').any(|c| stops.get(c) != 0);
+        SentencePiece { settings, stops, stops_in_ascii, copies_spaces }
+    }
+
+    pub fn normalize<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.settings.add_dummy_prefix && self.copied_end(text, 0) == text.len() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(self.run(text, None).text)
+    }
+
+    pub fn normalize_aligned(&self, source: &Aligned) -> Aligned {
+        let Written { text, starts, consumed } = self.run(&source.text, Some(Vec::new()));
+        let mut starts = starts.unwrap_or_default();
+        starts.push(consumed as u32);
+        let end = source.origins.last().map_or(0, |last| last.1);
+        let origin = |at: u32| source.origins.get(at as usize).map_or(end, |origin| origin.0);
+        let origins = starts.windows(2).map(|pair| (origin(pair[0]), origin(pair[1]))).collect();
+        Aligned { text, origins }
+    }
+
+    fn run(&self, text: &str, starts: Option<Vec<u32>>) -> Written {
+        let Settings { add_dummy_prefix, remove_extra_whitespaces, suffix_whitespace, .. } = self.settings;
+        let capacity = text.len() + text.len() / 8 + 16;
+        let mut out = Written { text: String::with_capacity(capacity), starts, consumed: 0 };
+        if remove_extra_whitespaces {
+            while let (" ", len) = self.first(&text[out.consumed..]) {
+                out.consumed += len;
+            }
+        }
+        if out.consumed == text.len() {
+            return out;
+        }
+        if add_dummy_prefix && !suffix_whitespace {
+            out.push(" ");
+        }
+        let mut after_space = remove_extra_whitespaces;
+        while out.consumed < text.len() {
+            let end = self.copied_end(text, out.consumed);
+            if end > out.consumed {
+                out.copy(&text[out.consumed..end]);
+                after_space = false;
+                continue;
+            }
+            let (mut new, len) = self.first(&text[out.consumed..]);
+            if after_space {
+                new = new.trim_start_matches(' ');
+            }
+            if !new.is_empty() {
+                out.push_unescaped(new);
+                after_space = remove_extra_whitespaces && new.ends_with(' ');
+            }
+            out.consumed += len;
+        }
+        if remove_extra_whitespaces {
+            out.trim();
+        }
+        if add_dummy_prefix && suffix_whitespace {
+            out.push(" ");
+        }
+        out
+    }
+
+    /// Returns where the characters end, from `at` on, that are copied as they are: all those without a flag,
+    /// and single spaces between two of them.
+    fn copied_end(&self, text: &str, at: usize) -> usize {
+        let mut end = at;
+        while end < text.len() {
+            if !self.stops_in_ascii {
+                end = ascii_end(text.as_bytes(), end);
+            }
+            let mut chars = text[end..].chars();
+            let Some(c) = chars.next() else { break };
+            if self.stops.get(c) != 0 {
+                let next = chars.next().filter(|next| self.stops.get(*next) == 0);
+                if c != ' ' || end == at || next.is_none() || !self.copies_spaces {
+                    break;
+                }
+            }
+            end += c.len_utf8();
+        }
+        end
+    }
+
+    /// Returns what the beginning of a text becomes, and how long that beginning is.
+    fn first<'a>(&'a self, text: &'a str) -> (&'a str, usize) {
+        if let Some(len) = self.settings.user_defined.as_ref().and_then(|symbols| symbols.len_at(text)) {
+            return (&text[..len], len);
+        }
+        let key = self.settings.charsmap.as_ref().and_then(|map| map.longest(text));
+        let len = text.chars().next().map_or(0, char::len_utf8);
+        key.map_or((&text[..len], len), |(len, new)| (new, len))
+    }
+}

@@ -33,6 +33,19 @@ def on_terminal(command: list[str], cwd: Path) -> tuple[int, str, list[str]]:
     return process.returncode, output, [line for line in lines if line.strip()]
 
 
+def drawn_by(script: str, *arguments: str) -> str:
+    """Run a Python script with standard output and error on a terminal; return all that it wrote."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", script, *arguments]
+    with processes.started(command, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        drawn = b""
+        while part := _read(ours):
+            drawn += part
+        os.close(ours)
+    return drawn.decode()
+
+
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)

@@ -119,12 +119,19 @@ def _translated(message: str, ctx: click.Context | None) -> str:
     return translate(message, command) if command else message
 
 
+def _inert(message: str) -> str:
+    """Keep names in messages, such as those of files, from acting on the terminal."""
+    from merganser.cli.formatting import inert
+
+    return inert(message)
+
+
 def _print_warnings_once() -> Callable[..., None]:
     """Return a `warnings.showwarning` that prints each message once: a corpus may be read several times."""
     printed: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = _translated(str(message), click.get_current_context(silent=True))
+        text = _inert(_translated(str(message), click.get_current_context(silent=True)))
         if text not in printed:
             printed.add(text)
             click.echo(f"warning: {text}", err=True)
@@ -152,6 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
             return code if isinstance(code, int) else 0
         except click.ClickException as error:
+            error.message = _inert(error.message)  # type: ignore[misc]  # shown below, and nowhere else
             error.show()
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
@@ -165,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except (MerganserError, OSError, ImportError) as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(_inert(f"error: {error}"), err=True)
             return 1
 
 

@@ -87,8 +87,8 @@ def _by_label(arguments: tuple[str, ...]) -> "dict[str, list[Address]]":
 
 def _cells(row: "Row") -> tuple[str, ...]:
     return (
-        row.corpus,
-        row.tokenizer,
+        formatting.inert(row.corpus),
+        formatting.inert(row.tokenizer),
         f"{row.vocab_size:,}",
         f"{row.tokens:,}",
         f"{row.bytes_per_token:.3f}",

@@ -8,6 +8,7 @@ from unicodedata import east_asian_width
 
 import click
 
+from merganser.tokenizer import glyphs
 from merganser.tokenizer.escaping import escape
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ def cells(text: str) -> int:
     return sum(1 + (east_asian_width(character) in "WF") for character in text)
 
 
+def inert(text: str) -> str:
+    """Show control and invisible characters as glyphs, except line breaks: names and messages must not act.
+
+    >>> inert("no file a\\x1b[2J\\ncheck the path")
+    'no file a␛[2J\\ncheck the path'
+    """
+    return "\n".join(map(glyphs.inert, text.split("\n")))
+
+
 def short_path(path: str | os.PathLike[str], width: int) -> str:
     """Shorten a path to `width` columns, relative to the current or home folder if it is inside.
 
@@ -65,11 +75,11 @@ def short_path(path: str | os.PathLike[str], width: int) -> str:
             path = path.relative_to(Path.cwd())
         elif path.is_relative_to(Path.home()):
             path = "~" / path.relative_to(Path.home())
-    shown = str(path)
+    shown, own = glyphs.inert(str(path)), glyphs.inert(path.name)
     if len(shown) <= width:
         return shown
-    name = path.name if len(path.name) < width - 8 else path.name[-(width // 2) :]
-    tail = f"…/{name}" if name == path.name else f"…{name}"
+    name = own if len(own) < width - 8 else own[-(width // 2) :]
+    tail = f"…/{name}" if name == own else f"…{name}"
     return shown[: width - len(tail)] + tail
 
 

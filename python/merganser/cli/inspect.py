@@ -66,9 +66,9 @@ def _print_tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
         return
     click.echo(f"{tokenizer.vocab_size:,} tokens: 256 bytes, {len(tokenizer.merges):,} merges, ", nl=False)
     click.echo(f"{len(tokenizer.special_tokens)} special")
-    click.echo(f"pattern  {tokenizer.pattern_name or tokenizer.pattern}")
+    click.echo(f"pattern  {formatting.inert(tokenizer.pattern_name or tokenizer.pattern)}")
     for special, id in tokenizer.special_tokens.items():
-        click.echo(f"special  {id}  {special}")
+        click.echo(f"special  {id}  {formatting.inert(special)}")
     click.echo("\nlongest tokens")
     for token in longest:
         click.echo(f"  {tokenizer.mergeable_ranks[token]:>7}  {formatting.short_token(token, _TOKEN_WIDTH)}")
@@ -104,9 +104,9 @@ def _print_counts(counts: "CountsFile", top: int, as_json: bool) -> None:
         f"{len(counts):,} unique pre-tokens, {counts.total:,} in total, from "
         f"{formatting.count(counts.documents, 'document')}"
     )
-    click.echo(f"pattern    {counts.pattern_name or counts.pattern}")
-    click.echo(f"separator  {counts.separator or 'none'}")
-    click.echo(f"special    {' '.join(counts.special_tokens) or 'none'}")
+    click.echo(f"pattern    {formatting.inert(counts.pattern_name or counts.pattern)}")
+    click.echo(f"separator  {formatting.inert(counts.separator or 'none')}")
+    click.echo(f"special    {formatting.inert(' '.join(counts.special_tokens) or 'none')}")
     click.echo(f"invalid    {counts.invalid_bytes:,} bytes that are not valid UTF-8")
     click.echo("\nmost frequent pre-tokens")
     for pretoken, count in most_frequent:

@@ -1,4 +1,5 @@
 # Everything is installed into .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
+# Build tool, test and lint tools are pinned with their hashes in requirements/.
 # Stamp files record what is installed: .venv/core is the package with charts and studio, .venv/dev adds all other
 # extras and the dependency groups `test` and `lint`.
 
@@ -6,12 +7,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml')
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+COMMA := ,
+LOCK := --universal --generate-hashes --python-version 3.10 --no-annotate --quiet --custom-compile-command 'make lock'
 EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.toml)
 
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: browser demo docs-figures test test-long lint format bench clean toolchain
+.PHONY: audit bench browser clean demo docs-figures format lint load lock sbom test test-long toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -43,6 +46,31 @@ lint: .venv/dev
 	$(BIN)/oxlint --deny-warnings python
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+# Licenses and sources of the crates, then known vulnerabilities as far as the network allows.
+audit: .venv/dev
+	$(BIN)/python tools/audit.py
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; \
+	else echo "skipped: cargo deny check (cargo install cargo-deny)"; fi
+	@if command -v pip-audit >/dev/null; then pip-audit --disable-pip --require-hashes -r requirements/dev.lock; \
+	else echo "skipped: pip-audit (pipx install pip-audit)"; fi
+
+# The SBOM of a release: maturin writes it into the wheel, and this copies it beside the wheel in dist/.
+sbom: .venv/core
+	$(BIN)/maturin build --release --quiet --out dist
+	$(BIN)/python tools/extract_sbom.py dist
+
+# Pins the versions and hashes of the build tool, of all extras and of the tools for tests and lint.
+lock: .venv/maturin
+	@$(BIN)/pip install 'uv>=0.9'
+	$(BIN)/uv pip compile requirements/build.in $(LOCK) -o requirements/build.lock
+	$(BIN)/uv pip compile pyproject.toml --group test --group lint $(addprefix --extra ,$(subst $(COMMA), ,$(EXTRAS))) \
+		$(LOCK) -o requirements/dev.lock
+
+# Mixed work from 16 threads, with forks: results must be right, and memory flat after the warm-up.
+MINUTES ?= 60
+load: .venv/dev
+	$(BIN)/python tests/support/load.py --minutes $(MINUTES)
 
 format: .venv/dev
 	$(BIN)/ruff format python tests benchmarks tools
@@ -76,7 +104,7 @@ toolchain:
 	@echo "Creating the virtual environment in .venv…"
 	@$(PYTHON) -m venv .venv
 	@echo "Installing maturin, the build tool…"
-	@$(BIN)/pip install 'maturin>=1.9,<2'
+	@$(BIN)/pip install --require-hashes -r requirements/build.lock
 	@touch $@
 
 .venv/core: .venv/maturin pyproject.toml $(RUST) | toolchain
@@ -84,9 +112,7 @@ toolchain:
 	@$(BIN)/maturin develop --release --quiet --extras plot,studio
 	@touch $@
 
-.venv/dev: .venv/core
+.venv/dev: .venv/core requirements/dev.lock
 	@echo "Installing development tools (a few minutes)…"
-	@$(BIN)/maturin develop --release --quiet --extras $(EXTRAS)
-	@$(BIN)/python -m pip install 'pip>=25.1'  # older versions do not know --group
-	@$(BIN)/python -m pip install --group test --group lint
+	@$(BIN)/pip install --require-hashes -r requirements/dev.lock
 	@touch $@

@@ -119,7 +119,11 @@ def test_the_installed_package_has_an_sbom_of_its_crates() -> None:
         manifest = tomllib.loads((ROOT / f"crates/{crate}/Cargo.toml").read_text("utf-8"))
         for name in manifest["dependencies"].keys() - {"merganser-core"}:
             [package] = [package for package in versions if package["name"] == name]
-            part = listed[name, package["version"]]
+            key = name, package["version"]
+            assert key in listed, (
+                f"{name} is missing in the SBOM of the installed package; rebuild it with `make`"
+            )
+            part = listed[key]
             assert part["hashes"][0]["content"] == package["checksum"]
             assert part["licenses"]
 

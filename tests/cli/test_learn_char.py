@@ -11,7 +11,7 @@ import pytest
 from corpora import corpus_file
 from merganser.cli import main
 from merganser.corpus import named_datasets
-from merganser.learn import char_bpe, char_bpe_fast, char_speed, text
+from merganser.learn import char_bpe, char_bpe_fast, text
 
 SENTENCE = "The creature walked, walking on; the walker's talk was of walks and talks and 中文. "
 KINDS = (".png", ".svg", ".html")
@@ -103,11 +103,9 @@ def test_the_novel_is_read_from_a_copy(capsys: pytest.CaptureFixture[str]) -> No
     assert "frankenstein, 2,000 merges" in Path("merganser-out/learn/char_subwords.svg").read_text("utf-8")
 
 
-def test_speed_prints_and_draws_everything(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 1000)
-    arguments = ("a.txt", "--sizes", "100,1000", "--plain-words", "100", "--merges", "50", "--out", "drawn")
+def test_speed_prints_and_draws_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    few = ("--sizes", "100,1000", "--plain-words", "100", "--compared-words", "1000", "--merges", "50")
+    arguments = ("a.txt", *few, "--out", "drawn")
     result = run(capsys, "speed", *arguments)
     assert [row["plain"]["extrapolated"] for row in result["sizes"]] == [False, True]
     assert [row["kind"] for row in result["kinds"]] == ["a.txt", "code", "random", "repetitive"]
@@ -122,11 +120,9 @@ def test_speed_prints_and_draws_everything(
     assert "Cache: " in out
 
 
-def test_without_a_network_speed_uses_the_reference_manual(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 500)
-    result = run(capsys, "speed", "--sizes", "500", "--plain-words", "100", "--merges", "10")
+def test_without_a_network_speed_uses_the_reference_manual(capsys: pytest.CaptureFixture[str]) -> None:
+    few = ("--sizes", "500", "--plain-words", "100", "--compared-words", "500", "--merges", "10")
+    result = run(capsys, "speed", *few)
     assert result["corpus"] == "the Python reference"
     assert result["kinds"][0]["kind"] == "books"
 

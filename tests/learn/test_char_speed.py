@@ -43,10 +43,9 @@ def test_a_different_split_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
         Speed(WORDS, MERGES).prove({"cats": ["a-b"]})
 
 
-def test_kinds_of_text_have_the_expected_hit_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 2000)
-    kinds = char_speed.kinds_of_text("cats", WORDS)
-    rows = {row["kind"]: row for row in Speed(WORDS, MERGES).kinds(kinds)}
+def test_kinds_of_text_have_the_expected_hit_rates() -> None:
+    kinds = char_speed.kinds_of_text("cats", WORDS, 2000)
+    rows = {row["kind"]: row for row in Speed(WORDS, MERGES, compared_words=2000).kinds(kinds)}
     assert list(rows) == ["cats", "code", "random", "repetitive"]
     assert rows["random"]["first_hit_rate"] < 0.2 < rows["code"]["first_hit_rate"]
     assert "not full" in rows["random"]["cache"]
@@ -54,9 +53,8 @@ def test_kinds_of_text_have_the_expected_hit_rates(monkeypatch: pytest.MonkeyPat
     assert {row["second_hit_rate"] for row in rows.values()} == {1}
 
 
-def test_the_breakdown_contains_every_technique(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(char_speed, "COMPARED_WORDS", 500)
-    breakdown = Speed(WORDS, MERGES).breakdown(1.0)
+def test_the_breakdown_contains_every_technique() -> None:
+    breakdown = Speed(WORDS, MERGES, compared_words=500).breakdown(1.0)
     names = [row["name"] for row in breakdown["cumulative"]]
     assert names[:2] == ["plain", "+ merge ranks"]
     assert names[-2:] == ["+ word cache, first pass", "+ word cache, second pass"]

@@ -28,9 +28,24 @@ from merganser.cli import formatting, learn_options, options, progress
     show_default=True,
     help="Maximum number of words to time the plain tokenizer on. Beyond it, its time is extrapolated.",
 )
+@click.option(
+    "--compared-words",
+    type=click.IntRange(100),
+    default=75_000,
+    show_default=True,
+    help="Number of words to compare kinds of text and techniques on.",
+)
 @learn_options.out
 @options.as_json
-def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Path, as_json: bool) -> None:
+def speed(
+    corpus: str | None,
+    merges: int,
+    sizes: str,
+    plain_words: int,
+    compared_words: int,
+    out: Path,
+    as_json: bool,
+) -> None:
     """Measure the character-level tokenizer, plain and optimized, and the effect of each technique.
 
     CORPUS is as for `learn char`, except that the fallback for frankenstein is Python's reference manual.
@@ -51,12 +66,13 @@ def speed(corpus: str | None, merges: int, sizes: str, plain_words: int, out: Pa
             learned.append(merge.pair)
             if draw and len(learned) % 50 == 0:
                 draw("merge", len(learned), merges)
-        measuring = char_speed.Speed(words, learned, plain_words, draw)
-        kinds = char_speed.kinds_of_text("books" if corpus is None else learn_options.short_name(name), words)
+        measuring = char_speed.Speed(words, learned, plain_words, compared_words, draw)
+        title = "books" if corpus is None else learn_options.short_name(name)
+        kinds = char_speed.kinds_of_text(title, words, compared_words)
         proven = measuring.prove(kinds)
         by_size = measuring.sizes(lengths)
-        usual = next((row for row in by_size if row["words"] == char_speed.COMPARED_WORDS), None)
-        plain = usual["plain"] if usual else measuring.plain(char_speed.COMPARED_WORDS)
+        usual = next((row for row in by_size if row["words"] == compared_words), None)
+        plain = usual["plain"] if usual else measuring.plain(compared_words)
         result: dict[str, Any] = {
             "corpus": name,
             "words": len(words),

@@ -24,7 +24,7 @@ from merganser.learn.char_bpe import CharBPE, Pair
 from merganser.learn.char_bpe_fast import WORD, FastCharBPE, Techniques
 
 SIZES = (1_000, 10_000, 75_000, 2_000_000)
-#: The number of words for the comparison of texts and techniques.
+#: The default number of words for the comparison of texts and techniques.
 COMPARED_WORDS = 75_000
 #: In the order in which they are added.
 TECHNIQUES = {
@@ -64,6 +64,8 @@ class Speed:
     words: list[str]
     merges: list[Pair]
     plain_words: int = COMPARED_WORDS
+    #: The number of words for the comparison of texts and techniques.
+    compared_words: int = COMPARED_WORDS
     progress: Progress | None = None
 
     def tokenizer(self, techniques: Techniques | None = None) -> FastCharBPE:
@@ -78,7 +80,7 @@ class Speed:
         plain, fast = CharBPE(set().union(*self.words), self.merges), self.tokenizer()
         unique = sorted(set(self.words))
         for words in kinds.values():
-            text = " ".join(words[:COMPARED_WORDS])
+            text = " ".join(words[: self.compared_words])
             if WORD.findall(text) != char_bpe.split(text):
                 raise InternalError("the regular expression splits differently from the plain splitter")
             unique += sorted(set(words))[:1000]
@@ -146,14 +148,14 @@ class Speed:
         rows = []
         for kind, words in kinds.items():
             tokenizer = self.tokenizer()
-            text = " ".join(islice(cycle(words), COMPARED_WORDS))
+            text = " ".join(islice(cycle(words), self.compared_words))
             first = _time_pass(tokenizer, text)
             advice = tokenizer.hits.advice
             second = _time_pass(tokenizer, text)
             rows.append(
                 {
                     "kind": kind,
-                    "words": COMPARED_WORDS,
+                    "words": self.compared_words,
                     "unique_words": tokenizer.hits.words,
                     "first_hit_rate": first.hit_rate,
                     "second_hit_rate": second.hit_rate,
@@ -165,9 +167,9 @@ class Speed:
     def breakdown(self, plain: float) -> dict[str, Any]:
         """Measure the techniques added one by one, and each one left out.
 
-        plain: the time of the plain tokenizer on `COMPARED_WORDS` words, in seconds.
+        plain: the time of the plain tokenizer on `compared_words` words, in seconds.
         """
-        text = self.text(COMPARED_WORDS)
+        text = self.text(self.compared_words)
         steps = [{"name": "plain", "seconds": plain, "speed_up": 1.0}]
         shares = []
         done = 0
@@ -187,12 +189,12 @@ class Speed:
             shares.append({"name": name, "first_pass_slower": slower[0], "second_pass_slower": slower[1]})
             done += 1
             self._report(done, 2 * len(TECHNIQUES))
-        return {"words": COMPARED_WORDS, "cumulative": steps, "each_left_out": shares}
+        return {"words": self.compared_words, "cumulative": steps, "each_left_out": shares}
 
     def cache_memory(self) -> dict[str, Any]:
-        """Measure the memory of the cache after `COMPARED_WORDS` words."""
+        """Measure the memory of the cache after `compared_words` words."""
         tokenizer = self.tokenizer()
-        text = self.text(COMPARED_WORDS)
+        text = self.text(self.compared_words)
         gc.collect()
         tracemalloc.start()
         try:
@@ -216,8 +218,8 @@ class Speed:
             self.progress("words", done, total)
 
 
-def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
-    """Return the words of the text, of code, of random letters, and of a repeated phrase, by name."""
+def kinds_of_text(name: str, words: list[str], number: int = COMPARED_WORDS) -> dict[str, list[str]]:
+    """Return the words of the text, and `number` words of code, random letters and a repeated phrase."""
     from merganser.learn import text
 
     source = random.Random(84)
@@ -225,9 +227,9 @@ def kinds_of_text(name: str, words: list[str]) -> dict[str, list[str]]:
     code = char_bpe.split(text.read("python-stdlib", max_mb=1))
     return {
         name: words,
-        "code": code[:COMPARED_WORDS],
-        "random": ["".join(source.choices(letters, k=source.randint(3, 10))) for _ in range(COMPARED_WORDS)],
-        "repetitive": words[:50] * (COMPARED_WORDS // 50),
+        "code": code[:number],
+        "random": ["".join(source.choices(letters, k=source.randint(3, 10))) for _ in range(number)],
+        "repetitive": words[:50] * (number // 50),
     }
 
 

@@ -1,5 +1,6 @@
 """The pictures and the examples of the documentation are those of the current code and records."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -38,6 +39,21 @@ def assert_same(out: Path, drawn: list[Path], expected: int) -> None:
 
 def test_pictures_of_times_are_those_of_the_records(tmp_path: Path) -> None:
     assert_same(tmp_path, draw(tmp_path, "ladder", "scale", "speed"), 6)
+
+
+def test_the_tables_of_profile_md_are_those_of_the_record(tmp_path: Path) -> None:
+    draw(tmp_path, "profile")
+    page = ROOT / "docs" / "profile.md"
+    assert (tmp_path / "profile.md").read_text("utf-8") == page.read_text("utf-8"), "make docs-figures"
+    record = json.loads(max((ROOT / "benchmarks" / "records").glob("*-profile.json")).read_text("utf-8"))
+    commands = set(re.findall(r"record .*? -m (.*)", page.read_text("utf-8")))
+    for profile in record["profiles"].values():
+        command = profile["command"].replace(" --force", "")
+        assert command in commands, f"{command} is not on the page; run benchmarks/profiles.py"
+        for row in profile["rows"]:
+            if row["code"]:
+                file = ROOT / "python" / "merganser" / row["where"].partition(" (")[2].rstrip(")")
+                assert row["code"] in file.read_text("utf-8"), f"{row} is gone; run benchmarks/profiles.py"
 
 
 @NOVEL

@@ -5,7 +5,7 @@
 Pictures of times are drawn from benchmarks/records, so that the pages and their pictures show the same run.
 All others are computed from the novel (`frankenstein`, or ../shared/corpora/frankenstein.txt if it is there)
 with one thread, which gives the same picture every time. NAME selects pictures: studio, ladder, scale, speed,
-char, embed. Takes about half a minute; studio needs Chromium.
+char, embed; or profile, the tables of docs/profile.md. Takes about half a minute; studio needs Chromium.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from merganser.learn import speed_pictures
 from merganser.reporting.embeddings import pictures
 from merganser.reporting.embeddings.experiments import similarity, training
 
+from benchmarks import profiles
 from benchmarks.environment import REPOSITORY
 from benchmarks.ladder import pages, run
 from benchmarks.scale import picture
@@ -105,12 +106,18 @@ def embeddings(docs: Path) -> None:
     charts.save(chart, docs / "learn" / "embed_objectives.svg")
 
 
+def profile(docs: Path) -> None:
+    page = profiles.PAGE.read_text("utf-8")
+    (docs / profiles.PAGE.name).write_text(profiles.filled(page), "utf-8")
+
+
 FIGURES: dict[str, Callable[[Path], None]] = {
     "ladder": ladder,
     "scale": scale,
     "speed": speed,
     "char": char,
     "embed": embeddings,
+    "profile": profile,
     "studio": studio,
 }
 

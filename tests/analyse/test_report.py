@@ -9,7 +9,7 @@ from typing import Any
 
 import merganser
 import pytest
-from corpora import corpus_file
+from corpora import CORPORA, corpus_file
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import CorpusError, SettingsError, WriteError, charts, reporting
 from merganser.analyse.examples import HARD, SENTENCES
@@ -118,6 +118,12 @@ def test_the_default_vocabulary_suits_a_novel(tmp_path: Path) -> None:
     assert {"-ing", "-ed", "-ly"} <= within
     assert any(token.endswith("-") and not token.startswith("-") for token in within), "prefixes"
     assert len(whole) == 30 and not {"·the", "·and", "·of"} & set(whole)
+    characteristic = [row for row in subwords if row["panel"] == "characteristic words"]
+    assert [row["keyness"] for row in characteristic] == sorted(
+        (row["keyness"] for row in characteristic), reverse=True
+    )
+    if (CORPORA / "frankenstein.txt").exists():
+        assert {"·creature", "·monster", "·Victor"} <= {row["token"] for row in characteristic}
     assert any("Merges: 2,000, chosen for" in line for line in data_of(tmp_path)["about"])
 
 

@@ -6,7 +6,6 @@ pre-token is encoded once, at most `_MOST`, the most frequent ones: a second for
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,7 +60,7 @@ def subwords(tokenizer: Tokenizer, counts: Counts) -> list[Subword]:
     >>> [(tokenizer.token_bytes(part.id), part.place) for part in found]
     [(b'ow', 'inside'), (b'low', 'word'), (b'ing', 'suffix')]
     """
-    words = _words(counts.to_dict())
+    words = words_of(counts)
     encoded = tokenizer.encode_batch(list(words), disallowed_special=())
     seen: Counter[tuple[int, Place]] = Counter()
     for ids, times in zip(encoded, words.values(), strict=True):
@@ -76,10 +75,10 @@ def subwords(tokenizer: Tokenizer, counts: Counts) -> list[Subword]:
     return sorted(found, key=lambda part: (-part.occurrences, part.id, part.place))
 
 
-def _words(pretokens: Mapping[bytes, int]) -> dict[str, int]:
-    """Return the pre-tokens that are letters, with at most one space in front."""
+def words_of(counts: Counts) -> dict[str, int]:
+    """Return the most frequent pre-tokens that are letters, with at most one space in front."""
     words: dict[str, int] = {}
-    for pretoken, times in sorted(pretokens.items(), key=lambda entry: -entry[1])[:_MOST]:
+    for pretoken, times in sorted(counts.to_dict().items(), key=lambda entry: -entry[1])[:_MOST]:
         try:
             text = pretoken.decode()
         except UnicodeDecodeError:

@@ -1,8 +1,11 @@
 """Sections about the lengths and frequencies of tokens."""
 
+from collections import Counter
+
 import numpy as np
 
-from merganser.analyse.subwords import FUNCTION_WORDS, Subword, subwords
+from merganser.analyse.keyness import keyness
+from merganser.analyse.subwords import FUNCTION_WORDS, Subword, subwords, words_of
 from merganser.charts import drawable
 from merganser.charts.spec import stacked
 from merganser.charts.theme import BLUE, PALE
@@ -16,6 +19,7 @@ from merganser.reporting.tokenizers.study import Study
 _LONGEST = 16
 #: The number of subwords in each panel.
 _TOP = 30
+_CHARACTERISTIC = 40
 _RANKS = [step * 10**power for power in range(6) for step in (1, 2, 5)]
 
 
@@ -46,40 +50,69 @@ def lengths(study: Study) -> Section:
 
 
 def top_subwords(study: Study) -> Section:
-    """The most frequent tokens within words, and those that are whole words."""
+    """The most frequent tokens within words, those that are whole words, and words of this text alone."""
     token_bytes = study.tokenizer.token_bytes
-    panels: dict[str, list[Subword]] = {"within words": [], "whole words": [], "function words": []}
+    within: list[Subword] = []
+    whole: list[Subword] = []
+    function_words: list[Subword] = []
+    tokens: dict[str, Subword] = {}
     for part in subwords(study.tokenizer, study.pretokens):
+        word = token_bytes(part.id).decode("utf-8", "replace").strip().lower()
         if part.place != "word":
-            panels["within words"].append(part)
-        elif token_bytes(part.id).decode("utf-8", "replace").strip().lower() in FUNCTION_WORDS:
-            panels["function words"].append(part)
+            within.append(part)
+        elif word in FUNCTION_WORDS:
+            function_words.append(part)
         else:
-            panels["whole words"].append(part)
+            whole.append(part)
+            tokens.setdefault(word, part)
+    scores = _keyness(study)
+    characteristic = sorted((word for word in tokens if word in scores), key=lambda word: -scores[word])
+    panels: dict[str, tuple[list[Subword], list[float | None]]] = {
+        "within words": (within[:_TOP], [None] * _TOP),
+        "whole words": (whole[:_TOP], [None] * _TOP),
+        "characteristic words": (
+            [tokens[word] for word in characteristic[:_CHARACTERISTIC]],
+            [scores[word] for word in characteristic[:_CHARACTERISTIC]],
+        ),
+        "function words": (function_words[:_TOP], [None] * _TOP),
+    }
     rows: list[tuple[Cell, ...]] = []
     charts = []
-    for panel, parts in panels.items():
-        named = [(_label(part, token_bytes(part.id)), part) for part in parts[:_TOP]]
-        rows += [
-            (panel, rank, token, part.place, part.id, part.occurrences)
-            for rank, (token, part) in enumerate(named, 1)
-        ]
+    for panel, (parts, ratios) in panels.items():
         values = [
-            {"token": token, "occurrences": part.occurrences, "place": part.place, "id": part.id}
-            for token, part in named
+            {
+                "token": _label(part, token_bytes(part.id)),
+                "place": part.place,
+                "id": part.id,
+                "occurrences": part.occurrences,
+                "keyness": ratio,
+            }
+            for part, ratio in zip(parts, ratios, strict=False)
         ]
+        rows += [(panel, rank, *value.values()) for rank, value in enumerate(values, 1)]
         if values and panel != "function words":
             title = {"text": panel, "fontSize": 12, "fontWeight": "normal", "frame": "group"}
-            charts.append({"title": title, **pictures.bars(values, "token", "occurrences")})
+            number = "occurrences" if values[0]["keyness"] is None else "keyness"
+            charts.append({"title": title, **pictures.bars(values, "token", number)})
     return Section(
         "top-subwords",
         "Top subwords",
         f"The most frequent tokens of more than one letter in the words of {study.pretokens_from}: parts of "
         "words (a hyphen marks where the word continues), and whole words, without the function words of "
-        "English, which lead every such list and are in the table. · is a space.",
-        Table(("panel", "rank", "token", "place", "id", "occurrences"), tuple(rows)),
+        "English, which lead every such list and are in the table. · is a space. If the text is English, the "
+        "words that are characteristic of it follow: their keyness is the ratio of their frequencies in it "
+        "and in general English, books and documentation, each per million words plus 100.",
+        Table(("panel", "rank", "token", "place", "id", "occurrences", "keyness"), tuple(rows)),
         stacked(*charts) if charts else None,
     )
+
+
+def _keyness(study: Study) -> dict[str, float]:
+    """Return the keyness of the words of the text, in lower case."""
+    words: Counter[str] = Counter()
+    for word, times in words_of(study.pretokens).items():
+        words[word.strip().lower()] += times
+    return keyness(words)
 
 
 def _label(part: Subword, token: bytes) -> str:

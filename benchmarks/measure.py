@@ -55,6 +55,12 @@ class Measured:
         found = [run["stages"][stage] for run in self.runs if stage in run.get("stages", {})]
         return min(found) if found and not self.error else None
 
+    @property
+    def processor(self) -> float | None:
+        """The least processor time of a run, if the task measures it."""
+        found = [run["processor"] for run in self.runs if "processor" in run]
+        return min(found) if found and not self.error else None
+
     def record(self) -> dict[str, Any]:
         """Return JSON-compatible data: the best run, all times and the highest peak."""
         best = self.best
@@ -63,6 +69,7 @@ class Measured:
             "label": self.job.label,
             "threads": self.job.threads,
             "seconds": best["seconds"] if best else None,
+            "processor": self.processor,
             "peak_mb": max(peaks) if peaks else None,
             "stages": best.get("stages", {}) if best else {},
             "all_seconds": [run.get("seconds") for run in self.runs],

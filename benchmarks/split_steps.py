@@ -72,16 +72,23 @@ def steps(path: Path, measured: list[Measured]) -> Section:
                 label,
                 *map(seconds, took),
                 number(size / best) if best else "–",
+                seconds(runs[0]["processor"]),
                 number(runs[0].get("unique")),
             ]
         )
     note = (
-        f"Seconds to split and count {size:,.1f} MB with the gpt2 pattern, and MB/s of the best. "
-        "The Python steps use processes instead of threads (the GIL) and include the transfer of the "
-        "counts. More threads than cores show the cost of oversubscription. The `regex` module may "
-        "count a few pre-tokens differently because its Unicode version differs from ours."
+        f"Seconds to split and count {size:,.1f} MB with the gpt2 pattern, MB/s of the best, and the "
+        "processor seconds of one thread. The Python steps use processes instead of threads (the GIL) and "
+        "include the transfer of the counts. More threads than cores show the cost of oversubscription. The "
+        "`regex` module may count a few pre-tokens differently because its Unicode version differs from ours."
     )
-    columns = ["step", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS), "MB/s", "unique pre-tokens"]
+    columns = [
+        "step",
+        *(f"{t} thread{'s' * (t > 1)}" for t in THREADS),
+        "MB/s",
+        "processor s",
+        "unique pre-tokens",
+    ]
     return Section("split_steps", "Splitting and counting, step by step", note, columns, rows, records)
 
 
@@ -90,16 +97,15 @@ def apart(path: Path, measured: list[Measured], alone: Measured) -> Section:
     rows = []
     for label in (PYTHON, RUST_SPLIT):
         one = next(one for one in measured if (one.job.label, one.job.threads) == (label, 1))
-        total = one.best["seconds"] if one.best else None
-        rows.append([label, *map(seconds, (one.least("split"), one.least("count"), total))])
+        rows.append([label, *map(seconds, (one.least("split"), one.least("count"), one.processor))])
     rust = next(one for one in measured if (one.job.label, one.job.threads) == (RUST, 1))
-    split = alone.best["seconds"] if alone.best else None
-    total = rust.best["seconds"] if rust.best else None
+    split, total = alone.processor, rust.processor
     counting = total - split if total and split else None
     rows.append([RUST, *map(seconds, (split, counting, total))])
     note = (
-        f"Seconds for {path.stat().st_size / 1e6:,.1f} MB in one process. Python's total includes reading "
-        "the file. In Rust both happen in one pass: the split alone is measured; the count is the difference."
+        f"Processor seconds for {path.stat().st_size / 1e6:,.1f} MB in one process. Python's total includes "
+        "reading the file. In Rust both happen in one pass: the split alone is measured; the count is the "
+        "difference."
     )
     columns = ["step", "split", "count", "total"]
     return Section("split_apart", "Split and count, apart", note, columns, rows, [alone.record()])
@@ -118,14 +124,14 @@ def fixup_cost(path: Path, repeat: int) -> Section:
     for nth, engine in enumerate(FIXUP):
         first = 2 * nth * width
         having, lacking = measured[first : first + width], measured[first + width : first + 2 * width]
-        rows.append([f"{engine}: with the fix-up", *map(best_seconds, having)])
-        rows.append(["the same without (different pre-tokens)", *map(best_seconds, lacking)])
+        rows.append([f"{engine}: with the fix-up", *(seconds(one.processor) for one in having)])
+        rows.append(["the same without (different pre-tokens)", *(seconds(one.processor) for one in lacking)])
         rows.append(["cost of the fix-up", *map(cost, having, lacking)])
     note = (
-        f"Seconds for {path.stat().st_size / 1e6:,.1f} MB, the gpt2 pattern with and without `\\s+(?!\\S)` "
-        "on the same engine. The first column is the split alone on one thread; the others split and count, "
-        "where without the fix-up there are other pre-tokens to count. A difference smaller than between "
-        "two runs of the same job is given as none."
+        f"Processor seconds for {path.stat().st_size / 1e6:,.1f} MB, the gpt2 pattern with and without "
+        "`\\s+(?!\\S)` on the same engine. The first column is the split alone on one thread; the others "
+        "split and count, where without the fix-up there are other pre-tokens to count. A difference smaller "
+        "than between two runs of the same job is given as none."
     )
     columns = ["engine", "split", *(f"{t} thread{'s' * (t > 1)}" for t in THREADS)]
     records = [one.record() for one in measured]
@@ -133,16 +139,11 @@ def fixup_cost(path: Path, repeat: int) -> Section:
     return Section("fixup_cost", title, note, columns, rows, records)
 
 
-def best_seconds(one: Measured) -> str:
-    """Format the best time."""
-    return seconds(one.best["seconds"] if one.best else None)
-
-
 def cost(having: Measured, lacking: Measured) -> str:
-    """Format the difference of the best times, or "none" if it is within the spread of the runs."""
+    """Format the difference of the least times, or "none" if it is within the spread of the runs."""
     if not having.best or not lacking.best:
         return "–"
-    sides = [[run["seconds"] for run in one.runs] for one in (having, lacking)]
+    sides = [[run["processor"] for run in one.runs] for one in (having, lacking)]
     difference = min(sides[0]) / min(sides[1]) - 1
     spread = max(max(side) / min(side) - 1 for side in sides)
     if len(sides[0]) > 1 and abs(difference) <= spread:

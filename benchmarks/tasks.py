@@ -1,11 +1,13 @@
 """The timed tasks, one function each; every task runs alone in a worker process.
 
 A task takes JSON values, imports its modules, starts the clock, and returns a dictionary with at
-least `seconds` and `peak_mb`.
+least `seconds` and `peak_mb`. `processor` is the processor time of all threads and children, which other
+processes hardly affect.
 """
 
 from __future__ import annotations
 
+import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,6 +20,12 @@ from benchmarks.memory import peak_mb
 from benchmarks.patterns import GPT2
 
 Result = dict[str, Any]
+
+
+def processor_time() -> float:
+    """Return the processor time of this process, all its threads and its ended children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def train(
@@ -36,15 +44,16 @@ def train(
     module = peers.load(peer)
     options = {"pattern": pattern} if pattern else {}
     before = peak_mb()
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), processor_time()
     trained = module.train(Path(path), vocab_size, tie, threads, **options)
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, processor_time() - processor
     peak = peak_mb()
     merges = trained.merges()
     if merges_to:
         equality.write(merges, Path(merges_to))
     return {
         "seconds": seconds,
+        "processor": processor,
         "peak_mb": peak,
         "imported_mb": before,
         "stages": trained.stages,
@@ -56,10 +65,10 @@ def count(path: str, pattern: str, threads: int) -> Result:
     """Split and count with merganser."""
     import merganser
 
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), processor_time()
     counts = merganser.count(path, pattern=pattern, engine=merganser.Local(threads=threads))
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_mb": peak_mb(), "unique": len(counts)}
+    seconds, processor = time.perf_counter() - start, processor_time() - processor
+    return {"seconds": seconds, "processor": processor, "peak_mb": peak_mb(), "unique": len(counts)}
 
 
 def split_only(path: str, pattern: str, threads: int) -> Result:
@@ -68,9 +77,10 @@ def split_only(path: str, pattern: str, threads: int) -> Result:
 
     text = Path(path).read_bytes().decode()  # line endings are preserved
     _core.split_length(text, "whitespace")  # Python caches the UTF-8 here, before the clock starts
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), processor_time()
     pretokens = _core.split_length(text, pattern)
-    return {"seconds": time.perf_counter() - start, "peak_mb": peak_mb(), "pretokens": pretokens}
+    seconds, processor = time.perf_counter() - start, processor_time() - processor
+    return {"seconds": seconds, "processor": processor, "peak_mb": peak_mb(), "pretokens": pretokens}
 
 
 def stages(path: str, pattern: str, vocab_size: int, threads: int) -> Result:
@@ -125,11 +135,11 @@ def rust_split_python_count(path: str, threads: int) -> Result:
 def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable[Any]]) -> Result:
     """Count the pre-tokens of a file in Python, in processes if `threads` > 1, because of the GIL.
 
-    Splitting and counting are timed separately; with several processes, their times are sums.
+    Splitting and counting are timed separately, in processor seconds; with several processes, they are sums.
     """
     from benchmarks.peers import documents
 
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), processor_time()
     if threads == 1:
         total, splitting, counting = _count_batch(split, documents(Path(path)))
     else:
@@ -138,9 +148,15 @@ def _count_in_processes(path: str, threads: int, split: Callable[[str], Iterable
             for part in pool.map(partial(_count_batch, split), _batches(path)):
                 total.update(part[0])
                 splitting, counting = splitting + part[1], counting + part[2]
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, processor_time() - processor
     stages = {"split": splitting, "count": counting}
-    return {"seconds": seconds, "peak_mb": peak_mb(), "stages": stages, "unique": len(total)}
+    return {
+        "seconds": seconds,
+        "processor": processor,
+        "peak_mb": peak_mb(),
+        "stages": stages,
+        "unique": len(total),
+    }
 
 
 def _batches(path: str, size: int = 500_000) -> Iterable[list[str]]:
@@ -165,12 +181,12 @@ def _count_batch(
     counter: Counter[Any] = Counter()
     splitting = counting = 0.0
     for text in texts:
-        start = time.perf_counter()
+        start = time.process_time()
         pretokens = split(text)
-        between = time.perf_counter()
+        between = time.process_time()
         counter.update(pretokens)
         splitting += between - start
-        counting += time.perf_counter() - between
+        counting += time.process_time() - between
     return counter, splitting, counting
 
 

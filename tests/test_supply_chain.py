@@ -246,7 +246,8 @@ def test_no_loading_path_executes_code_imports_or_connects(tmp_path: Path) -> No
     tokenizer.encode_corpus(texts, out=tmp_path / "tokens")
     tokenizer.encode_corpus(texts, out=tmp_path / "tokens.npy", format="npy")
     # A pickle that would start a program, alone and where other formats are expected.
-    evil = b"cos\nsystem\n(S'touch /tmp/merganser-was-here'\ntR."
+    owned = tmp_path / "owned"
+    evil = f"cos\nsystem\n(S'touch {owned}'\ntR.".encode()
     for name in ("tokenizer.pkl", "evil.merganser", "evil.counts", "evil.npy", "evil.gguf", "merges.txt"):
         (tmp_path / name).write_bytes(evil)
     (tmp_path / "tokenizer_config.json").write_text(
@@ -254,4 +255,5 @@ def test_no_loading_path_executes_code_imports_or_connects(tmp_path: Path) -> No
     )
     done = processes.run([sys.executable, "-c", LOADING, tmp_path])
     assert done.returncode == 0, done.stderr[-2000:]
+    assert not owned.exists()
     assert int(done.stdout) >= 12, "every format was loaded"

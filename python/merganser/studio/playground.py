@@ -130,8 +130,8 @@ def answer(recent: RecentTexts, entry: TokenizerEntry, body: Body) -> Response:
     figures, ids = encoded(entry, text, data, body.get("specials", bool, False))
     front, back = changes(cached.ids, ids) if cached is not None else (0, 0)
     if page and len(text) >= LONG_TEXT:
+        recent.pop(page, None)  # not `move_to_end`: another thread may remove it first
         recent[page] = CachedText(body.get("version", int), units, ids)
-        recent.move_to_end(page)
         while len(recent) > MAX_RECENT:
             recent.popitem(last=False)
     return packed(figures | {"front": front, "back": back}, located(entry, data, ids, front, back))

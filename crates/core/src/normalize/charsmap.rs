@@ -8,7 +8,8 @@
 //! replacement that is not text, finds nothing. A corrupt trie may contain a cycle, so a walk ends after
 //! [`LONGEST`] bytes.
 //!
-//! Cost: a load per byte of a character that begins a key; all other characters are recognized by a table.
+//! Cost: a load per byte of a key. Which characters are keys or begin one is in a table, so that others need
+//! no walk.
 
 use super::table::Table;
 use crate::{Error, Result};
@@ -19,9 +20,16 @@ const LONGEST: usize = 512;
 pub struct Charsmap {
     units: Vec<u32>,
     replacements: String,
-    /// Nonzero for characters that begin a key, or contain one.
-    begins: Table,
+    /// [`IS_KEY`] and [`BEGINS_KEY`].
+    flags: Table,
+    /// The bytes that follow the first character in some longer key.
+    continues: [bool; 256],
 }
+
+/// The character is a key.
+pub const IS_KEY: u8 = 1;
+/// The character is the first of several in a key.
+pub const BEGINS_KEY: u8 = 2;
 
 impl Charsmap {
     pub fn from_bytes(bytes: &[u8]) -> Result<Charsmap> {
@@ -35,15 +43,22 @@ impl Charsmap {
         let units = trie.chunks_exact(4).map(|unit| u32::from_le_bytes(unit.try_into().expect("4 bytes")));
         let replacements =
             String::from_utf8(replacements.into()).map_err(|_| bad("has replacements that are not UTF-8"))?;
-        let mut map = Charsmap { units: units.collect(), replacements, begins: Table::new() };
-        map.begins = map.first_characters();
+        let mut map =
+            Charsmap { units: units.collect(), replacements, flags: Table::new(), continues: [false; 256] };
+        map.find_first_characters();
         Ok(map)
     }
 
-    /// Whether a key may begin with this character.
+    /// Returns the flags of a character.
     #[inline(always)]
-    pub fn may_match(&self, c: char) -> bool {
-        self.begins.get(c) != 0
+    pub fn flags(&self, c: char) -> u8 {
+        self.flags.get(c)
+    }
+
+    /// Whether some key has this byte after its first character.
+    #[inline(always)]
+    pub fn continues_with(&self, byte: u8) -> bool {
+        self.continues[usize::from(byte)]
     }
 
     /// Returns the replacement of the shortest key that `text` starts with. Hugging Face's reader takes that,
@@ -71,29 +86,38 @@ impl Charsmap {
         Walk { units: &self.units, text: &text[..text.len().min(LONGEST)], len: 0, node }
     }
 
-    /// Finds the characters that begin a key, in blocks of 64 that share all bytes but the last.
-    fn first_characters(&self) -> Table {
-        let mut begins = Table::new();
+    /// Finds the characters that are keys or begin one, in blocks of 64 that share all bytes but the last.
+    fn find_first_characters(&mut self) {
         let mut buffer = [0; 4];
         for block in (0..0x11_0000).step_by(64) {
             let Some(first) = char::from_u32(block) else { continue };
             let lead = first.encode_utf8(&mut buffer).len() - 1;
-            if !self.leads_to_key(&buffer[..lead]) {
+            let mut walk = self.walk(&buffer[..lead]);
+            if walk.by_ref().count() == 0 && walk.len < lead {
                 continue;
             }
             for c in (block..block + 64).filter_map(char::from_u32) {
-                if self.leads_to_key(c.encode_utf8(&mut buffer).as_bytes()) {
-                    begins.add(c, 1);
+                let text = c.encode_utf8(&mut buffer).as_bytes();
+                let mut walk = self.walk(text);
+                let is_key = walk.by_ref().count() > 0;
+                let node = (walk.len == text.len()).then_some(walk.node);
+                self.flags.add(c, if is_key { IS_KEY } else { 0 });
+                if let Some(node) = node {
+                    self.add_children(c, node);
                 }
             }
         }
-        begins
     }
 
-    /// Whether some key starts with `text`, or `text` with some key.
-    fn leads_to_key(&self, text: &[u8]) -> bool {
-        let mut walk = self.walk(text);
-        walk.next().is_some() || walk.len == text.len()
+    /// Notes that the character begins a key if its node has children.
+    fn add_children(&mut self, c: char, node: usize) {
+        for byte in 1..=255 {
+            let unit = self.units.get(node ^ usize::from(byte));
+            if unit.is_some_and(|unit| has_label(*unit, byte)) {
+                self.flags.add(c, BEGINS_KEY);
+                self.continues[usize::from(byte)] = true;
+            }
+        }
     }
 }
 
@@ -113,7 +137,7 @@ impl Iterator for Walk<'_> {
         while let Some(&byte) = self.text.get(self.len) {
             let at = self.node ^ usize::from(byte);
             let unit = *self.units.get(at)?;
-            if unit & (1 << 31 | 0xff) != u32::from(byte) {
+            if !has_label(unit, byte) {
                 return None;
             }
             self.node = at ^ offset(unit);
@@ -125,6 +149,11 @@ impl Iterator for Walk<'_> {
         }
         None
     }
+}
+
+/// Whether a unit is the child for a byte, and not a value.
+fn has_label(unit: u32, byte: u8) -> bool {
+    unit & (1 << 31 | 0xff) == u32::from(byte)
 }
 
 /// The distance from a unit to its children, in the encoding of darts-clone.

@@ -5,10 +5,10 @@
 //! takes the longest key at every position, see `sentencepiece.rs`.)
 //!
 //! Clusters are those of the crate `unicode-segmentation`, in the version that Hugging Face uses. They are
-//! searched only around characters that begin a key and are not plain: two plain characters in a row are never
-//! in one cluster.
+//! searched only where one of several characters may matter: two plain characters in a row are never in one
+//! cluster, and a plain character between two others is looked up by itself.
 //!
-//! Cost: two look-ups per character that is not ASCII; clusters where needed, at 50-100 MB/s.
+//! Cost: two look-ups per character; clusters where needed, at 50-100 MB/s.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::aligned::Output;
-use super::charsmap::Charsmap;
+use super::charsmap::{BEGINS_KEY, Charsmap, IS_KEY};
 use super::table::Table;
 
 /// Characters that form a cluster with some neighbor. The last line has those of Unicode 17, which
@@ -37,21 +37,25 @@ const WHOLE: usize = 6;
 pub fn normalize(map: &Charsmap, text: &str, out: &mut impl Output) {
     let joins = &*JOINS;
     let (mut at, mut kept) = (0, 0);
-    // The last offset that is known to be between two clusters.
-    let mut boundary = 0;
+    // The last offset that is known to be between two clusters, and whether a key begins there.
+    let (mut boundary, mut begins_key) = (0, false);
     let mut after_plain = true;
     while let Some(c) = text[at..].chars().next() {
-        let plain = joins.get(c) == 0;
+        let (plain, flags) = (joins.get(c) == 0, map.flags(c));
         if plain && after_plain {
-            boundary = at;
+            (boundary, begins_key) = (at, flags & BEGINS_KEY != 0);
         }
+        let next = at + c.len_utf8();
+        // A plain character at a boundary is a cluster, or else the next character is not plain.
+        let is_single = plain && after_plain;
+        let matters = if is_single { flags & IS_KEY != 0 } else { flags != 0 || begins_key };
         after_plain = plain;
-        at += c.len_utf8();
-        if map.may_match(c) {
-            at = next_boundary(joins, text, at, plain);
+        at = next;
+        if matters {
+            at = next_boundary(joins, text, next, plain);
             out.keep(kept..boundary);
             replace_clusters(map, text, boundary, at, out);
-            (kept, boundary, after_plain) = (at, at, true);
+            (kept, boundary, begins_key, after_plain) = (at, at, false, true);
         }
     }
     out.keep(kept..text.len());
@@ -71,6 +75,11 @@ fn next_boundary(joins: &Table, text: &str, mut at: usize, mut after_plain: bool
 }
 
 fn replace_clusters(map: &Charsmap, text: &str, start: usize, end: usize, out: &mut impl Output) {
+    if text[start..end].chars().nth(1).is_none()
+        && let Some(new) = map.shortest(&text[start..end])
+    {
+        return replace(text, start..end, new, out);
+    }
     for (at, cluster) in text[start..end].grapheme_indices(true) {
         let at = start + at;
         if let Some(new) = map.shortest(cluster).filter(|_| cluster.len() < WHOLE) {

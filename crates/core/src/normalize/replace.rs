@@ -32,13 +32,15 @@ pub struct Replace {
 
 enum Pattern {
     Text(Box<Finder<'static>>),
-    Runs(Runs),
+    Runs(Box<Runs>),
     Regex(Box<Regex>),
 }
 
 /// Runs of `min` to `max` characters of a class, as long as possible.
 struct Runs {
     class: Table,
+    /// The bytes that characters of the class begin with.
+    first_bytes: [bool; 256],
     min: usize,
     max: usize,
 }
@@ -57,7 +59,8 @@ impl Replace {
         let regex =
             regex.map_err(|e| Error::BadPattern { pattern: pattern.into(), reason: e.to_string() })?;
         let runs = regex_syntax::parse(pattern).ok().and_then(|hir| Runs::of(&hir));
-        let pattern = runs.map_or_else(|| Pattern::Regex(Box::new(regex)), Pattern::Runs);
+        let pattern =
+            runs.map_or_else(|| Pattern::Regex(Box::new(regex)), |runs| Pattern::Runs(Box::new(runs)));
         Ok(Replace { pattern, content: content.into() })
     }
 
@@ -94,49 +97,44 @@ impl Runs {
             HirKind::Repetition(run) if run.greedy && run.min > 0 => (&*run.sub, run.min, run.max),
             _ => (hir, 1, Some(1)),
         };
-        let mut table = Table::new();
-        match class.kind() {
+        let characters: Vec<char> = match class.kind() {
             HirKind::Class(Class::Unicode(class)) => {
-                // A negated class would fill the table.
+                // A negated class would fill the table, and finds something everywhere.
                 let size: u32 = class.iter().map(|range| range.end() as u32 - range.start() as u32 + 1).sum();
                 if size > 0x1000 {
                     return None;
                 }
-                class.iter().flat_map(|range| range.start()..=range.end()).for_each(|c| table.add(c, 1));
+                class.iter().flat_map(|range| range.start()..=range.end()).collect()
             }
-            HirKind::Literal(literal) => {
-                let mut chars = str::from_utf8(&literal.0).ok()?.chars();
-                table.add(chars.next()?, 1);
-                if chars.next().is_some() {
-                    return None;
-                }
-            }
+            HirKind::Literal(literal) => str::from_utf8(&literal.0).ok()?.chars().collect(),
             _ => return None,
+        };
+        if matches!(class.kind(), HirKind::Literal(_)) && characters.len() != 1 {
+            return None;
         }
-        Some(Runs { class: table, min: min as usize, max: max.map_or(usize::MAX, |max| max as usize) })
+        let (mut class, mut first_bytes) = (Table::new(), [false; 256]);
+        for c in characters {
+            class.add(c, 1);
+            first_bytes[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+        }
+        let max = max.map_or(usize::MAX, |max| max as usize);
+        Some(Runs { class, first_bytes, min: min as usize, max })
     }
 
     fn matches(&self, text: &str, mut visit: impl FnMut(usize, usize)) {
-        let (mut start, mut len) = (0, 0);
-        for (at, c) in text.char_indices() {
-            if self.class.get(c) != 0 {
-                if len == self.max {
-                    visit(start, at);
-                    len = 0;
-                }
-                if len == 0 {
-                    start = at;
-                }
-                len += 1;
-            } else if len > 0 {
-                if len >= self.min {
-                    visit(start, at);
-                }
-                len = 0;
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(found) = bytes[at..].iter().position(|byte| self.first_bytes[usize::from(*byte)]) {
+            let start = at + found;
+            let class = text[start..].chars().take_while(|c| self.class.get(*c) != 0).take(self.max);
+            let (mut chars, mut len) = (0, 0);
+            class.for_each(|c| (chars, len) = (chars + 1, len + c.len_utf8()));
+            at = start + len;
+            if chars == 0 {
+                at += text[start..].chars().next().map_or(0, char::len_utf8);
+            } else if chars >= self.min {
+                visit(start, at);
             }
-        }
-        if len > 0 && len >= self.min {
-            visit(start, text.len());
         }
     }
 }

@@ -15,23 +15,29 @@
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use memchr::memmem;
 
 use super::aligned::Aligned;
-use super::charsmap::Charsmap;
-use super::table::{Table, ascii_end};
+use super::charsmap::{BEGINS_KEY, Charsmap, IS_KEY};
+use super::table::Table;
 use crate::{Error, Result};
 
 const ESCAPED_SPACE: char = '\u{2581}';
 
 pub struct SentencePiece {
     settings: Settings,
-    /// Nonzero for characters that need more than a copy.
+    /// [`STOP`], [`MAY_STOP`] and [`SPACE`], for characters that may need more than a copy.
     stops: Table,
-    /// Whether ASCII has such characters.
-    stops_in_ascii: bool,
-    /// Whether a space is copied if it is the only one: no key and no symbol begins with one.
-    copies_spaces: bool,
+    /// Whether only ▁ changes.
+    only_escaped: bool,
 }
+
+/// The character is replaced, or may be the beginning of a symbol.
+const STOP: u8 = 1;
+/// The character is replaced if some character follows that continues a key.
+const MAY_STOP: u8 = 2;
+/// The character is a space that is dropped after a space.
+const SPACE: u8 = 4;
 
 pub struct Settings {
     pub charsmap: Option<Charsmap>,
@@ -118,22 +124,28 @@ impl Written {
 impl SentencePiece {
     pub fn new(settings: Settings) -> SentencePiece {
         let mut stops = Table::new();
-        stops.add(ESCAPED_SPACE, 1);
-        if let Some(map) = &settings.charsmap {
-            ('\0'..=char::MAX).filter(|c| map.may_match(*c)).for_each(|c| stops.add(c, 1));
-        }
-        let symbols = settings.user_defined.iter().flat_map(|symbols| &symbols.first_characters);
-        symbols.for_each(|c| stops.add(*c, 1));
-        let copies_spaces = stops.get(' ') == 0;
+        stops.add(ESCAPED_SPACE, STOP);
         if settings.remove_extra_whitespaces {
-            stops.add(' ', 1);
+            stops.add(' ', SPACE);
         }
-        let stops_in_ascii = ('\0'..='\x7f').any(|c| stops.get(c) != 0);
-        SentencePiece { settings, stops, stops_in_ascii, copies_spaces }
+        if let Some(map) = &settings.charsmap {
+            for c in '\0'..=char::MAX {
+                let flags = map.flags(c);
+                stops.add(c, if flags & IS_KEY != 0 { STOP } else { 0 });
+                stops.add(c, if flags & BEGINS_KEY != 0 { MAY_STOP } else { 0 });
+            }
+        }
+        // A symbol is copied as a whole, which makes a difference to origins only.
+        let only_escaped = settings.charsmap.is_none() && !settings.remove_extra_whitespaces;
+        let symbols = settings.user_defined.iter().flat_map(|symbols| &symbols.first_characters);
+        symbols.for_each(|c| stops.add(*c, STOP));
+        SentencePiece { settings, stops, only_escaped }
     }
 
     pub fn normalize<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.settings.add_dummy_prefix && self.copied_end(text, 0) == text.len() {
+        let Settings { add_dummy_prefix, remove_extra_whitespaces, .. } = self.settings;
+        let is_trimmed = !remove_extra_whitespaces || !text.ends_with(' ');
+        if !add_dummy_prefix && is_trimmed && self.copied_end(text, 0, false) == text.len() {
             return Cow::Borrowed(text);
         }
         Cow::Owned(self.run(text, None).text)
@@ -166,10 +178,10 @@ impl SentencePiece {
         }
         let mut after_space = remove_extra_whitespaces;
         while out.consumed < text.len() {
-            let end = self.copied_end(text, out.consumed);
+            let end = self.copied_end(text, out.consumed, out.starts.is_some());
             if end > out.consumed {
                 out.copy(&text[out.consumed..end]);
-                after_space = false;
+                after_space = remove_extra_whitespaces && text[..end].ends_with(' ');
                 continue;
             }
             let (mut new, len) = self.first(&text[out.consumed..]);
@@ -192,22 +204,27 @@ impl SentencePiece {
     }
 
     /// Returns where the characters end, from `at` on, that are copied as they are: all those without a flag,
-    /// and single spaces between two of them.
-    fn copied_end(&self, text: &str, at: usize) -> usize {
+    /// keys that are not continued, and single spaces.
+    fn copied_end(&self, text: &str, at: usize, aligns: bool) -> usize {
+        let bytes = text.as_bytes();
+        if self.only_escaped && !aligns {
+            let found = memmem::find(&bytes[at..], ESCAPED_SPACE.encode_utf8(&mut [0; 4]).as_bytes());
+            return found.map_or(text.len(), |found| at + found);
+        }
+        let continues =
+            |byte: &u8| self.settings.charsmap.as_ref().is_some_and(|map| map.continues_with(*byte));
         let mut end = at;
-        while end < text.len() {
-            if !self.stops_in_ascii {
-                end = ascii_end(text.as_bytes(), end);
-            }
-            let mut chars = text[end..].chars();
-            let Some(c) = chars.next() else { break };
-            if self.stops.get(c) != 0 {
-                let next = chars.next().filter(|next| self.stops.get(*next) == 0);
-                if c != ' ' || end == at || next.is_none() || !self.copies_spaces {
+        for c in text[at..].chars() {
+            let next = end + c.len_utf8();
+            let flags = self.stops.get(c);
+            if flags != 0 {
+                let is_key = flags & MAY_STOP != 0 && bytes.get(next).is_some_and(continues);
+                let is_extra = flags & SPACE != 0 && (end == at || bytes[end - 1] == b' ');
+                if flags & STOP != 0 || is_key || is_extra {
                     break;
                 }
             }
-            end += c.len_utf8();
+            end = next;
         }
         end
     }

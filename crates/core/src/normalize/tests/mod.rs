@@ -83,6 +83,17 @@ proptest! {
     }
 
     #[test]
+    fn patterns_equal_the_engine(text in texts(), spaces in "[ \\na]{0,9}") {
+        let text = text + &spaces;
+        for pattern in [r"\s+", r"\s", " {2,}", "[a-z]{1,2}", "a{2,3}", "é", "[^\\S ]+", r"\s*\n", "a(?!b)"] {
+            let replace = json!({"type": "Replace", "pattern": {"Regex": pattern}, "content": " "});
+            let engine = fancy_regex::Regex::new(pattern).unwrap();
+            let want = engine.replace_all(&text, fancy_regex::NoExpand(" "));
+            prop_assert_eq!(normalized(&normalizer(replace), &text).text, want, "{}", pattern);
+        }
+    }
+
+    #[test]
     fn precompiled_equals_the_definition(text in texts()) {
         let map = charsmaps::small();
         let result = normalized(&normalizer(json!({"type": "Precompiled", "precompiled_charsmap": map})), &text);

@@ -138,6 +138,7 @@ MOVED = {bytes([byte]): (byte + 1) % 256 for byte in range(256)}
         (Tokenizer(BYTES, pattern=r"[a[bc]]|."), "may interpret .* differently"),
         (Tokenizer(BYTES, pattern="a|\n|b"), "may interpret .* differently"),
         (Tokenizer(BYTES, pattern=r"a|(?i)b"), "may interpret .* differently"),
+        (Tokenizer(BYTES, pattern=r"a(?:b?|c)+"), "may interpret .* differently"),
     ],
 )
 def test_a_tokenizer_that_minbpe_cannot_hold_is_refused(

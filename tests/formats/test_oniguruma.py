@@ -74,6 +74,13 @@ def test_translated_presets_are_recognized_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "pattern", [r"(?:a|b?c)+", r"(?:(?!x).)+", r"(?:a?)?b", r"(?:a*){1}b", r"(?:x(?:y)?)+"]
+)
+def test_a_loop_that_always_consumes_a_character_is_portable(pattern: str) -> None:
+    assert oniguruma.to_oniguruma(pattern) == pattern
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         r"(?x) a b",
@@ -90,6 +97,13 @@ def test_translated_presets_are_recognized_by_name(name: str) -> None:
         r"(?i)é",
         r"\p{Cherokee}",
         r"[\s\PX]",
+        r"a(?:b?|c)+",
+        r"(?:b*)*a",
+        r"a(?:(?=b)|c)+",
+        r"(?:|a)+b",
+        r"(?:a?b?){2,3}c",
+        r"((a?)+b)*c",
+        r"(?:^)*a",
     ],
 )
 def test_a_pattern_that_is_not_portable_is_refused(pattern: str) -> None:

@@ -104,11 +104,7 @@ def command(
             )
         files = [str(file) for file in written]
         facts: dict[str, Any] = {"out": str(out), "format": format, "files": files}
-        if format == "huggingface":
-            facts |= {
-                "load": f"AutoTokenizer.from_pretrained({json.dumps(str(out))})",
-                "roles": _exported_roles(out),
-            }
+        facts |= _how_to_load(format, out, files)
         if as_json:
             formatting.print_json(facts)
             return
@@ -118,6 +114,11 @@ def command(
             click.echo(facts["load"])
             if "pad" not in facts["roles"]:
                 click.echo(_pad_hint(tokenizer, facts["roles"]))
+        elif format == "minbpe":
+            click.echo(
+                "minbpe's load() ignores the pattern in the file (line 2); pass it to the constructor:"
+            )
+            click.echo(facts["load"])
         return
     if on or chat or roles:
         raise click.UsageError("--on, --chat and --role apply to tokenizers, not to counts")
@@ -142,6 +143,17 @@ def command(
         )
         return
     click.echo(formatting.with_path(f"{len(counts):,} unique pre-tokens, {counts.total:,} in total: ", out))
+
+
+def _how_to_load(format: str, out: Path, files: list[str]) -> dict[str, Any]:
+    if format == "huggingface":
+        load = f"AutoTokenizer.from_pretrained({json.dumps(str(out))})"
+        return {"load": load, "roles": _exported_roles(out)}
+    if format == "minbpe":
+        model = json.dumps(next(file for file in files if file.endswith(".model")))
+        pattern = f"open({model}).readlines()[1].strip()"
+        return {"load": f"tokenizer = RegexTokenizer({pattern}); tokenizer.load({model})"}
+    return {}
 
 
 def _roles(given: tuple[str, ...]) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _pattern(tokenizer: Tokenizer) -> str:
     return tiktoken.with_fallback(pattern)  # also protects outer whitespace, which minbpe strips
 
 
-_NOT_PORTABLE = r"\w, \b, ^, $, flags, {m,n}+, nested classes and line breaks"
+_NOT_PORTABLE = r"\w, \b, ^, $, flags, {m,n}+, nested classes, line breaks and loops that can match nothing"
 
 
 def _portable(pattern: str) -> bool:

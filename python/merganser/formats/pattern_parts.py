@@ -47,6 +47,7 @@ CLASS_PART = re.compile(
 def parts(pattern: str) -> Iterator[tuple[str, str, int]]:
     """Yield the kind, text and offset of each part of a pattern; a character class is one part."""
     at, previous = 0, ""
+    empty = _Empty()
     while at < len(pattern):
         part = _PART.match(pattern, at)
         if not part:
@@ -57,8 +58,47 @@ def parts(pattern: str) -> Iterator[tuple[str, str, int]]:
         _check_properties(pattern, at, end)
         if kind == "repeat" and previous in ("", "repeat", "or", "open", "flags"):
             raise not_portable(pattern, at)
+        if empty.is_looped(kind, pattern[at:end]):
+            raise ExportError(
+                f"the pattern {pattern!r} repeats a group that can match nothing (character {at + 1}), and "
+                "engines differ in when they stop; rewrite it so that every repetition consumes a character"
+            )
         yield kind, pattern[at:end], at
         at, previous = end, kind
+
+
+class _Empty:
+    """Follows the parts of a pattern and knows which groups can match the empty string."""
+
+    def __init__(self) -> None:
+        #: By open group: whether an earlier branch can be empty, and this one up to its last atom.
+        self._groups = [(False, True)]
+        self._openings: list[str] = []
+        #: Whether the last atom can be empty.
+        self._atom = True
+
+    def is_looped(self, kind: str, text: str) -> bool:
+        """Take the next part; return whether it repeats, more than once, an atom that can be empty."""
+        if kind == "repeat":
+            looped = self._atom and text[0] != "?" and not text.startswith(("{0}", "{1}", "{0,1}"))
+            self._atom = self._atom or text[0] in "*?" or text.startswith(("{0}", "{0,"))
+            return looped
+        any_branch, this_branch = self._groups[-1]
+        this_branch = this_branch and self._atom
+        if kind == "or":
+            self._groups[-1] = any_branch or this_branch, True
+            self._atom = True
+        elif kind == "close" and self._openings:
+            self._groups.pop()
+            looks = self._openings.pop().startswith(("(?=", "(?!", "(?<"))
+            self._atom = looks or any_branch or this_branch
+        else:
+            self._groups[-1] = any_branch, this_branch
+            if kind == "open":
+                self._groups.append((False, True))
+                self._openings.append(text)
+            self._atom = kind in ("open", "end", "flags") or text in (r"\b", r"\B", r"\A", r"\z")
+        return False
 
 
 def _check_properties(pattern: str, start: int, end: int) -> None:

@@ -191,7 +191,8 @@ class Shortcuts(_core.Tokenizer):
             - "tiktoken": a plugin folder, which makes `tiktoken.get_encoding` find the tokenizer by the name
               of the folder when it is on `PYTHONPATH`; or a `.tiktoken` file of ranks, without pattern and
               special tokens;
-            - "minbpe": a `.model` file and a `.vocab` file;
+            - "minbpe": a `.model` file and a `.vocab` file; minbpe's `load` ignores the pattern in the file,
+              so pass it to the constructor: `RegexTokenizer(pattern)`;
             - "gguf": a `.gguf` file for llama.cpp;
             - "token-lengths": the number of bytes of every id, for bits per byte, as `.npy`, or `.pt` with
               torch.

@@ -7,6 +7,7 @@ from merganser import embed
 from merganser.embed import groups, study
 from merganser.embed.evaluation import synonym_similarity
 from merganser.embed.text import Text, read
+from merganser.reporting.embeddings import pictures
 from merganser.reporting.embeddings.experiments import meaning, sections, similarity
 from merganser.reporting.embeddings.report import _about
 
@@ -91,3 +92,17 @@ def test_tokens_that_cannot_be_looked_up_as_words_are_shown_by_their_labels() ->
     for word, nearest in neighbors.table.rows:
         names = [entry.rsplit(" ", 1)[0] for entry in str(nearest).split(", ")]
         assert len(names) == 8 and word not in names and set(names) <= set(labels)
+
+
+def test_titles_of_panels_fit_a_phone() -> None:
+    figures = {
+        f"{name}{end}": 0.5
+        for name in ("rank", "synonyms", "words", "margin", "seconds_per_epoch")
+        for end in ("", "_least", "_most")
+    }
+    panels = pictures.dimensions([{"dimension": 10, **figures}, {"dimension": 20, **figures}])["vconcat"]
+    assert len(panels) == 3
+    for panel in panels:
+        assert len(panel["title"]["text"]) <= 50
+        assert len(panel["title"]["subtitle"]) <= 52
+        assert panel["title"]["subtitle"].endswith("axis does not start at 0")

@@ -291,7 +291,7 @@ def dimensions(rows: Sequence[Row]) -> Spec:
         "title": "dimension",
     }
 
-    def panel(title: str, lines: Mapping[str, str], format: str) -> Spec:
+    def panel(title: str, hint: str, lines: Mapping[str, str], format: str) -> Spec:
         values = [
             {
                 "dimension": row["dimension"],
@@ -316,7 +316,15 @@ def dimensions(rows: Sequence[Row]) -> Spec:
             "legend": _LEGEND if len(lines) > 1 else None,
         }
         return {
-            "title": {"text": title, "fontSize": 12, "fontWeight": "normal", "frame": "group"},
+            # Two lines, because one would be cut off at the width of a phone.
+            "title": {
+                "text": title,
+                "subtitle": f"{hint}; {_NOT_ZERO}",
+                "fontSize": 12,
+                "subtitleFontSize": 11,
+                "fontWeight": "normal",
+                "frame": "group",
+            },
             "data": {"values": values},
             "height": 150,
             "encoding": {"x": x, "color": color},
@@ -332,15 +340,12 @@ def dimensions(rows: Sequence[Row]) -> Spec:
             ],
         }
 
-    drawn = [
-        panel(f"mean rank of held-out neighbors (lower is better; {_NOT_ZERO})", {"rank": "rank"}, ".2%")
-    ]
+    drawn = [panel("mean rank of held-out neighbors", "lower is better", {"rank": "rank"}, ".2%")]
     if all(row["synonyms"] is not None for row in rows):
         lines = {"synonyms": "synonyms", "words": "all pairs of words"}
-        drawn.append(panel(f"mean cosine (synonyms should be above all pairs; {_NOT_ZERO})", lines, ".2f"))
+        drawn.append(panel("mean cosine", "synonyms should be higher", lines, ".2f"))
     if all(row["margin"] is not None for row in rows):
-        title = f"margin between word groups (higher is better; {_NOT_ZERO})"
-        drawn.append(panel(title, {"margin": "margin"}, ".3f"))
+        drawn.append(panel("margin between word groups", "higher is better", {"margin": "margin"}, ".3f"))
     return stacked(*drawn)
 
 

@@ -9,7 +9,7 @@
 //! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
 //!
 //! ```layers
-//! error → progress → memory → key → team → durable → normalize → split → corpus
+//! error → progress → memory → key → team → durable → normalize → added → split → pretokenize → corpus
 //! → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
@@ -17,6 +17,7 @@
 //! because reading in blocks needs to know where a text may be cut. `merge` holds the tables of a vocabulary,
 //! which `tokenizer` owns and `encode` reads; `train` may start from a tokenizer, so it comes after both.
 
+pub mod added;
 pub mod corpus;
 pub mod count;
 mod durable;
@@ -29,6 +30,7 @@ mod layers;
 mod memory;
 mod merge;
 pub mod normalize;
+pub mod pretokenize;
 mod progress;
 pub mod split;
 mod team;

@@ -9,7 +9,7 @@
 //! 200–300. It loses where long attempts keep ending in short matches (`\p{L}*ing|.` on a long run of letters
 //! is quadratic): hence the step limit.
 
-use regex_syntax::hir::{ClassUnicode, Hir, HirKind};
+use regex_syntax::hir::{ClassUnicode, Dot, Hir, HirKind};
 
 use super::bitmap::char_before;
 use super::dfa_table::{CARE, DfaTable, ENDS};
@@ -22,7 +22,7 @@ pub struct Dfa {
     pub(super) table: DfaTable,
     /// The table without the alternative that gives back its last character, for a run of one character,
     /// where giving back leaves nothing. `None` where the next alternative would match that character anyway.
-    without: Option<DfaTable>,
+    pub(super) without: Option<DfaTable>,
 }
 
 /// The number of bytes that may still be examined.
@@ -38,6 +38,15 @@ impl Budget {
 /// How many bytes are walked between two checks of `until`.
 const PART: usize = 1024;
 
+/// The result of matching at one offset.
+pub struct Matched {
+    pub end: usize,
+    /// Whether it was decided before the text ended.
+    pub decided: bool,
+    /// Whether nothing matched, if the table distinguishes that.
+    pub gap: bool,
+}
+
 /// Where a walk through the fast table ended.
 struct Walked {
     /// Where the pre-token at hand begins.
@@ -49,13 +58,19 @@ struct Walked {
 impl Dfa {
     /// Compiles the pattern; `None` if the automaton would be too large, or looks behind.
     pub fn new(pattern: &str, regular: &Regular) -> Option<Dfa> {
+        Dfa::with_gaps(pattern, regular, None)
+    }
+
+    /// Compiles the pattern; the table distinguishes what it does not match if `gaps` says of which units
+    /// that consists.
+    pub fn with_gaps(pattern: &str, regular: &Regular, gaps: Option<Dot>) -> Option<Dfa> {
         let gives_back = regular.gives_back.as_ref().map(|(i, _)| *i);
-        let table = DfaTable::new(&regular.alternatives, gives_back)?;
+        let table = DfaTable::new(&regular.alternatives, gives_back, gaps)?;
         let without = match &regular.gives_back {
-            Some((i, class)) if !takes_one(regular.alternatives.get(i + 1), class) => {
+            Some((i, class)) if !takes_one(regular.alternatives.get(i + 1), class, gaps.is_some()) => {
                 let mut rest = regular.alternatives.clone();
                 rest.remove(*i);
-                Some(DfaTable::new(&rest, None)?)
+                Some(DfaTable::new(&rest, None, gaps)?)
             }
             _ => None,
         };
@@ -64,13 +79,13 @@ impl Dfa {
 
     /// Appends the end of every pre-token of `text`, a whole document.
     pub fn split(&self, text: &str, ends: &mut Vec<u32>) -> Result<()> {
-        self.split_fast(text, 0, text.len(), true, &mut Budget::of(text), ends)?;
+        self.split_fast(text.as_bytes(), 0, text.len(), true, &mut Budget::of(text), ends)?;
         Ok(())
     }
 
     /// Does the work of `Splitter::split_beginning`.
     pub fn split_beginning(&self, text: &str, ends: &mut Vec<u32>) -> Result<usize> {
-        self.split_fast(text, 0, text.len(), false, &mut Budget::of(text), ends)
+        self.split_fast(text.as_bytes(), 0, text.len(), false, &mut Budget::of(text), ends)
     }
 
     /// Appends the ends of pre-tokens from `at` on, which is a boundary of the whole document, until `go_on`
@@ -98,14 +113,13 @@ impl Dfa {
     /// change.
     pub fn split_fast(
         &self,
-        text: &str,
+        text: &[u8],
         from: usize,
         until: usize,
         whole: bool,
         budget: &mut Budget,
         ends: &mut Vec<u32>,
     ) -> Result<usize> {
-        let text = text.as_bytes();
         let mut start = from;
         while start < until {
             if until - start >= LEAST {
@@ -200,27 +214,37 @@ impl Dfa {
     /// before the text ended.
     #[inline(always)]
     pub(super) fn pretoken(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<(usize, bool)> {
+        let matched = self.match_at(text, at, budget)?;
+        Ok((matched.end, matched.decided))
+    }
+
+    /// Matches at `at` with the full table.
+    #[inline(always)]
+    pub(super) fn match_at(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<Matched> {
         let mut found = self.table.find(text, at);
         let mut looked = found.looked - at;
-        if found.state >= self.table.giving_back && found.end < text.len() {
+        let mut gap = found.state >= self.table.gap;
+        if found.state >= self.table.giving_back && !gap && found.end < text.len() {
             let end = char_before(text, found.end);
             if end > at {
                 found.end = end;
             } else if let Some(without) = &self.without {
                 found = without.find(text, at);
                 looked += found.looked - at;
+                gap = found.state >= without.gap;
             }
         }
         self.spend(looked, at, budget)?;
-        Ok((found.end, found.decided))
+        Ok(Matched { end: found.end, decided: found.decided, gap })
     }
 }
 
 /// Whether `next`, the alternative after the one that gives back, matches a lone character of the class and
-/// no more. Where there is no alternative, the character becomes a pre-token of its own.
-fn takes_one(next: Option<&Hir>, class: &ClassUnicode) -> bool {
+/// no more. Where there is no alternative, the character becomes a pre-token of its own: a gap, where those are
+/// distinguished.
+fn takes_one(next: Option<&Hir>, class: &ClassUnicode, gaps: bool) -> bool {
     match next.map(Hir::kind) {
-        None => true,
+        None => !gaps,
         Some(HirKind::Repetition(r)) if r.min <= 1 && r.max != Some(0) => {
             class_of(&r.sub).as_ref() == Some(class)
         }

@@ -46,6 +46,8 @@ pub struct DfaTable {
     pub start: u32,
     matching: u32,
     pub giving_back: u32,
+    /// States from here up report that no alternative matches, in a table that distinguishes that.
+    pub gap: u32,
 }
 
 /// The result of one match attempt.
@@ -60,10 +62,12 @@ pub struct DfaMatch {
 }
 
 impl DfaTable {
-    /// Compiles the alternatives; `None` if the automaton would be too large, or looks behind.
-    pub fn new(alternatives: &[Hir], gives_back: Option<usize>) -> Option<DfaTable> {
+    /// Compiles the alternatives; `None` if the automaton would be too large, or looks behind. Where none of
+    /// them matches, `gaps` matches one unit, which the table distinguishes; without it, one character, which
+    /// it does not.
+    pub fn new(alternatives: &[Hir], gives_back: Option<usize>, gaps: Option<Dot>) -> Option<DfaTable> {
         let mut all = alternatives.to_vec();
-        all.push(Hir::dot(Dot::AnyChar));
+        all.push(Hir::dot(gaps.unwrap_or(Dot::AnyChar)));
         let nfa = thompson::Compiler::new()
             .configure(thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE)))
             .build_many_from_hir(&all)
@@ -82,10 +86,14 @@ impl DfaTable {
             )
             .build_from_nfa(&nfa)
             .ok()?;
-        DfaTable::lay_out(&dfa, gives_back)
+        DfaTable::lay_out(&dfa, gives_back, gaps.map(|_| alternatives.len()))
     }
 
-    fn lay_out(dfa: &dense::DFA<Vec<u32>>, gives_back: Option<usize>) -> Option<DfaTable> {
+    fn lay_out(
+        dfa: &dense::DFA<Vec<u32>>,
+        gives_back: Option<usize>,
+        gap: Option<usize>,
+    ) -> Option<DfaTable> {
         let classes = dfa.byte_classes();
         let end_class = classes.eoi().as_usize();
         let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
@@ -116,14 +124,17 @@ impl DfaTable {
         // In the order that makes the number of a state say what it is.
         let rank = |i: &usize| {
             let state = found[*i];
+            let alternative = || Some(dfa.match_pattern(state, 0).as_usize());
             if dfa.is_dead_state(state) {
                 0
             } else if !dfa.is_match_state(state) {
                 1
-            } else if Some(dfa.match_pattern(state, 0).as_usize()) != gives_back {
-                2
-            } else {
+            } else if alternative() == gap {
+                4
+            } else if alternative() == gives_back {
                 3
+            } else {
+                2
             }
         };
         let mut order: Vec<usize> = (0..found.len()).collect();
@@ -143,7 +154,7 @@ impl DfaTable {
         }
         let next: Vec<u32> =
             order.iter().flat_map(|&s| &next[s * width..][..width]).map(|&to| renumbered[to]).collect();
-        let (start, matching, giving_back) = (renumbered[0], first(2), first(3));
+        let (start, matching, giving_back, gap) = (renumbered[0], first(2), first(3), first(4));
 
         // A state that reports a match and leads nowhere: the pre-token ends, and the byte begins the next
         // one.
@@ -155,7 +166,36 @@ impl DfaTable {
             _ => ENDS | next[start as usize + i % width],
         };
         let fast = next.iter().enumerate().map(faster).collect();
-        Some(DfaTable { fast, next, class, end_class: end_class as u32, start, matching, giving_back })
+        Some(DfaTable { fast, next, class, end_class: end_class as u32, start, matching, giving_back, gap })
+    }
+
+    /// Whether some text begins with a character that no alternative matches.
+    pub fn has_gaps(&self) -> bool {
+        (self.gap as usize) < self.next.len()
+    }
+
+    /// Returns which bytes can begin a match, and which a gap; more than these at most.
+    pub fn first_bytes(&self) -> ([bool; 256], [bool; 256]) {
+        let width = self.end_class as usize + 1;
+        let states = self.next.len() / width;
+        // The states from which a match can be reached, by the states that lead to them.
+        let mut before = vec![Vec::new(); states];
+        for (i, &to) in self.next.iter().enumerate() {
+            before[to as usize / width].push(i / width);
+        }
+        let mut live = vec![false; states];
+        let mut reached: Vec<usize> = (self.matching as usize / width..self.gap as usize / width).collect();
+        while let Some(state) = reached.pop() {
+            if !std::mem::replace(&mut live[state], true) {
+                reached.append(&mut before[state]);
+            }
+        }
+        let after = |byte: usize| self.next[self.start as usize + self.class[byte] as usize] as usize;
+        let begins = std::array::from_fn(|byte| live[after(byte) / width]);
+        // Of longer characters the first byte does not decide.
+        let ends = |state: usize| self.next[state..][..width].iter().any(|&to| to >= self.gap);
+        let gaps = std::array::from_fn(|byte| self.has_gaps() && (byte >= 0x80 || ends(after(byte))));
+        (begins, gaps)
     }
 
     /// Returns the match at `from`; there always is one, as any character matches by itself.

@@ -75,4 +75,24 @@ impl LookAround {
         }
         Ok(())
     }
+
+    /// Reports the matches in `text`, a whole document, to `visit`.
+    pub fn matches(&self, text: &str, mut visit: impl FnMut(usize, usize)) -> Result<()> {
+        let begun = Instant::now();
+        let patience = PATIENCE + PATIENCE_PER_BYTE * text.len() as u32;
+        let mut at = 0;
+        while at < text.len() {
+            let tired = || Error::StepLimit { pattern: self.regex.as_str().into(), at };
+            if begun.elapsed() > patience {
+                return Err(tired());
+            }
+            let Some(found) = self.regex.find_from_pos(text, at).map_err(|_| tired())? else { break };
+            if found.start() == found.end() {
+                return Err(Error::EmptyMatch { pattern: self.regex.as_str().into(), at });
+            }
+            visit(found.start(), found.end());
+            at = found.end();
+        }
+        Ok(())
+    }
 }

@@ -21,8 +21,10 @@ mod dfa;
 mod dfa_table;
 mod lanes;
 mod lookaround;
+mod matcher;
 mod parallel;
 mod presets;
+pub(crate) mod printable;
 mod rewrite;
 mod scan;
 mod scan_gpt2;
@@ -34,6 +36,8 @@ mod tests;
 use std::sync::Arc;
 
 pub use classes::unicode_version;
+pub(crate) use dfa::Budget;
+pub(crate) use matcher::{Matcher, Segments};
 
 use crate::{Error, Result};
 use dfa::Dfa;
@@ -160,7 +164,7 @@ impl Splitter {
             at = match &self.0.engine {
                 Engine::Scanner(scanner) => scan::split_segment(*scanner, text, at, masks, ends),
                 Engine::Dfa(dfa) => {
-                    dfa.split_fast(text, at, text.len().min(at + STEP), true, &mut budget, ends)?
+                    dfa.split_fast(text.as_bytes(), at, text.len().min(at + STEP), true, &mut budget, ends)?
                 }
                 Engine::LookAround(regex) => {
                     regex.split_from(text, 0, ends, |_| true)?;

@@ -97,7 +97,7 @@ fn speculate(engine: &Engine, text: &str, guesses: &[usize]) -> Option<Vec<u32>>
             scope.spawn(move || {
                 let (mut ends, mut budget) = (Vec::new(), Budget(total));
                 if let Engine::Dfa(dfa) = engine {
-                    dfa.split_fast(text, from, until, true, &mut budget, &mut ends).ok()?;
+                    dfa.split_fast(text.as_bytes(), from, until, true, &mut budget, &mut ends).ok()?;
                     return Some((ends, total - budget.0));
                 }
                 let work = run(from, total, &mut ends, &mut |at| at < until)?;

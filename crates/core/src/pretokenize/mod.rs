@@ -1,0 +1,201 @@
+//! Pre-tokenize: the pre-tokenizers of Hugging Face's `tokenizer.json`, run as stages over one text.
+//!
+//! The contract: the pieces are those of tokenizers 0.23.3, in the same order, for every text. Each stage
+//! sees each piece of the stage before alone. `ByteLevel` does not translate the text: the stages after it
+//! match patterns over bytes instead (`split/printable.rs`), and only they can end a piece inside a character.
+//!
+//! Almost every stage is a [`split::Matcher`](crate::split) and a rule for what to do with its matches and the
+//! gaps between them (`behavior.rs`): `Digits`, `Punctuation`, `Whitespace` and others are patterns
+//! (`classes.rs`). Two stages change text (`insert.rs`): the prefix space and `Metaspace`.
+//!
+//! Cost: one pass over the text for each stage, with reused buffers and nothing allocated per piece. A stage
+//! whose matches are rare (digits, CJK) skips to the next byte that can begin one and copies the pieces
+//! before. A text goes through at the speed of its patterns: see `split/matcher.rs`.
+
+mod behavior;
+mod classes;
+mod insert;
+mod json;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::split::Splitter;
+use crate::{Error, Result};
+use insert::{Insert, Origins};
+use split::Split;
+
+/// A compiled pre-tokenizer; cheap to clone, shared between threads.
+#[derive(Clone)]
+pub struct Pretokenizer(Arc<Compiled>);
+
+struct Compiled {
+    stages: Vec<Stage>,
+    splitter: Option<Splitter>,
+}
+
+enum Stage {
+    Split(Split),
+    Insert(Insert),
+    FixedLength { units: usize, bytes: bool },
+}
+
+/// The pieces of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// Where they end; together they cover the text.
+    pub ends: Vec<u32>,
+    /// The indices of those that were removed, ascending.
+    pub dropped: Vec<u32>,
+}
+
+/// Buffers that one thread reuses from text to text.
+#[derive(Default)]
+pub struct Scratch {
+    previous: Pieces,
+    matching: split::Scratch,
+}
+
+impl Pretokenizer {
+    /// Compiles the object of a `tokenizer.json`, or null; its patterns are in our syntax.
+    pub fn from_json(value: &Value) -> Result<Pretokenizer> {
+        let stages = json::stages(value)?;
+        let splitter = match &stages[..] {
+            [Stage::Split(split)] => split.splitter()?,
+            _ => None,
+        };
+        Ok(Pretokenizer(Arc::new(Compiled { stages, splitter })))
+    }
+
+    /// Whether every text is one piece.
+    pub fn is_identity(&self) -> bool {
+        self.0.stages.is_empty()
+    }
+
+    /// Returns the splitter that splits every text as this pre-tokenizer does, if there is one.
+    pub fn splitter(&self) -> Option<&Splitter> {
+        self.0.splitter.as_ref()
+    }
+
+    /// Replaces `pieces` by the pieces of `text` and returns the text they are pieces of, which differs if a
+    /// stage inserts or replaces characters. `first` says that `text` begins the user's text.
+    pub fn pretokenize<'a>(
+        &self,
+        text: Cow<'a, str>,
+        first: bool,
+        scratch: &mut Scratch,
+        pieces: &mut Pieces,
+    ) -> Result<Cow<'a, str>> {
+        self.run(text, first, scratch, pieces, None)
+    }
+
+    fn run<'a>(
+        &self,
+        mut text: Cow<'a, str>,
+        first: bool,
+        scratch: &mut Scratch,
+        pieces: &mut Pieces,
+        mut origins: Option<&mut Origins>,
+    ) -> Result<Cow<'a, str>> {
+        pieces.clear();
+        check_len(text.len())?;
+        if text.is_empty() {
+            return Ok(text);
+        }
+        pieces.ends.push(text.len() as u32);
+        let Scratch { previous, matching } = scratch;
+        for stage in &self.0.stages {
+            std::mem::swap(previous, pieces);
+            pieces.clear();
+            match stage {
+                Stage::Split(split) => split.run(&text, previous, pieces, matching)?,
+                Stage::Insert(insert) => {
+                    match insert.run(&text, first, previous, pieces, origins.as_deref_mut()) {
+                        Some(changed) => {
+                            check_len(changed.len())?;
+                            text = Cow::Owned(changed);
+                        }
+                        None => std::mem::swap(previous, pieces),
+                    }
+                }
+                &Stage::FixedLength { units, bytes } => {
+                    previous.each(pieces, |(from, to), pieces| {
+                        fixed_length(&text.as_bytes()[from..to], units, bytes, |end| {
+                            pieces.ends.push((from + end) as u32);
+                        });
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(text)
+    }
+}
+
+impl Pieces {
+    fn clear(&mut self) {
+        self.ends.clear();
+        self.dropped.clear();
+    }
+
+    /// Returns the ranges of the pieces that were not removed.
+    pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let mut dropped = self.dropped.iter().peekable();
+        let mut start = 0;
+        self.ends.iter().enumerate().filter_map(move |(i, &end)| {
+            let range = std::mem::replace(&mut start, end as usize)..end as usize;
+            dropped.next_if(|&&at| at as usize == i).is_none().then_some(range)
+        })
+    }
+
+    /// Passes every piece that was not removed to `visit`, which appends what becomes of it to `to`.
+    fn each(
+        &self,
+        to: &mut Pieces,
+        mut visit: impl FnMut((usize, usize), &mut Pieces) -> Result<()>,
+    ) -> Result<()> {
+        let mut dropped = self.dropped.iter().peekable();
+        let mut start = 0;
+        for (i, &end) in self.ends.iter().enumerate() {
+            if dropped.next_if(|&&at| at as usize == i).is_some() {
+                to.drop_until(end);
+            } else {
+                visit((start, end as usize), to)?;
+            }
+            start = end as usize;
+        }
+        Ok(())
+    }
+
+    fn drop_until(&mut self, end: u32) {
+        self.dropped.push(self.ends.len() as u32);
+        self.ends.push(end);
+    }
+}
+
+/// Reports the end of every `units` characters, or bytes, and of the rest.
+fn fixed_length(piece: &[u8], units: usize, bytes: bool, mut visit: impl FnMut(usize)) {
+    let mut count = 0;
+    for (at, byte) in piece.iter().enumerate() {
+        if bytes || byte & 0xC0 != 0x80 {
+            if count == units {
+                visit(at);
+                count = 0;
+            }
+            count += 1;
+        }
+    }
+    visit(piece.len());
+}
+
+fn check_len(bytes: usize) -> Result<()> {
+    if bytes > u32::MAX as usize {
+        return Err(Error::TooLong { what: "document", bytes: bytes as u64 });
+    }
+    Ok(())
+}

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, SupportsIndex, TypeAlias, final, overload
 
@@ -517,6 +517,34 @@ class Model:
     def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model:
         """Build a model from what `Tokenizer.packed_ranks` returns."""
 
+    @staticmethod
+    def from_definition(
+        tokens: list[tuple[bytes, int]],
+        merges: Sequence[tuple[int, int, int]] | None,
+        scores: Sequence[float] | None,
+        definition: str,
+    ) -> Model:
+        """Build a model of any kind of BPE, with the stages around it.
+
+        Parameters
+        ----------
+        tokens
+            The tokens as merging sees them, with their ids.
+        merges
+            The merges in order, as ids (left, right, new).
+        scores
+            Without merges: the score of each token, highest first. Without both, the id is the rank.
+        definition
+            The stages, as JSON; see docs/pipeline.md.
+
+        Raises
+        ------
+        TokenizerError
+            If the definition is inconsistent, or names something that is not supported.
+        PatternError
+            If a pattern is invalid.
+        """
+
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @disjoint_base
@@ -758,7 +786,13 @@ class Tokenizer:
         EncodeError
             If the text contains a disallowed special token or a lone surrogate.
         """
-    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+    def decode(
+        self,
+        ids: Iterable[int],
+        errors: Literal["strict", "replace"] = "strict",
+        *,
+        skip_special_tokens: bool = False,
+    ) -> str:
         """Return the text of ids.
 
         Parameters
@@ -767,6 +801,8 @@ class Tokenizer:
             The ids to decode.
         errors
             What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+        skip_special_tokens
+            Whether to leave special tokens out.
 
         Raises
         ------
@@ -894,6 +930,16 @@ class Tokenizer:
         SettingsError
             If this tokenizer cannot be truncated to that size.
         """
+    @property
+    def definition(
+        self,
+    ) -> tuple[list[tuple[bytes, int]], list[tuple[int, int, int]] | None, list[float] | None, str] | None:
+        """What the tokenizer was built from, if it has stages of another library: tokens, merges, scores and
+        stages, as `Model.from_definition` takes them.
+        """
+    @property
+    def has_stages(self) -> bool:
+        """Whether the tokenizer has stages of another library: more than a pattern and special tokens."""
     def equals(self, other: Tokenizer) -> bool:
         """Return whether two tokenizers are equal."""
 

@@ -16,7 +16,16 @@ from merganser.chat.template import SPECIAL_TOKENS, Template
 from merganser.engines.local import ProgressCallback
 from merganser.errors import ChatError, ExportError, MerganserWarning, SettingsError
 from merganser.files import check_folder, make_folder, written_whole
-from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, tiktoken, token_lengths
+from merganser.formats import (
+    BadFile,
+    check_plain,
+    gguf,
+    gpt2,
+    huggingface,
+    minbpe,
+    tiktoken,
+    token_lengths,
+)
 from merganser.tokenizer import Tokenizer
 from merganser.verification import Pretokens, verify_export
 from merganser.verification.readers import readers
@@ -66,6 +75,8 @@ def export(
         raise SettingsError(f"{format} does not support chat templates; omit chat=, or export to huggingface")
     if roles and format != "huggingface":
         raise SettingsError(f"{format} does not support roles; omit roles=, or export to huggingface")
+    if format != "token-lengths":  # the lengths of tokens are the same for every kind
+        check_plain(tokenizer, format)
     contents, matches, suffixes, caution = _FORMATS[format]
     target = Path(path)
     folder = target.parent if target.suffix in suffixes else target

@@ -40,4 +40,4 @@ pub mod train;
 
 pub use error::{Error, Result, unknown_id};
 pub use progress::{Progress, Stage};
-pub use tokenizer::{Tokenizer, unpack_ranks};
+pub use tokenizer::{Source as DefinitionSource, Tokenizer, unpack_ranks};

@@ -33,9 +33,13 @@ pub fn decode<'py>(
     tokenizer: &Tokenizer,
     ids: &Bound<'py, PyAny>,
     errors: &str,
+    skip_special: bool,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
     let lossy = is_lossy(py, errors)?;
+    if skip_special || tokenizer.decodes_whole_texts() {
+        return to_str(py, &decode_whole(tokenizer, ids, lossy, skip_special)?, lossy);
+    }
     in_spare_room(|utf8| {
         if let Ok(list) = ids.cast_exact::<PyList>() {
             decode_list(tokenizer, list, utf8)?;
@@ -47,6 +51,23 @@ pub fn decode<'py>(
         }
         to_str(py, utf8, lossy)
     })
+}
+
+/// Decodes ids that are not simply joined.
+fn decode_whole(
+    tokenizer: &Tokenizer,
+    ids: &Bound<'_, PyAny>,
+    lossy: bool,
+    skip_special: bool,
+) -> PyResult<Vec<u8>> {
+    let py = ids.py();
+    let ids = Ids::of(ids)?;
+    let shared = ids.shared();
+    let decoded = run_sized(py, ids.len(), || {
+        let ids: Vec<u32> = read(shared).collect();
+        Ok(tokenizer.decode_whole(&ids, lossy, skip_special))
+    })?;
+    decoded.map_err(|error| ids.raise(py, error))
 }
 
 /// Runs `work` with an empty vector, whose memory the thread keeps unless it is too large.
@@ -78,6 +99,9 @@ fn decode_list(tokenizer: &Tokenizer, list: &Bound<'_, PyList>, utf8: &mut Vec<u
 
 pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
+    if tokenizer.decodes_whole_texts() {
+        return Ok(PyBytes::new(py, &decode_whole(tokenizer, ids, false, false)?));
+    }
     if let Ok(list) = ids.cast_exact::<PyList>() {
         return in_spare_room(|bytes| {
             decode_list(tokenizer, list, bytes)?;
@@ -145,7 +169,7 @@ pub fn decode_batch<'py>(
             return Ok(texts);
         }
         let sequences: Vec<Shared> = group.iter().map(Ids::shared).collect();
-        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads)))?;
+        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads, lossy)))?;
         for (text, ids) in decoded.into_iter().zip(&group) {
             let text = text.map_err(|error| ids.raise(py, error)).and_then(|utf8| to_str(py, &utf8, lossy));
             texts.append(text.map_err(|error| in_batch(py, error, texts.len()))?)?;
@@ -161,10 +185,11 @@ fn decode_group(
     sequences: &[Shared<'_>],
     size: usize,
     threads: usize,
+    lossy: bool,
 ) -> Vec<Result<Vec<u8>>> {
     let threads = threads.min(sequences.len()).min(1 + size / (1 << 16));
     if threads == 1 {
-        return sequences.iter().map(|ids| decode_utf8(tokenizer, ids)).collect();
+        return sequences.iter().map(|ids| decode_utf8(tokenizer, ids, lossy)).collect();
     }
     let next = AtomicUsize::new(0);
     let work = || {
@@ -172,7 +197,7 @@ fn decode_group(
         while let at = next.fetch_add(1, Relaxed)
             && let Some(ids) = sequences.get(at)
         {
-            done.push((at, decode_utf8(tokenizer, ids)));
+            done.push((at, decode_utf8(tokenizer, ids, lossy)));
         }
         done
     };
@@ -310,7 +335,10 @@ impl StreamDecoder {
     }
 }
 
-fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>) -> Result<Vec<u8>> {
+fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>, lossy: bool) -> Result<Vec<u8>> {
+    if tokenizer.decodes_whole_texts() {
+        return tokenizer.decode_whole(&read(ids).collect::<Vec<u32>>(), lossy, false);
+    }
     let mut utf8 = Vec::new();
     tokenizer.decode_onto(read(ids), &mut utf8)?;
     Ok(utf8)

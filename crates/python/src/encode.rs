@@ -97,9 +97,14 @@ pub fn encode_with_offsets<'py>(
     let py = text.py();
     let options = policy.options(tokenizer)?;
     let core = &*tokenizer.0;
+    let class = py.import("merganser.tokenizer")?.getattr("Spans")?;
+    let whole = borrow_str(text, "EncodeError")?;
+    if let Some(encoded) = run(py, || core.encode_stage_spans(whole, &options).transpose())? {
+        let (ids, spans) = encoded;
+        return class.call1((tokenizer.1.list(py, &ids)?, spans.chars, spans.bytes));
+    }
     with_ids(tokenizer, text, &options, |ids| {
         let spans = run(py, || core.spans(ids, &options))?;
-        let class = py.import("merganser.tokenizer")?.getattr("Spans")?;
         class.call1((tokenizer.1.list(py, ids)?, spans.chars, spans.bytes))
     })
 }

@@ -63,7 +63,51 @@ impl Model {
     ) -> PyResult<Self> {
         Model::make(py, || unpack_ranks(packed), pattern, special_tokens)
     }
+
+    /// Build a model of any kind of BPE, with the stages around it.
+    ///
+    /// Parameters
+    /// ----------
+    /// tokens
+    ///     The tokens as merging sees them, with their ids.
+    /// merges
+    ///     The merges in order, as ids (left, right, new).
+    /// scores
+    ///     Without merges: the score of each token, highest first. Without both, the id is the rank.
+    /// definition
+    ///     The stages, as JSON; see docs/pipeline.md.
+    ///
+    /// Raises
+    /// ------
+    /// TokenizerError
+    ///     If the definition is inconsistent, or names something that is not supported.
+    /// PatternError
+    ///     If a pattern is invalid.
+    #[staticmethod]
+    #[pyo3(signature = (tokens, merges, scores, definition))]
+    fn from_definition(
+        py: Python<'_>,
+        tokens: &Bound<'_, PyList>,
+        merges: Merges,
+        scores: Option<Vec<f32>>,
+        definition: &str,
+    ) -> PyResult<Self> {
+        let token = |pair: Bound<'_, PyAny>| {
+            let (token, id): (Bound<'_, PyBytes>, Bound<'_, PyAny>) = pair.extract()?;
+            Ok((token.as_bytes().to_vec(), extract_id(&id)?))
+        };
+        let tokens = tokens.iter().map(token).collect::<PyResult<Vec<_>>>()?;
+        let model =
+            run(py, || merganser_core::Tokenizer::from_definition(tokens, merges, scores, definition))?;
+        Ok(Model(Arc::new(model)))
+    }
 }
+
+/// The arguments of [`Model::from_definition`] that may be missing.
+type Merges = Option<Vec<(u32, u32, u32)>>;
+
+/// The arguments of [`Model::from_definition`].
+type Parts<'py> = (Vec<(Bound<'py, PyBytes>, u32)>, Merges, Option<Vec<f32>>, String);
 
 impl Model {
     fn make(
@@ -321,14 +365,21 @@ impl Tokenizer {
     ///     The ids to decode.
     /// errors
     ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+    /// skip_special_tokens
+    ///     Whether to leave special tokens out.
     ///
     /// Raises
     /// ------
     /// DecodeError
     ///     If an id is unknown, or if the bytes are not valid UTF-8 and `errors` is "strict".
-    #[pyo3(signature = (ids, errors = "strict"))]
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        decode::decode(&self.0, ids, errors)
+    #[pyo3(signature = (ids, errors = "strict", *, skip_special_tokens = false))]
+    fn decode<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        errors: &str,
+        skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyString>> {
+        decode::decode(&self.0, ids, errors, skip_special_tokens)
     }
 
     /// Return the bytes of ids.
@@ -534,6 +585,21 @@ impl Tokenizer {
     fn truncated_model(&self, py: Python<'_>, vocab_size: usize) -> PyResult<Model> {
         let model = run(py, || self.0.truncated(vocab_size))?;
         Ok(Model(Arc::new(model)))
+    }
+
+    /// What the tokenizer was built from, if it has stages of another library: tokens, merges, scores and
+    /// stages, as `Model.from_definition` takes them.
+    #[getter]
+    fn definition<'py>(&self, py: Python<'py>) -> Option<Parts<'py>> {
+        let source = self.0.definition()?;
+        let tokens = source.tokens.iter().map(|(token, id)| (PyBytes::new(py, token), *id)).collect();
+        Some((tokens, source.merges.clone(), source.scores.clone(), source.definition.clone()))
+    }
+
+    /// Whether the tokenizer has stages of another library: more than a pattern and special tokens.
+    #[getter]
+    fn has_stages(&self) -> bool {
+        self.0.definition().is_some()
     }
 
     /// Return whether two tokenizers are equal.

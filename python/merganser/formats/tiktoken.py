@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from merganser import _core
 from merganser.errors import PatternError, SettingsError, TokenizerError
-from merganser.formats import BadFile, native
+from merganser.formats import BadFile, check_plain, native
 from merganser.formats.coverage import covers
 from merganser.tokenizer import Tokenizer
 
@@ -182,6 +182,7 @@ def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
 
 def to_encoding(tokenizer: Tokenizer, name: str) -> "tiktoken.Encoding":
     """Return the `tiktoken.Encoding` equivalent to a tokenizer."""
+    check_plain(tokenizer, "tiktoken")
     try:
         import tiktoken
     except ImportError as error:

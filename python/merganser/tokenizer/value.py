@@ -268,10 +268,8 @@ class Tokenizer(Shortcuts):
         return hash((self.vocab_size, self.pattern, *self.special_tokens.items()))
 
     def __repr__(self) -> str:
-        pattern = self.pattern_name or repr(self.pattern)
-        return (
-            f"<Tokenizer: {self.vocab_size:,} tokens, {len(self.special_tokens)} special, pattern {pattern}>"
-        )
+        pattern = "stages" if self.has_stages else f"pattern {self.pattern_name or repr(self.pattern)}"
+        return f"<Tokenizer: {self.vocab_size:,} tokens, {len(self.special_tokens)} special, {pattern}>"
 
     def __copy__(self) -> "Tokenizer":
         return self
@@ -280,6 +278,8 @@ class Tokenizer(Shortcuts):
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
+        if self.has_stages:
+            return _unpickle_definition, (self.definition, dict(self.merge_counts), dict(self.training))
         return _unpickle, (
             self.packed_ranks(),
             self.pattern_name or self.pattern,
@@ -287,6 +287,14 @@ class Tokenizer(Shortcuts):
             dict(self.merge_counts),
             dict(self.training),
         )
+
+
+def _unpickle_definition(
+    definition: tuple[list[tuple[bytes, int]], list[tuple[int, int, int]] | None, list[float] | None, str],
+    merge_counts: dict[int, int],
+    training: dict[str, Any],
+) -> Tokenizer:
+    return Tokenizer._of(_core.Model.from_definition(*definition), merge_counts, training)
 
 
 def _unpickle(

@@ -165,7 +165,8 @@ impl Tokenizer {
         let mut first = 0;
         let mut held = 0;
         for (document, &text) in texts.iter().enumerate() {
-            if text.len() >= long {
+            // A pipeline sees whole documents.
+            if text.len() >= long && self.pipeline().is_none() {
                 shares.extend((first < document).then_some(Share::Documents(first..document)));
                 self.share_out(text, options, threads, &mut shares)?;
                 (first, held) = (document + 1, 0);

@@ -12,19 +12,25 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `text` | the loop over the pre-tokens of a text |
+//! | `pipeline` | the stages of tokenizers that other libraries defined |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
 //! | `counted` | unique pre-tokens with their counts |
 //! | `spans` | the offsets of each token in the text |
+//! | `stage_spans` | the same through the stages of a pipeline |
 //! | `decode` | ids to bytes and text |
+//! | `decode_stages` | the same for tokenizers with a pipeline |
 //! | `stream` | ids to text as they arrive, in whole characters |
 //! | `widen` | UTF-8 to the fixed-width text of Python |
 
 mod batch;
 mod counted;
 mod decode;
+mod decode_stages;
+mod pipeline;
 mod spans;
 mod special;
+mod stage_spans;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -45,6 +51,9 @@ impl Tokenizer {
     ///
     /// Panics on a pre-token longer than 4 GiB; the splitter yields none.
     pub fn encode_pretoken(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
+        if let Some(pipeline) = self.pipeline() {
+            return self.encode_document(pipeline, pretoken, ids);
+        }
         match self.id_of(pretoken) {
             Some(id) => ids.push(id),
             None => self.pairs().merge(pretoken, ids),

@@ -25,7 +25,7 @@ pub enum Allowed {
 }
 
 impl Allowed {
-    fn holds(&self, token: &str) -> bool {
+    pub(super) fn holds(&self, token: &str) -> bool {
         match self {
             Allowed::None => false,
             Allowed::All => true,
@@ -73,6 +73,16 @@ impl Tokenizer {
     ) -> Result<()> {
         let before = ids.len();
         ids.extend(options.prepend);
+        if let Some(pipeline) = self.pipeline() {
+            let done = self
+                .check_disallowed(text, options)
+                .and_then(|()| self.encode_stages(pipeline, text, &options.allowed, progress, ids));
+            match done {
+                Ok(()) => ids.extend(options.append),
+                Err(_) => ids.truncate(before),
+            }
+            return done;
+        }
         let done = self.for_each_stretch(text, options, |stretch| match stretch {
             Stretch::Text(text) => self.encode_while(text, progress, ids),
             Stretch::Special(id) => {
@@ -85,6 +95,29 @@ impl Tokenizer {
             Err(_) => ids.truncate(before),
         }
         done
+    }
+
+    /// Refuses a text that contains a disallowed special token.
+    pub(super) fn check_disallowed(
+        &self,
+        text: &str,
+        Options { allowed, disallowed, .. }: &Options,
+    ) -> Result<()> {
+        let specials = self.special_tokens();
+        let refused: Vec<&str> = match disallowed {
+            Allowed::None => return Ok(()),
+            Allowed::Only(tokens) => tokens.iter().map(String::as_str).collect(),
+            Allowed::All if !self.special_finder().is_some_and(|finder| finder.is_match(text)) => {
+                return Ok(());
+            }
+            Allowed::All => specials.iter().map(|(t, _)| t.as_str()).filter(|t| !allowed.holds(t)).collect(),
+        };
+        match finder(&refused)?.and_then(|finder| finder.find(text)) {
+            Some(found) => {
+                Err(Error::SpecialInText { token: refused[found.pattern()].into(), at: found.start() })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Calls `visit` with the allowed special tokens of a text and the text between them, in order.
@@ -105,18 +138,8 @@ impl Tokenizer {
             return visit(Stretch::Text(text));
         }
 
+        self.check_disallowed(text, options)?;
         let specials = self.special_tokens();
-        let refused: Vec<&str> = match disallowed {
-            Allowed::None => Vec::new(),
-            Allowed::Only(tokens) => tokens.iter().map(String::as_str).collect(),
-            Allowed::All => specials.iter().map(|(t, _)| t.as_str()).filter(|t| !allowed.holds(t)).collect(),
-        };
-        if let Some(finder) = finder(&refused)?
-            && let Some(found) = finder.find(text)
-        {
-            return Err(Error::SpecialInText { token: refused[found.pattern()].into(), at: found.start() });
-        }
-
         let wanted: Vec<&(String, u32)> = specials.iter().filter(|(token, _)| allowed.holds(token)).collect();
         let names: Vec<&str> = wanted.iter().map(|(token, _)| token.as_str()).collect();
         let mut start = 0;

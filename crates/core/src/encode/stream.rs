@@ -20,11 +20,25 @@ pub struct Stream {
     held: Vec<u8>,
     /// The number of bytes that have become text.
     passed: usize,
+    /// The place in the text, for the decoder of a pipeline.
+    place: Place,
+}
+
+/// What the decoder of a pipeline needs to know of the text before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Whether a token came before.
+    begun: bool,
+    /// Whether text came before that is not removed, and how many spaces were removed before it.
+    has_text: bool,
+    stripped: usize,
+    /// Spaces that are text only if something follows them.
+    trailing: usize,
 }
 
 impl Stream {
     pub fn new(lossy: bool, skip_special: bool) -> Stream {
-        Stream { lossy, skip_special, held: Vec::new(), passed: 0 }
+        Stream { lossy, skip_special, held: Vec::new(), passed: 0, place: Place::default() }
     }
 
     /// Returns the bytes that wait for the rest of their character.
@@ -34,12 +48,29 @@ impl Stream {
 
     /// Returns the text that the next ids complete. After an error nothing has changed.
     pub fn push(&mut self, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
+        let decoder = tokenizer.pipeline().map(|pipeline| &pipeline.decoder);
+        let mut place = self.place;
         let mut bytes = self.held.clone();
+        bytes.resize(bytes.len() + std::mem::take(&mut place.trailing), b' ');
         for (at, &id) in ids.iter().enumerate() {
             let token = tokenizer.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
             if !(self.skip_special && tokenizer.is_special(id)) {
+                if place.begun && decoder.is_some_and(|decoder| decoder.spaced) {
+                    bytes.push(b' ');
+                }
                 bytes.extend_from_slice(token);
+                place.begun = true;
             }
+        }
+        if let Some(decoder) = decoder {
+            while !place.has_text && place.stripped < decoder.strip_left && bytes.first() == Some(&b' ') {
+                bytes.remove(0);
+                place.stripped += 1;
+            }
+            let spaces = bytes.iter().rev().take(decoder.strip_right).take_while(|&&byte| byte == b' ');
+            place.trailing = spaces.count();
+            bytes.truncate(bytes.len() - place.trailing);
+            place.has_text |= !bytes.is_empty();
         }
         let mut invalid = 0;
         let whole = loop {
@@ -55,12 +86,14 @@ impl Stream {
         };
         self.held = bytes.split_off(whole);
         self.passed += whole;
+        self.place = place;
         Ok(lossy(bytes))
     }
 
     /// Ends the stream: an error, or U+FFFD, if a character is incomplete. Afterwards the stream is as new.
     pub fn finish(&mut self) -> Result<&'static str> {
         let at = std::mem::take(&mut self.passed);
+        self.place = Place::default();
         let held = std::mem::take(&mut self.held);
         match (held.is_empty(), self.lossy) {
             (true, _) => Ok(""),

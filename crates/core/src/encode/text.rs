@@ -8,9 +8,10 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::special::Allowed;
 use crate::key::PACKED;
 use crate::merge::cache::{BATCH, CacheTable, CachedIds, Probe, count_of, few_ids};
-use crate::split::Scratch;
+use crate::split::{Scratch, Splitter};
 use crate::{Progress, Result, Tokenizer};
 
 /// A pre-token that is not longer is a character or two.
@@ -41,10 +42,13 @@ impl Tokenizer {
         progress: Option<&Progress>,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
+        if let Some(pipeline) = self.pipeline() {
+            return self.encode_stages(pipeline, text, &Allowed::None, progress, ids);
+        }
         if (1..=PACKED).contains(&text.len()) {
             return self.encode_short(text, ids);
         }
-        self.encode_split(text, progress, ids)
+        self.encode_split(self.splitter(), text, progress, ids)
     }
 
     /// A text so short that splitting it would take most of the time is itself kept in the cache.
@@ -60,17 +64,24 @@ impl Tokenizer {
             return Ok(());
         }
         let before = ids.len();
-        self.encode_split(text, None, ids)?;
+        self.encode_split(self.splitter(), text, None, ids)?;
         if ids.len() - before <= 4 {
             table.insert(&place, text.as_bytes(), &ids[before..]);
         }
         Ok(())
     }
 
-    fn encode_split(&self, text: &str, progress: Option<&Progress>, ids: &mut Vec<u32>) -> Result<()> {
+    /// Splits a text and appends the ids of its pre-tokens.
+    pub(super) fn encode_split(
+        &self,
+        splitter: &Splitter,
+        text: &str,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
         KEPT.with_borrow_mut(|Kept { split, places, runs }| {
             let mut start = 0;
-            self.splitter().split_stepwise(text, split, |ends| {
+            splitter.split_stepwise(text, split, |ends| {
                 self.encode_runs(text, start, ends, places, runs, ids);
                 start = ends.last().map_or(start, |&end| end as usize);
                 progress.map_or(Ok(()), Progress::check)
@@ -80,6 +91,15 @@ impl Tokenizer {
 
     /// The ids of the pre-tokens of `text` that begin at `start` and end where `ends` says.
     pub(crate) fn encode_pretokens(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+        if let Some(pipeline) = self.pipeline() {
+            let end = ends.last().map_or(start, |&end| end as usize);
+            return self.encode_document(pipeline, &text.as_bytes()[start..end], ids);
+        }
+        self.encode_parts(text, start, ends, ids);
+    }
+
+    /// The same, where pre-tokens are not documents but what merging sees.
+    pub(super) fn encode_parts(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
         KEPT.with_borrow_mut(|Kept { places, runs, .. }| {
             self.encode_runs(text, start, ends, places, runs, ids);
         });
@@ -105,6 +125,8 @@ impl Tokenizer {
         for &end in ends {
             if end as usize - from > SINGLE
                 && text.as_bytes()[from..from + 2].iter().any(|&byte| is_dense(byte))
+                && text.is_char_boundary(from)
+                && text.is_char_boundary(end as usize)
             {
                 self.crossings().cut(text, from, end as usize, runs);
             } else {
@@ -165,14 +187,19 @@ impl Tokenizer {
             Some(CachedIds::Many(many)) => ids.extend(many.iter().map(|id| id.load(Relaxed))),
             None => {
                 let before = ids.len();
-                if table.knows(pretoken) {
+                if let Some(pipeline) = self.pipeline() {
+                    self.merge_symbols(pipeline, pretoken, ids);
+                } else if table.knows(pretoken) {
                     self.pairs().merge(pretoken, ids);
                 } else {
                     self.encode_pretoken(pretoken, ids);
                 }
                 table.insert(place, pretoken, &ids[before..]);
                 if table.is_full() {
-                    self.cache().grow(table, self.ranks());
+                    match self.pipeline() {
+                        Some(pipeline) => self.cache().grow(table, pipeline.seeds()),
+                        None => self.cache().grow(table, self.ranks()),
+                    }
                 }
             }
         }

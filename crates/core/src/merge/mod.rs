@@ -8,12 +8,16 @@
 //! | `naive` | the oracle: the same ids, slowly and obviously |
 //! | `pairs` | which token two neighbors make, and the merging of one pre-token |
 //! | `derive` | ranked tokens to merges |
+//! | `symbols` | vocabularies of another kind (characters, listed merges, scores) on the same engine |
+//! | `boundaries` | where a text without pre-tokens may be cut |
 //! | `crossings` | the boundaries inside a pre-token that no token crosses |
 //! | `cache` | the ids of pre-tokens that were encoded before |
 
+pub(crate) mod boundaries;
 pub(crate) mod cache;
 pub(crate) mod crossings;
 pub(crate) mod derive;
 #[cfg(test)]
 pub(crate) mod naive;
 pub(crate) mod pairs;
+pub(crate) mod symbols;

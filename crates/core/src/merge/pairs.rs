@@ -46,6 +46,8 @@ pub(crate) struct Pairs {
     /// The ids that are the left, and the right, part of any pair: usually one in seven.
     lefts: Bits,
     rights: Bits,
+    /// By id: its rank, if several ids share one; otherwise an id is its rank.
+    shared_ranks: Option<Vec<u32>>,
 }
 
 /// A set of ids. Memory that no id reaches is never touched.
@@ -84,7 +86,13 @@ impl Pairs {
             byte_of: byte_ids.into_iter().zip(0..=255).collect(),
             lefts: Bits::new(),
             rights: Bits::new(),
+            shared_ranks: None,
         }
+    }
+
+    /// Gives every id a rank that others may share; of equal ranks the leftmost is merged first.
+    pub(crate) fn share_ranks(&mut self, ranks: Vec<u32>) {
+        self.shared_ranks = Some(ranks);
     }
 
     pub(crate) fn byte_ids(&self) -> &[u32; 256] {
@@ -158,6 +166,9 @@ impl Pairs {
         ids: &mut Vec<u32>,
         report: impl FnMut(u32, u32, u32),
     ) {
+        if let Some(ranks) = &self.shared_ranks {
+            return self.merge_shared(ranks, pretoken, ids, report);
+        }
         if pretoken.len() > SHORT {
             return self.merge_long(pretoken, ids, report);
         }
@@ -238,6 +249,60 @@ impl Pairs {
         while at < n {
             ids.push(tokens[at % N]);
             at = next[at % N] as usize;
+        }
+    }
+
+    /// Merges with a heap and a linked list where ids share ranks.
+    fn merge_shared(
+        &self,
+        ranks: &[u32],
+        pretoken: &[u8],
+        ids: &mut Vec<u32>,
+        mut report: impl FnMut(u32, u32, u32),
+    ) {
+        let n = pretoken.len();
+        let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
+        let mut next: Vec<usize> = (1..=n).collect();
+        let mut prev: Vec<usize> = (0..n).map(|i| i.wrapping_sub(1)).collect();
+        let mut made: Vec<u32> = tokens.windows(2).map(|pair| self.get(pair[0], pair[1])).collect();
+        made.push(NONE);
+        let rank = |new: u32| ranks.get(new as usize).copied().unwrap_or(new);
+        let candidates = made.iter().enumerate().filter(|&(_, &new)| new != NONE);
+        let mut queue: BinaryHeap<_> = candidates.map(|(at, &new)| Reverse((rank(new), at, new))).collect();
+        while let Some(Reverse((_, at, new))) = queue.pop() {
+            // As in `merge_long`, a stale entry stays different.
+            if made[at] != new {
+                continue;
+            }
+            let right = next[at];
+            let after = next[right];
+            tokens[at] = new;
+            made[right] = NONE;
+            made[at] = NONE;
+            next[at] = after;
+            let mut around = (NONE, NONE);
+            let mut look = |before: usize, left: u32, right: u32| {
+                made[before] = self.get(left, right);
+                if made[before] != NONE {
+                    queue.push(Reverse((rank(made[before]), before, made[before])));
+                }
+            };
+            if at > 0 {
+                let before = prev[at];
+                around.0 = tokens[before];
+                look(before, around.0, new);
+            }
+            if after < n {
+                prev[after] = at;
+                around.1 = tokens[after];
+                look(at, new, around.1);
+            }
+            report(new, around.0, around.1);
+        }
+        let mut at = 0;
+        while at < n {
+            ids.push(tokens[at]);
+            at = next[at];
         }
     }
 

@@ -1,4 +1,4 @@
-//! Behavior: what becomes of the matches of a pattern and of the gaps between them.
+//! Behavior: what a split does with the matches of a pattern and the gaps between them.
 //!
 //! On "The-final--countdown", split at `-`:
 //!

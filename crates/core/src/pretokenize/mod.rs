@@ -153,7 +153,7 @@ impl Pieces {
         })
     }
 
-    /// Passes every piece that was not removed to `visit`, which appends what becomes of it to `to`.
+    /// Passes every piece that was not removed to `visit`, which appends its result to `to`.
     fn each(
         &self,
         to: &mut Pieces,

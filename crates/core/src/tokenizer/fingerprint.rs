@@ -9,7 +9,7 @@ use crate::Tokenizer;
 
 impl Tokenizer {
     /// Returns the SHA-256 of the pattern, the number of special tokens, the special tokens and the other
-    /// tokens, both in the order of their ids.
+    /// tokens, both in the order of their ids; then of the definition of a pipeline.
     pub fn fingerprint(&self) -> String {
         let mut sum = Sha256::new();
         let mut add = |id: u32, bytes: &[u8]| {
@@ -25,6 +25,7 @@ impl Tokenizer {
         for (token, id) in self.ranks() {
             add(id, token);
         }
+        sum.update(self.pipeline().map_or(&[][..], |pipeline| pipeline.digest()));
         sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

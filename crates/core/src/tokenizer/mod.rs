@@ -9,14 +9,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `decoder` | how the tokens of a pipeline are joined |
 //! | `finder` | the automaton that finds special tokens in text |
 //! | `fingerprint` | a hash that identifies a tokenizer |
+//! | `pipeline` | the stages of a tokenizer that another library defined |
 //! | `pack` | the ranks as one string of bytes |
 //! | `slots` | the table that decoding reads |
 
+mod decoder;
 mod finder;
 mod fingerprint;
 mod pack;
+mod pipeline;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -27,8 +31,11 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+pub(crate) use self::decoder::ByteRuns;
 pub(crate) use self::finder::finder;
 pub use self::pack::unpack_ranks;
+pub(crate) use self::pipeline::Pipeline;
+pub use self::pipeline::Source;
 pub(crate) use self::slots::{DecodeSlot, SHORT};
 use crate::merge::cache::Cache;
 use crate::merge::crossings::Crossings;
@@ -43,6 +50,10 @@ const ID_LIMIT: u32 = 1 << ID_BITS;
 /// The limit of the length of all tokens together, in bytes. Training on one run of a single character, which
 /// doubles a token with each merge, stays below it up to a run of half a gigabyte.
 const BYTES_LIMIT: usize = 1 << 30;
+
+/// Why a tokenizer with a pipeline can be neither truncated nor a base.
+const NOT_TRAINED: &str = "this tokenizer has stages of another library; only one that merganser trained, or a plain \
+     byte-level one, can be truncated or continued";
 
 /// A vocabulary and the rules to encode with it.
 #[derive(Clone)]
@@ -66,6 +77,8 @@ pub struct Tokenizer {
     cache: Arc<Cache>,
     /// The decode table; filled when first needed.
     slots: OnceLock<Vec<DecodeSlot>>,
+    /// The stages around merging, for tokenizers that have more than a pattern.
+    pipeline: Option<Arc<Pipeline>>,
 }
 
 impl Tokenizer {
@@ -136,6 +149,7 @@ impl Tokenizer {
             crossings,
             cache: Arc::new(cache),
             slots: OnceLock::new(),
+            pipeline: None,
         })
     }
 
@@ -202,6 +216,9 @@ impl Tokenizer {
     /// its ids.
     pub fn truncated(&self, size: usize) -> Result<Tokenizer> {
         let refuse = |reason: String| Err(Error::BadSetting { reason });
+        if self.pipeline.is_some() {
+            return refuse(NOT_TRAINED.into());
+        }
         let now = self.vocab_size();
         if self.next_id() as usize != now {
             return refuse("the ids have gaps; only the result of a single training can be truncated".into());
@@ -306,7 +323,11 @@ impl Tokenizer {
 
     /// Returns the number of tokens, special ones included.
     pub fn vocab_size(&self) -> usize {
-        self.index.len() + self.specials.len()
+        match self.pipeline {
+            // Of several ids with the same bytes, only one is in the index.
+            Some(_) => self.starts.windows(2).filter(|two| two[0] < two[1]).count(),
+            None => self.index.len() + self.specials.len(),
+        }
     }
 
     /// Returns one more than the highest id in use, special tokens included.
@@ -331,6 +352,23 @@ impl Tokenizer {
             Some(&[start, end, ..]) => (end - start) as usize,
             _ => 0,
         }
+    }
+
+    /// Returns what a tokenizer of another library was built from, if it is more than tokens and a pattern.
+    pub fn definition(&self) -> Option<&Source> {
+        self.pipeline().map(|pipeline| &pipeline.source)
+    }
+
+    /// Refuses a tokenizer that no training can continue.
+    pub(crate) fn check_base(&self) -> Result<()> {
+        match self.pipeline {
+            Some(_) => Err(Error::BadSetting { reason: NOT_TRAINED.into() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn pipeline(&self) -> Option<&Pipeline> {
+        self.pipeline.as_deref()
     }
 
     pub(crate) fn pairs(&self) -> &Pairs {
@@ -438,6 +476,7 @@ impl PartialEq for Tokenizer {
             && self.specials == other.specials
             && self.starts == other.starts
             && self.bytes == other.bytes
+            && self.pipeline().map(Pipeline::digest) == other.pipeline().map(Pipeline::digest)
     }
 }
 

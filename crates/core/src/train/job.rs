@@ -66,6 +66,7 @@ pub struct Dropped {
 /// so such a token could never be told from the special one.
 pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -> Result<Trained> {
     let TrainingJob { base, min_pretoken_count, limit, .. } = job;
+    base.map_or(Ok(()), Tokenizer::check_base)?;
     let first_id = base.map_or(256, Tokenizer::next_id);
     let special_tokens = &source.settings().special_tokens;
     let forbidden: Vec<Vec<u8>> = special_tokens.iter().map(|token| token.clone().into_bytes()).collect();

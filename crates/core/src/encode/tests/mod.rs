@@ -6,6 +6,7 @@ mod counted;
 mod decode;
 mod document;
 mod laws;
+mod pipeline;
 mod runs;
 mod special;
 mod trainer;

@@ -1,0 +1,189 @@
+//! Pipeline: text to ids through the stages of a tokenizer that another library defined.
+//!
+//! Each stage hands its text to the next. Pre-tokens go to the same loop over the cache as those of a plain
+//! tokenizer (`text.rs`). Where there are none (SentencePiece), a text is cut at the boundaries that no token
+//! crosses.
+//!
+//! Cost: that of the stages that do something. Text that is normal already is not copied.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+use super::special::Allowed;
+use crate::added::{AddedToken, Segment};
+use crate::pretokenize::{Pieces, Scratch};
+use crate::tokenizer::Pipeline;
+use crate::{Progress, Result, Tokenizer};
+
+/// What a thread keeps from call to call.
+#[derive(Default)]
+struct Kept {
+    scratch: Scratch,
+    pieces: Pieces,
+    runs: Vec<u32>,
+}
+
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+impl Tokenizer {
+    /// Appends the ids of a whole text. Special tokens are found if `allowed`, other added tokens always.
+    pub(super) fn encode_stages(
+        &self,
+        pipeline: &Pipeline,
+        text: &str,
+        allowed: &Allowed,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let wanted = |token: &AddedToken| allowed.holds(&token.content);
+        for segment in pipeline.added.raw(text, wanted) {
+            progress.map_or(Ok(()), Progress::check)?;
+            let range = match segment {
+                Segment::Token(id, _) => {
+                    ids.push(id);
+                    continue;
+                }
+                Segment::Text(range) => range,
+            };
+            let first = range.start == 0;
+            let normal = pipeline.normalizer.normalize(&text[range])?;
+            if !pipeline.added.any_normalized() {
+                self.encode_normal(pipeline, normal, first, progress, ids)?;
+                continue;
+            }
+            for segment in pipeline.added.normalized(&normal, wanted) {
+                match segment {
+                    Segment::Token(id, _) => ids.push(id),
+                    Segment::Text(range) => {
+                        let first = first && range.start == 0;
+                        let text = Cow::Borrowed(&normal[range]);
+                        self.encode_normal(pipeline, text, first, progress, ids)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the ids of a document, or of bytes that are not UTF-8, each of which is one.
+    #[cold]
+    pub(super) fn encode_document(&self, pipeline: &Pipeline, document: &[u8], ids: &mut Vec<u32>) {
+        match std::str::from_utf8(document) {
+            Ok(text) => {
+                let before = ids.len();
+                // Only a text of 4 GiB or a pattern that takes too long fails; then it has no ids.
+                if self.encode_stages(pipeline, text, &Allowed::None, None, ids).is_err() {
+                    ids.truncate(before);
+                }
+            }
+            Err(_) => self.merge_symbols(pipeline, document, ids),
+        }
+    }
+
+    /// Appends the ids of normalized text without added tokens.
+    fn encode_normal(
+        &self,
+        pipeline: &Pipeline,
+        text: Cow<'_, str>,
+        first: bool,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        if let Some(splitter) = pipeline.pretokenizer.splitter()
+            && pipeline.boundaries.is_none()
+            && pipeline.fused.is_none()
+        {
+            return self.encode_split(splitter, &text, progress, ids);
+        }
+        // Taken out, not borrowed: nothing here can then meet a buffer in use.
+        let mut kept = KEPT.take();
+        let Kept { scratch, pieces, runs } = &mut kept;
+        let text = pipeline.pretokenizer.pretokenize(text, first, scratch, pieces);
+        let done = text.map(|text: Cow<'_, str>| {
+            let mut start = 0;
+            let mut from = 0;
+            for &dropped in &pieces.dropped {
+                let dropped = dropped as usize;
+                self.encode_pieces(pipeline, &text, start, &pieces.ends[from..dropped], runs, ids);
+                start = pieces.ends[dropped] as usize;
+                from = dropped + 1;
+            }
+            self.encode_pieces(pipeline, &text, start, &pieces.ends[from..], runs, ids);
+        });
+        KEPT.set(kept);
+        done
+    }
+
+    /// Appends the ids of pre-tokens that follow each other, from `start` on.
+    fn encode_pieces(
+        &self,
+        pipeline: &Pipeline,
+        text: &str,
+        mut start: usize,
+        ends: &[u32],
+        runs: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
+    ) {
+        if let Some(unknown) = pipeline.fused {
+            for end in ends {
+                let before = ids.len();
+                self.encode_cut(pipeline, text, start, std::slice::from_ref(end), runs, ids);
+                fuse(unknown, ids, before);
+                start = *end as usize;
+            }
+        } else {
+            self.encode_cut(pipeline, text, start, ends, runs, ids);
+        }
+    }
+
+    /// Does the same, without fusing.
+    fn encode_cut(
+        &self,
+        pipeline: &Pipeline,
+        text: &str,
+        start: usize,
+        ends: &[u32],
+        runs: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
+    ) {
+        let Some(boundaries) = &pipeline.boundaries else {
+            return self.encode_parts(text, start, ends, ids);
+        };
+        runs.clear();
+        let mut from = start;
+        for &end in ends {
+            boundaries.cut(text, from, end as usize, runs);
+            from = end as usize;
+        }
+        self.encode_parts(text, start, runs, ids);
+    }
+
+    /// Appends the ids of a pre-token that the cache does not know.
+    #[cold]
+    pub(super) fn merge_symbols(&self, pipeline: &Pipeline, pretoken: &[u8], ids: &mut Vec<u32>) {
+        let marked = pipeline.marked(pretoken);
+        let pretoken = marked.as_deref().unwrap_or(pretoken);
+        if let Some(&id) = pipeline.whole.get(pretoken) {
+            ids.push(id);
+            return;
+        }
+        let start = ids.len();
+        let kept = pipeline.dropping.as_ref().map(|dropping| dropping.apply(pretoken));
+        self.pairs().merge(kept.as_deref().unwrap_or(pretoken), ids);
+        pipeline.symbols.translate(ids, start);
+    }
+}
+
+/// Makes several unknown tokens in a row one.
+fn fuse(unknown: u32, ids: &mut Vec<u32>, start: usize) {
+    let mut kept = start;
+    for at in start..ids.len() {
+        if at == start || ids[at] != unknown || ids[at - 1] != unknown {
+            ids[kept] = ids[at];
+            kept += 1;
+        }
+    }
+    ids.truncate(kept);
+}

@@ -11,7 +11,7 @@
 //! Cost: a load per byte of a key. Which characters are keys or begin one is in a table, so that others need
 //! no walk.
 
-use super::table::Table;
+use super::table::{Bytes, Table, add_first_byte};
 use crate::{Error, Result};
 
 /// No key is longer. (Those of SentencePiece's own rules have at most 18 bytes.)
@@ -23,7 +23,7 @@ pub struct Charsmap {
     /// [`IS_KEY`] and [`BEGINS_KEY`].
     flags: Table,
     /// The bytes that follow the first character in some longer key.
-    continues: [bool; 256],
+    continues: Bytes,
 }
 
 /// The character is a key.
@@ -55,10 +55,17 @@ impl Charsmap {
         self.flags.get(c)
     }
 
-    /// Whether some key has this byte after its first character.
-    #[inline(always)]
-    pub fn continues_with(&self, byte: u8) -> bool {
-        self.continues[usize::from(byte)]
+    /// Returns the bytes that follow the first character in some key.
+    pub fn continues(&self) -> &Bytes {
+        &self.continues
+    }
+
+    /// Returns the bytes that characters which are keys begin with.
+    pub fn first_bytes(&self) -> Bytes {
+        let mut bytes = [false; 256];
+        let keys = ('\0'..=char::MAX).filter(|c| self.flags(*c) & IS_KEY != 0);
+        keys.for_each(|c| add_first_byte(&mut bytes, c));
+        bytes
     }
 
     /// Returns the replacement of the shortest key that `text` starts with. Hugging Face's reader takes that,
@@ -111,7 +118,7 @@ impl Charsmap {
 
     /// Notes that the character begins a key if its node has children.
     fn add_children(&mut self, c: char, node: usize) {
-        for byte in 1..=255 {
+        for byte in (1..0x80).chain(0xc0..=0xff) {
             let unit = self.units.get(node ^ usize::from(byte));
             if unit.is_some_and(|unit| has_label(*unit, byte)) {
                 self.flags.add(c, BEGINS_KEY);

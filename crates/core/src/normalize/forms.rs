@@ -6,7 +6,8 @@
 //! those of the crate `unicode-normalization`, restricted by the age of characters.
 //!
 //! A text is checked first (the quick check of Unicode's annex 15): ASCII sixteen bytes at a time, other
-//! characters with one look-up. Only a segment that may change is normalized: from a character that nothing
+//! characters by their first byte, and those with one look-up whose first byte may belong to a character that
+//! changes. Only a segment that may change is normalized: from a character that nothing
 //! before can affect to the next such character. It is decomposed, ordered by combining class (a stable sort,
 //! so a run of n marks costs n log n), and composed.
 //!
@@ -20,7 +21,7 @@ use unicode_normalization::char::{
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 
 use super::aligned::Output;
-use super::table::{Table, ascii_end, ranges};
+use super::table::{Bytes, Table, add_first_byte, char_before, find_byte, ranges};
 
 /// The Unicode version of Hugging Face's tables, in the syntax of regular expressions.
 const KNOWN: &str = r"\p{Age=9.0}";
@@ -34,11 +35,16 @@ pub enum Form {
     Nfkd = 3,
 }
 
+/// After this many characters that need no look-up, text is scanned by bytes again.
+const PATIENCE: usize = 4;
+
 struct Tables {
     /// Bit `form`: the character may change. Bit `4 + form`: it may interact with the character before it, by
     /// order or by composition.
     flags: Table,
     combining_class: Table,
+    /// For each form, the bytes that characters with flags begin with.
+    first_bytes: [Bytes; 4],
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(Tables::build);
@@ -50,10 +56,11 @@ fn is_inert_block(c: char) -> bool {
 
 impl Tables {
     fn build() -> Tables {
-        let mut tables = Tables { flags: Table::new(), combining_class: Table::new() };
+        let mut tables =
+            Tables { flags: Table::new(), combining_class: Table::new(), first_bytes: [[false; 256]; 4] };
         for c in ranges(KNOWN).into_iter().flatten().filter(|c| !is_inert_block(*c)) {
             if is_hangul(c) {
-                tables.flags.add(c, 1 << Form::Nfd as u8 | 1 << Form::Nfkd as u8);
+                tables.add(c, 1 << Form::Nfd as u8 | 1 << Form::Nfkd as u8);
                 continue;
             }
             let class = canonical_combining_class(c);
@@ -73,9 +80,18 @@ impl Tables {
                 !starts(compatible[0]),
             ];
             let bits = changes.into_iter().chain(interacts).enumerate();
-            tables.flags.add(c, bits.map(|(bit, set)| u8::from(set) << bit).sum());
+            tables.add(c, bits.map(|(bit, set)| u8::from(set) << bit).sum());
         }
         tables
+    }
+
+    fn add(&mut self, c: char, flags: u8) {
+        self.flags.add(c, flags);
+        for (form, bytes) in self.first_bytes.iter_mut().enumerate() {
+            if flags >> form & 0x11 != 0 {
+                add_first_byte(bytes, c);
+            }
+        }
     }
 }
 
@@ -109,19 +125,21 @@ impl Form {
     fn first_change(self, tables: &Tables, text: &str, from: usize) -> Option<usize> {
         let changes = 1u8 << self as u8;
         let matters = changes | changes << 4;
+        let first_bytes = &tables.first_bytes[self as usize];
         let bytes = text.as_bytes();
-        let (mut at, mut segment, mut last_class) = (from, from, 0);
-        while at < bytes.len() {
-            if bytes[at] < 0x80 {
-                at = ascii_end(bytes, at);
-                segment = at - 1;
-                last_class = 0;
-                continue;
-            }
+        let mut at = from;
+        loop {
+            at = find_byte::<false>(bytes, at, first_bytes);
+            // The character before does not change.
+            let (mut segment, mut last_class) = (char_before(text, from, at), 0);
+            let mut unsuspected = 0;
             for c in text[at..].chars() {
                 let flags = tables.flags.get(c);
                 if flags & matters == 0 {
-                    if c.is_ascii() {
+                    unsuspected += 1;
+                    if first_bytes[usize::from(bytes[at])] {
+                        unsuspected = 0;
+                    } else if unsuspected == PATIENCE {
                         break;
                     }
                     segment = at;
@@ -136,8 +154,10 @@ impl Form {
                 }
                 at += c.len_utf8();
             }
+            if at == bytes.len() {
+                return None;
+            }
         }
-        None
     }
 
     /// Returns where the segment ends that starts at `start`.

@@ -11,6 +11,7 @@ use super::Step;
 use super::chars::Rule;
 use super::charsmap::Charsmap;
 use super::forms::Form;
+use super::precompiled::Precompiled;
 use super::replace::Replace;
 use super::sentencepiece::{SentencePiece, Settings, UserDefined};
 use crate::{Error, Result};
@@ -58,7 +59,9 @@ pub fn steps(value: &Value, steps: &mut Vec<Step>) -> Result<()> {
                 _ => return Err(fields.bad("pattern")),
             }));
         }
-        "Precompiled" => steps.push(Step::Precompiled(charsmap(&fields, "precompiled_charsmap")?)),
+        "Precompiled" => {
+            steps.push(Step::Precompiled(Precompiled::new(charsmap(&fields, "precompiled_charsmap")?)))
+        }
         "SentencePiece" => steps.push(Step::SentencePiece(sentencepiece(&fields)?)),
         name => {
             return Err(bad(&format!(

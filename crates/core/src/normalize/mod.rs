@@ -36,8 +36,8 @@ use std::sync::Arc;
 pub use aligned::Aligned;
 use aligned::{Output, Realigned, Rewritten};
 use chars::Rule;
-use charsmap::Charsmap;
 use forms::Form;
+use precompiled::Precompiled;
 use replace::Replace;
 use sentencepiece::SentencePiece;
 
@@ -53,7 +53,7 @@ enum Step {
     Strip { left: bool, right: bool },
     Prepend(String),
     Replace(Replace),
-    Precompiled(Charsmap),
+    Precompiled(Precompiled),
     SentencePiece(SentencePiece),
 }
 
@@ -140,7 +140,7 @@ impl Step {
                 }
             }
             Step::Replace(replace) => replace.normalize(text, out)?,
-            Step::Precompiled(map) => precompiled::normalize(map, text, out),
+            Step::Precompiled(precompiled) => precompiled.normalize(text, out),
             Step::SentencePiece(_) => unreachable!("it has origins of its own"),
         }
         Ok(())

@@ -15,7 +15,7 @@ use memchr::memmem::Finder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::aligned::Output;
-use super::table::Table;
+use super::table::{Bytes, Table, add_first_byte, find_byte};
 use crate::{Error, Result};
 
 /// How many backtracks one match may take.
@@ -40,7 +40,7 @@ enum Pattern {
 struct Runs {
     class: Table,
     /// The bytes that characters of the class begin with.
-    first_bytes: [bool; 256],
+    first_bytes: Bytes,
     min: usize,
     max: usize,
 }
@@ -115,17 +115,19 @@ impl Runs {
         let (mut class, mut first_bytes) = (Table::new(), [false; 256]);
         for c in characters {
             class.add(c, 1);
-            first_bytes[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+            add_first_byte(&mut first_bytes, c);
         }
         let max = max.map_or(usize::MAX, |max| max as usize);
         Some(Runs { class, first_bytes, min: min as usize, max })
     }
 
     fn matches(&self, text: &str, mut visit: impl FnMut(usize, usize)) {
-        let bytes = text.as_bytes();
         let mut at = 0;
-        while let Some(found) = bytes[at..].iter().position(|byte| self.first_bytes[usize::from(*byte)]) {
-            let start = at + found;
+        loop {
+            let start = find_byte::<true>(text.as_bytes(), at, &self.first_bytes);
+            if start == text.len() {
+                break;
+            }
             let class = text[start..].chars().take_while(|c| self.class.get(*c) != 0).take(self.max);
             let (mut chars, mut len) = (0, 0);
             class.for_each(|c| (chars, len) = (chars + 1, len + c.len_utf8()));

@@ -211,8 +211,9 @@ impl SentencePiece {
             let found = memmem::find(&bytes[at..], ESCAPED_SPACE.encode_utf8(&mut [0; 4]).as_bytes());
             return found.map_or(text.len(), |found| at + found);
         }
-        let continues =
-            |byte: &u8| self.settings.charsmap.as_ref().is_some_and(|map| map.continues_with(*byte));
+        let continues = |byte: &u8| {
+            self.settings.charsmap.as_ref().is_some_and(|map| map.continues()[usize::from(*byte)])
+        };
         let mut end = at;
         for c in text[at..].chars() {
             let next = end + c.len_utf8();

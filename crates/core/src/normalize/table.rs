@@ -53,15 +53,44 @@ pub(super) fn ranges(class: &str) -> Vec<std::ops::RangeInclusive<char>> {
     }
 }
 
+/// A set of bytes.
+pub(super) type Bytes = [bool; 256];
+
+/// Adds the byte that a character begins with.
+pub(super) fn add_first_byte(bytes: &mut Bytes, c: char) {
+    bytes[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+}
+
+const HIGH_BITS: u128 = 0x8080_8080_8080_8080_8080_8080_8080_8080;
+
 /// Returns the first offset from `at` on whose byte is not ASCII.
 pub(super) fn ascii_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..at + 16) {
-        let word = u128::from_le_bytes(chunk.try_into().expect("16 bytes"));
-        let high = word & 0x8080_8080_8080_8080_8080_8080_8080_8080;
+    while let Some(chunk) = bytes[at..].first_chunk() {
+        let high = u128::from_le_bytes(*chunk) & HIGH_BITS;
         if high != 0 {
             return at + high.trailing_zeros() as usize / 8;
         }
         at += 16;
     }
     at + bytes[at..].iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+/// Returns the first offset from `at` on whose byte is in `set`, or the end. If the set has no ASCII, sixteen
+/// bytes of ASCII take one comparison; others take a look-up per byte, which do not wait for each other.
+#[inline]
+pub(super) fn find_byte<const ASCII: bool>(bytes: &[u8], mut at: usize, set: &Bytes) -> usize {
+    while let Some(chunk) = bytes[at..].first_chunk::<16>() {
+        let is_ascii = !ASCII && u128::from_le_bytes(*chunk) & HIGH_BITS == 0;
+        if !is_ascii && chunk.iter().fold(false, |any, byte| any | set[usize::from(*byte)]) {
+            break;
+        }
+        at += 16;
+    }
+    let found = bytes[at..].iter().position(|byte| set[usize::from(*byte)]);
+    found.map_or(bytes.len(), |found| at + found)
+}
+
+/// Returns where the character before `at` begins; `from` if there is none after it.
+pub(super) fn char_before(text: &str, from: usize, at: usize) -> usize {
+    text[from..at].char_indices().next_back().map_or(from, |(offset, _)| from + offset)
 }

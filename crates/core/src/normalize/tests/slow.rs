@@ -15,7 +15,7 @@ pub const FORMS: [(&str, Definition); 4] = [
 pub const RULES: [(&str, Definition); 2] = [
     ("Lowercase", |text| text.chars().flat_map(char::to_lowercase).collect()),
     ("StripAccents", |text| {
-        let is_mark = regex(r"[[\p{M}&&\p{Age=9.0}]\u{1cf2}\u{1cf3}]");
+        let is_mark = regex(super::super::chars::MARKS);
         text.chars().filter(|c| !is_mark(*c)).collect()
     }),
 ];

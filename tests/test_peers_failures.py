@@ -22,7 +22,7 @@ def test_a_million_spaces_before_a_letter_are_encoded(pattern: str) -> None:
     assert len(ids) == tokenizer.count_tokens(text)
 
 
-@pytest.mark.parametrize("unit", ["a", "ab", "\u0301"])
+@pytest.mark.parametrize("unit", ["a", "ab"])
 def test_one_pretoken_of_ten_million_bytes_is_encoded(unit: str) -> None:
     """Quadratic merging (tiktoken 195) would take days. A shorter run has the same first ids."""
     tokenizer = merganser.train(["abab aaaa aaaaaaaa " * 3], 262, pattern="gpt2")

@@ -75,6 +75,17 @@ def test_a_missing_permission_is_reported(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_without_permission_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o000)
+    script = (
+        "import merganser\n"
+        "try: merganser.count('locked/texts')\n"
+        "except merganser.CorpusError as error: print(error)\n"
+    )
+    message = without_privileges(tmp_path, script)
+    assert message == "cannot read locked/texts: Permission denied; check its permissions\n"
+
+
 def test_commands_check_the_output_folder_before_they_start(tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o555)
     # The corpus does not exist, but the output folder is checked first.
@@ -110,6 +121,68 @@ def test_the_remedy_depends_on_the_failure(tmp_path: Path, number: int, remedy: 
     )
     assert str(caught.value).endswith(remedy)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_and_its_file_is_replaced_with_its_mode(tmp_path: Path) -> None:
+    tokenizer = merganser.train([TEXT], 260)
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "t"
+    for path, save in (
+        (tmp_path / "t.merganser", tokenizer.save),
+        (tmp_path / "t.counts", lambda path: merganser.count([TEXT], out=path)),
+    ):
+        target.write_bytes(b"old")
+        target.chmod(0o600)
+        path.symlink_to("real/t")
+        save(path)
+        assert path.is_symlink()
+        assert target.stat().st_size > 3
+        assert target.stat().st_mode & 0o777 == 0o600
+        target.unlink()
+        save(path)  # a link to a file that does not exist yet
+        assert path.is_symlink()
+        assert target.stat().st_size > 3
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["real", "t", "t.counts", "t.merganser"]
+
+
+def test_devices_and_pipes_are_not_replaced(tmp_path: Path) -> None:
+    tokenizer, counts = merganser.train([TEXT], 260), merganser.count([TEXT])
+    pipe, null = tmp_path / "pipe.counts", tmp_path / "null.counts"
+    os.mkfifo(pipe)
+    null.symlink_to("/dev/null")
+    message = r"it is not a regular file; .*choose another"
+    for path in (pipe, null):
+        for save in (tokenizer.save, counts.save, lambda path: merganser.count([TEXT], out=path)):
+            with pytest.raises(WriteError, match=message):
+                save(path)
+    with pytest.raises(WriteError, match=message):
+        tokenizer.save("/dev/null")
+    assert pipe.is_fifo()
+    assert Path("/dev/null").is_char_device()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["null.counts", "pipe.counts"]
+
+
+def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    dead = processes.run([sys.executable, "-c", "import os; print(os.getpid())"]).stdout.strip()
+    stale = [f".x.{dead}.tmp", f".x.{dead}-00ff00ff.tmp"]
+    kept = [f".x.{os.getpid()}-1.tmp", f".y.{dead}.tmp", ".x.tmp", "x.tmp"]
+    for name in stale + kept:
+        (tmp_path / name).touch()
+    with written_whole(tmp_path / "x") as file:
+        file.write(b"new")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*kept, "x"])
+
+
+def test_messages_are_short_enough_to_read() -> None:
+    error = merganser.CorpusError("begins " + "x" * 100_000 + " ends")
+    assert len(str(error)) < 4100
+    assert str(error).startswith("begins x")
+    assert str(error).endswith("x ends")
+    with pytest.raises(merganser.MerganserError) as caught:
+        merganser.split("text", pattern="(" * 100_000)
+    assert len(str(caught.value)) < 4100
+    written = WriteError("cannot write " + "x" * 100_000)
+    assert len(str(written)) < 4100
 
 
 class Untouched:

@@ -23,11 +23,15 @@ __all__ = [
     "Training",
     "__version__",
     "_panic_for_test",
+    "arm_fault",
+    "course_of",
+    "disarm_fault",
     "fingerprint",
     "judge_beginning",
     "judge_file",
     "merge_counts",
     "preset_names",
+    "remove_stale",
     "shard_cuts",
     "split",
     "split_length",
@@ -185,7 +189,7 @@ class Counter:
         """Count a stream, given as an iterator of chunks. Its format follows from `name`."""
     def skipped(self) -> tuple[int, int, list[str]]:
         """Return how many records and files were skipped, and why the first of them were."""
-    def spill_to(self, folder: Path, memory: int, seconds: float | None, job: str) -> None:
+    def spill_to(self, folder: Path, memory: int, seconds: float | None, job: str) -> bool:
         """Write counts to disk if they do not fit in memory.
 
         Parameters
@@ -198,11 +202,24 @@ class Counter:
             Write at least this often, so that no more work is lost; None for never.
         job
             The content of `job.json` in the folder, which says what is counted.
+
+        Returns
+        -------
+        bool
+            Whether the folder exists.
         """
     def resume(
-        self, runs: list[str], log_len: int, part: int, offset: int, within: int, in_document: bool
+        self,
+        runs: list[str],
+        log_len: int,
+        log_crc32: int,
+        part: int,
+        offset: int,
+        within: int,
+        in_document: bool,
     ) -> None:
-        """Resume from a line of the log in the work folder, of which `log_len` bytes are valid."""
+        """Resume from a line of the log in the work folder, of which `log_len` bytes are valid, and have the
+        checksum `log_crc32`."""
     @property
     def needs_disk(self) -> bool:
         """Whether counts are on disk, or too large to be added up in memory."""
@@ -1111,6 +1128,36 @@ def fingerprint(tokenizer: Tokenizer) -> str:
 
 def preset_names() -> list[str]:
     """Return the names of the preset patterns."""
+
+def arm_fault(operation: str | None, nth: int, fault: str, lasting: bool) -> None:
+    """Make an operation on files fail, for tests.
+
+    Parameters
+    ----------
+    operation
+        "open", "read", "write", "sync" or "rename"; None for any.
+    nth
+        Which of them fails, from 0.
+    fault
+        "fail", "short", "torn", "interrupt" or "crash".
+    lasting
+        Whether all later ones fail too.
+    """
+
+def disarm_fault() -> int:
+    """End the faults, and return how many operations there were."""
+
+def course_of(operation: str) -> str | None:
+    """Return how to do an operation: "short", "torn" or "crash"; None for normally.
+
+    Raises
+    ------
+    OSError
+        If it is to fail.
+    """
+
+def remove_stale(target: Path) -> None:
+    """Remove the temporary files of a target that killed processes have left."""
 
 def _panic_for_test() -> None:
     """Panic on a worker thread, to test that Python sees an exception."""

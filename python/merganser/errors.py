@@ -56,8 +56,24 @@ __all__ = [
 ]
 
 
+#: The most characters of a message; it may quote a pattern or a name of any length.
+_LONGEST = 4000
+
+
+def shortened(message: object, longest: int = 300) -> str:
+    """Return a message without its middle if it is longer than `longest` characters."""
+    text = str(message)
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return f"{text[:half]} [… {len(text) - 2 * half:,} characters …] {text[-half:]}"
+
+
 class MerganserError(Exception):
     """Base class of every error that merganser raises."""
+
+    def __init__(self, *message: object) -> None:
+        super().__init__(*(shortened(part, _LONGEST) if isinstance(part, str) else part for part in message))
 
 
 class CorpusError(MerganserError):

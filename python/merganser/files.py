@@ -1,19 +1,30 @@
-"""List the files of a folder, check that a path is writable, and write files atomically.
+"""List the files of a folder, check that a path is writable, read files, write them atomically, seal JSON.
 
 New files are written to a temporary name, flushed, then renamed. Long-running work first checks that its
-result can be written: `check_folder` and `check_file` leave no files behind.
+result can be written: `check_folder` and `check_file` leave no files behind. Tests can make every read,
+write, flush and rename fail (`crates/core/src/faults.rs`).
 """
 
 import errno
+import io
+import json
 import os
+import re
 import secrets
 import stat
-from collections.abc import Collection, Iterator
+import zlib
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from merganser import _core
 from merganser.errors import CorpusError, WriteError
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows
+    flock = None  # type: ignore[assignment]
 
 
 def stored_size(file: Path) -> int:
@@ -67,13 +78,10 @@ def check_folder(folder: Path, instead: str = "choose another path") -> None:
 
 def check_file(path: Path, instead: str = "choose another path") -> None:
     """Raise a `WriteError` unless a file can be written to `path`; its folder must exist."""
-    if path.is_dir():
-        raise WriteError(f"cannot write {path}: it is a folder, not a file; {instead}")
-    if not path.parent.exists():
-        raise WriteError(
-            f"cannot write {path}: the folder {path.parent} does not exist; create it, or {instead}"
-        )
-    check_folder(path.parent, instead)
+    folder = _target(path, instead)[0].parent
+    if not folder.exists():
+        raise WriteError(f"cannot write {path}: the folder {folder} does not exist; create it, or {instead}")
+    check_folder(folder, instead)
 
 
 def _probe(existing: Path, folder: Path, instead: str) -> None:
@@ -99,22 +107,50 @@ def _remedy(error: OSError, instead: str) -> str:
     return instead
 
 
+def _target(path: Path, instead: str) -> tuple[Path, int | None]:
+    """Return the file that a write to `path` replaces, behind all links, and its mode if it exists."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = None
+    except OSError as error:
+        raise WriteError(f"cannot write {path}: {error.strerror}; {_remedy(error, instead)}") from error
+    if mode is not None and not stat.S_ISREG(mode):
+        # A rename would replace a device or a pipe by a file.
+        what = "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
+        raise WriteError(f"cannot write {path}: it is {what}; {instead}")
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    return target, None if mode is None else stat.S_IMODE(mode)
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a file that is renamed to `path` when the block succeeds, and removed when it fails."""
-    target = Path(path)
+    """Yield a file that is renamed to `path` when the block succeeds, and removed when it fails.
+
+    A link stays, and the file behind it is replaced, with its mode.
+    """
+    path = Path(path)
+    target, mode = _target(path, "choose another path")
+    _core.remove_stale(target)
     # Hidden files are skipped, so a corpus never includes a temporary one.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with io.BufferedWriter(_File(temporary, "xb")) as file:
+            if flock is not None:
+                with suppress(OSError):  # shows other processes that it is in use, where files can be locked
+                    flock(file, LOCK_EX | LOCK_NB)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
             yield file
             file.flush()
+            _core.course_of("sync")
             os.fsync(file.fileno())
+        _core.course_of("rename")
         temporary.replace(target)
         _sync_folder(target.parent)
     except OSError as error:
         raise WriteError(
-            f"cannot write {target}: {error.strerror or error}; nothing was left half-written; "
+            f"cannot write {path}: {error.strerror or error}; nothing was left half-written; "
             f"{_remedy(error, 'choose another path')}"
         ) from error
     finally:
@@ -130,3 +166,70 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading."""
+    return io.BufferedReader(_File(os.fspath(path), "rb"))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the contents of a file; raise an `OSError` if it ends before its size."""
+    with open_to_read(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read()
+    if len(data) < size:
+        raise OSError(errno.EIO, f"only {len(data):,} of {size:,} bytes could be read")
+    return data
+
+
+class _File(io.FileIO):
+    """A file whose operations fail if a test asks for it."""
+
+    def readall(self) -> bytes:
+        try:
+            course = _core.course_of("read")
+        except InterruptedError:
+            course = None  # `readall` itself repeats a read that is short or interrupted
+        data = super().readall()
+        return data[: len(data) // 2] if course == "torn" else data
+
+    def readinto(self, buffer: Any) -> int | None:
+        course = _core.course_of("read")
+        if course == "torn":
+            return 0
+        view = memoryview(buffer)
+        return super().readinto(view[: (len(view) + 1) // 2] if course == "short" else view)
+
+    def write(self, data: Any) -> int:
+        course = _core.course_of("write")
+        if course is None:
+            return super().write(data)
+        view = memoryview(data).cast("B")
+        written = super().write(view[: (len(view) + 1) // 2])
+        if course == "torn":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if course == "crash":
+            os.abort()
+        return written
+
+
+#: The last key of a sealed JSON object: the CRC-32 of all bytes before the comma in front of it.
+SEAL = "json_crc32"
+_SEALED = re.compile(rb'(.*),\s*"json_crc32": "([0-9a-f]{8})"\s*}\s*', re.DOTALL)
+
+
+def sealed(facts: Mapping[str, Any]) -> bytes:
+    """Return a JSON object, one key per line, that ends with its own checksum.
+
+    >>> sealed({"a": 1})
+    b'{\\n "a": 1,\\n "json_crc32": "c329b559"\\n}\\n'
+    """
+    text = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}").encode()
+    return text + b',\n "%s": "%08x"\n}\n' % (SEAL.encode(), zlib.crc32(text))
+
+
+def seal_matches(data: bytes) -> bool:
+    """Return whether a JSON object ends with its checksum, and matches it."""
+    match = _SEALED.fullmatch(data)
+    return match is not None and zlib.crc32(match[1]) == int(match[2], 16)

@@ -9,8 +9,8 @@
 //! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
 //!
 //! ```layers
-//! error → progress → memory → key → team → durable → normalize → added → split → pretokenize → corpus
-//! → count → merge → tokenizer → encode → train → tokens → embed
+//! error → progress → memory → key → team → faults → disk → durable → normalize → added → split → pretokenize
+//! → corpus → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
 //! `normalize` is the first stage of tokenizers that come from other libraries. `split` comes before `corpus`
@@ -20,10 +20,12 @@
 pub mod added;
 pub mod corpus;
 pub mod count;
+mod disk;
 mod durable;
 pub mod embed;
 pub mod encode;
 mod error;
+pub mod faults;
 mod key;
 #[cfg(test)]
 mod layers;
@@ -38,6 +40,7 @@ mod tokenizer;
 pub mod tokens;
 pub mod train;
 
+pub use durable::remove_stale;
 pub use error::{Error, Result, unknown_id};
 pub use progress::{Progress, Stage};
 pub use tokenizer::{Source as DefinitionSource, Tokenizer, unpack_ranks};

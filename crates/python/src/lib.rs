@@ -10,6 +10,7 @@ mod embed;
 mod encode;
 mod encode_batch;
 mod errors;
+mod faults;
 mod feed;
 mod ids;
 mod int_list;
@@ -41,6 +42,8 @@ mod _core {
     use super::documents::{DocumentBatches, Documents};
     #[pymodule_export]
     use super::embed::Embedder;
+    #[pymodule_export]
+    use super::faults::{arm_fault, course_of, disarm_fault, remove_stale};
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from merganser.errors import CountsError, WriteError
 from merganser.extras import imported
-from merganser.files import written_whole
+from merganser.files import read_bytes, written_whole
 
 _RESUME = "run it again to resume"
 
@@ -76,7 +76,7 @@ class SharedFolder:
 
     def read(self, name: str) -> dict[str, Any] | None:
         try:
-            return _parsed(self._path(name).read_bytes())
+            return _parsed(read_bytes(self._path(name)))
         except FileNotFoundError:
             return None
         except OSError as error:

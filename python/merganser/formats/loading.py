@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from merganser._core import preset_names
 from merganser.errors import FormatError, MerganserError, SettingsError, TokenizerError
+from merganser.files import open_to_read
 from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, native, token_lengths
 from merganser.formats import tiktoken as ranks
 from merganser.tokenizer import Tokenizer
@@ -177,7 +178,7 @@ def _find_in(folder: Path) -> Path:
 def _read(file: Path) -> bytes:
     """Read a file; of GGUF, which may also contain the tensors of a model, only the start."""
     try:
-        with file.open("rb") as opened:
+        with open_to_read(file) as opened:
             # In chunks: reading up to the limit in one call would allocate that much memory.
             chunks = [opened.read(_CHUNK)]
             is_gguf = chunks[0].startswith(gguf.MAGIC)

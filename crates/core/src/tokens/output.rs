@@ -1,6 +1,5 @@
 //! Output: the folder of shards. Cuts the stream of ids into shards and flushes full ones in the background.
 
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use super::formats::{IdWidth, TokenFormat};
 use super::shard::{Shard, Tally};
 use super::{PATIENCE, TokenSettings};
 use crate::corpus::Position;
+use crate::disk::File;
 use crate::durable::lock;
 use crate::{Error, Progress, Result};
 

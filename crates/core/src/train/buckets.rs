@@ -12,11 +12,11 @@
 //! Cost: sequential writes of 32 KB and one read per block. The file has no name: it disappears with the
 //! process, however that ends. This is a bucket queue (as in Dial's algorithm) whose buckets are on disk.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use crate::disk::File;
 use crate::{Error, Result};
 
 /// How many bytes are written at a time. (Small in tests, so that there are many blocks.)
@@ -93,7 +93,7 @@ struct BucketFile {
 
 impl Buckets {
     pub fn new(folder: &Path) -> Result<Buckets> {
-        let file = tempfile::tempfile_in(folder);
+        let file = File::unnamed(folder);
         let file = file.map_err(|source| Error::Write { path: folder.into(), source })?;
         let blocks = (0..BINS).map(|_| Vec::new()).collect();
         let inner =

@@ -12,12 +12,13 @@
 //! Cost: one line per merge, appended and flushed to the disk at the interval that the caller sets. Nothing
 //! is written while a merge is applied.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{Merges, Source, TrainSettings};
+use crate::disk::File;
 use crate::durable::sync_folder;
 use crate::key::{self, PACKED};
 use crate::{Error, Progress, Result, Tokenizer};
@@ -100,7 +101,7 @@ impl MergeLog {
 
     fn open_file(&self) -> Result<File> {
         let mut open = OpenOptions::new();
-        let file = open.read(true).write(true).create(true).truncate(false).open(&self.path);
+        let file = File::with(open.read(true).write(true).create(true).truncate(false), &self.path);
         let file = file.map_err(|source| Error::Write { path: self.path.clone(), source })?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::BusyCheckpoint { path: self.path.clone() }),
@@ -160,7 +161,7 @@ impl MergeLog {
 
     fn append(&mut self, lines: &str) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let written = file.write_all(lines.as_bytes()).and_then(|()| file.sync_data());
+        let written = file.write_all(lines.as_bytes()).and_then(|()| file.sync());
         written.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 

@@ -3,13 +3,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::{BUFFER, CountsTotals, LOOK, MAGIC, TRAILER};
 use crate::count::{CountSettings, SettingsText};
+use crate::disk::File;
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 

@@ -1,19 +1,17 @@
 //! Write: a `.counts` file, pre-token by pre-token.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{BUFFER, CountsTotals, MAGIC};
 use crate::count::CountSettings;
-use crate::durable::{sync, sync_folder};
+use crate::durable::Replacement;
 use crate::{Error, Result};
 
 /// Writes a file under a temporary name, which [`CountsWriter::finish`] renames.
 pub struct CountsWriter {
-    file: File,
+    new: Replacement,
     target: PathBuf,
-    temporary: PathBuf,
     /// What was not written yet.
     buffer: Vec<u8>,
     sum: crc32fast::Hasher,
@@ -25,10 +23,8 @@ pub struct CountsWriter {
 
 impl CountsWriter {
     pub fn create(target: &Path, settings: &CountSettings) -> Result<CountsWriter> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        // The name starts with a dot, so that it is never read as part of a corpus folder.
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let file = File::create(&temporary).map_err(|source| Error::Write { path: target.into(), source })?;
+        let new =
+            Replacement::create(target).map_err(|source| Error::Write { path: target.into(), source })?;
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
         buffer.extend_from_slice(MAGIC);
         put_string(&mut buffer, settings.splitter.pattern().as_bytes());
@@ -39,9 +35,8 @@ impl CountsWriter {
             put_string(&mut buffer, token.as_bytes());
         }
         Ok(CountsWriter {
-            file,
+            new,
             target: target.into(),
-            temporary,
             buffer,
             sum: crc32fast::Hasher::new(),
             before: Vec::new(),
@@ -77,31 +72,18 @@ impl CountsWriter {
         self.buffer.extend_from_slice(&self.totals.to_bytes());
         self.write()?;
         let sum = self.sum.clone().finalize().to_le_bytes();
-        let written = self.file.write_all(&sum);
-        let written = written.and_then(|()| if self.durable { sync(&self.file) } else { Ok(()) });
-        written.and_then(|()| fs::rename(&self.temporary, &self.target)).map_err(|e| self.error(e))?;
-        if self.durable {
-            sync_folder(self.target.parent().unwrap_or(Path::new(".")));
-        }
-        Ok(self.totals)
+        let CountsWriter { mut new, target, totals, durable, .. } = self;
+        let written = new.file.write_all(&sum).and_then(|()| new.finish(durable));
+        written.map_err(|source| Error::Write { path: target, source })?;
+        Ok(totals)
     }
 
     fn write(&mut self) -> Result<()> {
         self.sum.update(&self.buffer);
-        self.file.write_all(&self.buffer).map_err(|error| self.error(error))?;
+        let written = self.new.file.write_all(&self.buffer);
+        written.map_err(|source| Error::Write { path: self.target.clone(), source })?;
         self.buffer.clear();
         Ok(())
-    }
-
-    fn error(&self, source: io::Error) -> Error {
-        Error::Write { path: self.target.clone(), source }
-    }
-}
-
-impl Drop for CountsWriter {
-    fn drop(&mut self) {
-        // It no longer exists if it was renamed.
-        let _ = fs::remove_file(&self.temporary);
     }
 }
 

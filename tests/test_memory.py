@@ -6,13 +6,14 @@ import shutil
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import merganser
 import processes
 import pytest
 from killing import SMALL, kill_and_resume, run, word, write_corpus
-from merganser import Counts, CountsError, CountsFile, Local, SettingsError, WriteError
+from merganser import Counts, CountsError, CountsFile, Local, SettingsError, TokensError, WriteError
 from merganser.engines import memory, work_folder
 
 
@@ -182,7 +183,7 @@ def test_a_work_folder_of_a_different_job_is_rejected(corpus: Path, expected: Co
     assert same(merganser.count(copy, out=out, engine=engine), expected)
 
 
-def test_corruption_in_the_work_folder_is_reported(corpus: Path, tmp_path: Path) -> None:
+def test_corruption_in_the_work_folder_is_reported(corpus: Path, expected: Counts, tmp_path: Path) -> None:
     out = tmp_path / "a.counts"
     engine = interrupted(corpus, tmp_path / "work")
     folder = tmp_path / "work"
@@ -202,9 +203,111 @@ def test_corruption_in_the_work_folder_is_reported(corpus: Path, tmp_path: Path)
         merganser.count(corpus, out=out, engine=engine)
     (folder / work_folder.LOG).write_bytes(log)
     (folder / work_folder.JOB).unlink()
+    with pytest.raises(CountsError, match=r"no valid job\.json, .*--work-dir.*delete log\.jsonl"):
+        merganser.count(corpus, out=out, engine=engine)
+    (folder / work_folder.JOB).write_bytes(b"{")
     with pytest.raises(CountsError, match=r"no valid job\.json, .*--work-dir.*--no-resume"):
         merganser.count(corpus, out=out, engine=engine)
     assert not out.exists()
+    assert same(merganser.count(corpus, out=out, engine=Local(2, "16MB", folder, resume=False)), expected)
+
+
+def test_every_changed_bit_of_the_log_is_found(corpus: Path, tmp_path: Path) -> None:
+    interrupted(corpus, tmp_path / "work")
+    log = (tmp_path / "work" / work_folder.LOG).read_bytes()
+    lines = log.splitlines(keepends=True)
+
+    def read(changed: bytes) -> work_folder.ResumePoint | None:
+        (tmp_path / "work" / work_folder.LOG).write_bytes(changed)
+        return work_folder._read_log(tmp_path / "work", work_folder.VERSION, parts=3)
+
+    # Without its last lines, the log is that of a run that was interrupted earlier.
+    earlier = [read(b"".join(lines[:n])) for n in range(len(lines) + 1)]
+    assert len({point.log_len for point in earlier if point}) == len(lines)
+    changes = [bytes([*log[:at], log[at] ^ 1 << at % 8, *log[at + 1 :]]) for at in range(len(log))]
+    changes += [log.replace(b": %d" % n, b": %d" % (n + 1)) for n in range(10) if b": %d" % n in log]
+    changes += [b"".join(lines[:n] + lines[n + 1 :]) for n in range(len(lines))]
+    changes += [b"".join(lines[:n] + lines[n - 1 :]) for n in range(1, len(lines) + 1)]
+    found = 0
+    for changed in changes:
+        try:
+            assert read(changed) in earlier
+        except CountsError as error:
+            assert "--no-resume" in str(error)
+            found += 1
+    assert found > len(changes) / 2, "a changed last line is a torn line"
+
+
+def test_an_older_work_folder_without_checksums_is_resumed(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    engine = interrupted(corpus, tmp_path / "work")
+    job, log = tmp_path / "work" / work_folder.JOB, tmp_path / "work" / work_folder.LOG
+    facts = json.loads(job.read_bytes())
+    job.write_text(json.dumps(facts | {"merganser_work": 1}))
+    entries = [json.loads(line) for line in log.read_bytes().splitlines()]
+    for entry in entries:
+        del entry["log_crc32"]
+    old = "".join(json.dumps(entry) + "\n" for entry in entries)
+    for name, value, error in [
+        ("offset", 10**9, "corpus ends before the offset"),
+        ("part", 4, None),  # like a torn line
+        ("offset", -1, None),
+    ]:
+        wrong = {**entries[-1], "next": {**entries[-1]["next"], "part": 0, name: value}}
+        log.write_text("".join(json.dumps(entry) + "\n" for entry in [*entries[:-1], wrong]))
+        if error:
+            with pytest.raises(TokensError, match=error):
+                merganser.count(corpus, out=tmp_path / "a.counts", engine=engine)
+        else:
+            point = work_folder._read_log(tmp_path / "work", 1, 3)
+            assert point is not None
+            assert point.offset == entries[-2]["next"]["offset"]
+    log.write_text(old)
+    assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=engine), expected)
+
+
+def test_counts_that_start_at_once_on_a_new_folder_do_not_mix(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    """The second looks at the folder before the first creates it, and writes to it after."""
+    engine = Local(2, "16MB", tmp_path / "work", checkpoint_every=0.001)
+    second = merganser._core.Counter("gpt4", [], "<|endoftext|>", 1, None)
+    assert second.spill_to(tmp_path / "work", 10**6, 1e-6, "{}") is False
+    interrupted(corpus, tmp_path / "work")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "work").iterdir()}
+    with pytest.raises(TokensError, match="is locked by another process; wait for it"):
+        second.add_documents(["some text", "more text"])
+        second.finish_to(tmp_path / "b.counts", [])
+    second.abandon()
+    assert {file.name: file.read_bytes() for file in (tmp_path / "work").iterdir()} == before
+    assert same(merganser.count(corpus, out=tmp_path / "a.counts", engine=engine), expected)
+
+
+def test_several_counts_of_one_corpus_with_one_new_work_folder(
+    corpus: Path, expected: Counts, tmp_path: Path
+) -> None:
+    script = (
+        "import sys, merganser\n"
+        "engine = merganser.Local(1, '16MB', 'work', checkpoint_every=0.001)\n"
+        "try:\n"
+        "    merganser.count(sys.argv[1], out=sys.argv[2], engine=engine)\n"
+        "except merganser.TokensError as error:\n"
+        "    assert 'is locked by another process' in str(error), error\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(corpus)]
+    with ExitStack() as stack:
+        started = [
+            stack.enter_context(processes.started([*command, f"{nth}.counts"], cwd=tmp_path))
+            for nth in range(3)
+        ]
+        for process in started:
+            _, stderr = process.communicate()
+            assert process.returncode == 0, stderr
+    written = list(tmp_path.glob("*.counts"))
+    assert written
+    for file in written:
+        assert same(CountsFile.open(file), expected)
 
 
 def test_a_work_folder_in_use_is_locked(corpus: Path, tmp_path: Path) -> None:

@@ -304,6 +304,11 @@ impl Counter {
     ///     Write at least this often, so that no more work is lost; None for never.
     /// job
     ///     The content of `job.json` in the folder, which says what is counted.
+    ///
+    /// Returns
+    /// -------
+    /// bool
+    ///     Whether the folder exists.
     fn spill_to(
         &self,
         py: Python<'_>,
@@ -311,30 +316,32 @@ impl Counter {
         memory: usize,
         seconds: Option<f64>,
         job: String,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let every = seconds.map(Duration::from_secs_f64);
         self.0.run(py, move |counter, progress| {
             let mut spill = Spill::new(&folder, memory, every, job);
-            spill.lock(progress)?;
+            let exists = spill.lock(progress)?;
             counter.spill_to(spill);
-            Ok(())
+            Ok(exists)
         })
     }
 
-    /// Resume from a line of the log in the work folder, of which `log_len` bytes are valid.
+    /// Resume from a line of the log in the work folder, of which `log_len` bytes are valid, and have the
+    /// checksum `log_crc32`.
     #[allow(clippy::too_many_arguments)] // the fields of a line of the log, by name
     fn resume(
         &self,
         py: Python<'_>,
         runs: Vec<String>,
         log_len: u64,
+        log_crc32: u32,
         part: u64,
         offset: u64,
         within: u64,
         in_document: bool,
     ) -> PyResult<()> {
         let position = Position { part, offset, within };
-        self.0.with(py, |counter| counter.resume(&runs, log_len, position, in_document))
+        self.0.with(py, |counter| counter.resume(&runs, log_len, log_crc32, position, in_document))
     }
 
     /// Whether counts are on disk, or too large to be added up in memory.

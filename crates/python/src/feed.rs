@@ -83,11 +83,11 @@ impl<C: Consumer + Send> Fed<C> {
     }
 
     /// Runs `work` on another thread, reporting progress and watching for Ctrl-C.
-    pub fn run(
+    pub fn run<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut C, &Progress) -> Result<()> + Send,
-    ) -> PyResult<()> {
+        work: impl FnOnce(&mut C, &Progress) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let mut guard = self.lock(py)?;
         let consumer = guard.as_mut().ok_or_else(|| self.unusable(py))?;
         let callback = self.callback.as_ref().map(|callback| callback.bind(py));

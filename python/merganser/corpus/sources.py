@@ -1,5 +1,6 @@
 """Resolve a source (paths, globs, URLs, datasets, iterables) into the corpus it names."""
 
+import errno
 import glob
 import os
 import re
@@ -75,6 +76,13 @@ class Corpus:
         if self.stdin or None in sizes:
             return None
         return sum(map(stored_size, self.files)) + sum(size or 0 for size in sizes)
+
+    @property
+    def parts(self) -> int | None:
+        """The number of inputs, as `after` counts them; None if documents of unknown number follow."""
+        if self.documents is not None:
+            return None
+        return len(self.files) + self.stdin + len(self.streams)
 
     def after(self, parts: int) -> "Corpus":
         """Return the corpus without its first `parts`: files, then standard input, streams and documents.
@@ -264,7 +272,11 @@ def _resolve_name(name: str, rows: int, reading: ReadOptions) -> Iterable[Path |
     try:
         files = _files(name, reading)
     except OSError as error:
-        # For example "File name too long", when a text is passed instead of a path.
+        if error.errno != errno.ENAMETOOLONG:
+            raise CorpusError(
+                f"cannot read {_abbreviated(name)}: {error.strerror}; check its permissions"
+            ) from error
+        # A text was passed instead of a path.
         raise CorpusError(
             f"{_abbreviated(name)} is not a path: {error.strerror}; "
             "to pass a text instead, wrap it in a list: [text]"

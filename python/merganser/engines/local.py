@@ -170,10 +170,11 @@ class Local:
             folder = Path(self.work_dir)
             every, job = self.checkpoint_every, work_folder.describe(corpus, settings)
         try:
-            # Locks the folder, if it exists.
-            counter.spill_to(folder, tables, every, json.dumps(job, ensure_ascii=False) + "\n")
-            done = work_folder.find(folder, job, self.resume) if job else None
-            if (folder / work_folder.ALL).exists():
+            # Locks the folder, if it exists. If not, another process may create it from now on; what that one
+            # writes must not be resumed here.
+            exists = counter.spill_to(folder, tables, every, json.dumps(job, ensure_ascii=False) + "\n")
+            done = work_folder.find(folder, job, self.resume, corpus.parts) if job and exists else None
+            if exists and (folder / work_folder.ALL).exists():
                 yield None, folder
             else:
                 if done:

@@ -49,9 +49,16 @@ impl Counter {
 
     /// Resumes where an earlier counter stopped and left these runs (see [`Spill::resume`]). The next input
     /// must be number `position.part`, and its beginning up to `position.offset` is skipped.
-    pub fn resume(&mut self, runs: &[String], log_len: u64, position: Position, in_document: bool) {
+    pub fn resume(
+        &mut self,
+        runs: &[String],
+        log_len: u64,
+        log_crc32: u32,
+        position: Position,
+        in_document: bool,
+    ) {
         if let Some(spill) = &mut self.spill {
-            spill.resume(runs, log_len);
+            spill.resume(runs, log_len, log_crc32);
         }
         self.feed.resume_at(position, in_document);
     }

@@ -6,19 +6,22 @@
 //! log.jsonl           a line for each time: the runs, and the position at which counting resumes
 //! ```
 //!
+//! A line ends with the CRC-32 of the log up to there, so that a changed, missing or repeated line is found.
+//!
 //! A line is written once its runs are on disk under their final names, and is flushed before counting
 //! continues. After a crash, everything in the log is therefore complete; a torn last line, and runs that no
 //! line names, were being written and are counted again. The folder is created and locked when there is
 //! something to write.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{CountSettings, CountsTotals, CountsWriter};
 use crate::corpus::Position;
-use crate::durable::{lock, sync, sync_folder};
+use crate::disk::File;
+use crate::durable::{Replacement, is_at, lock, sync_folder};
 use crate::{Error, Progress, Result};
 
 const JOB: &str = "job.json";
@@ -39,6 +42,8 @@ pub struct Spill {
     number: u64,
     /// How many bytes of the log are valid.
     log_len: u64,
+    /// The checksum of those bytes.
+    log_sum: crc32fast::Hasher,
     last: Instant,
 }
 
@@ -55,25 +60,29 @@ impl Spill {
             runs: Vec::new(),
             number: 0,
             log_len: 0,
+            log_sum: crc32fast::Hasher::new(),
             last: Instant::now(),
         }
     }
 
-    /// Continues the work of an earlier counter: its runs, by name, and the first `log_len` bytes of its log.
-    pub fn resume(&mut self, runs: &[String], log_len: u64) {
+    /// Continues the work of an earlier counter: its runs, by name, and the first `log_len` bytes of its log,
+    /// whose checksum is `log_crc32`.
+    pub fn resume(&mut self, runs: &[String], log_len: u64, log_crc32: u32) {
         let number = |name: &String| name.strip_prefix("run-")?.strip_suffix(".counts")?.parse::<u64>().ok();
         self.number = runs.iter().filter_map(number).max().map_or(0, |last| last + 1);
         self.runs = runs.iter().map(|name| self.folder.join(name)).collect();
         self.log_len = log_len;
+        self.log_sum = crc32fast::Hasher::new_with_initial(log_crc32);
         self.begun = true;
     }
 
-    /// Locks the folder, if it exists.
-    pub fn lock(&mut self, progress: &Progress) -> Result<()> {
-        if self.lock.is_none() && self.folder.is_dir() {
+    /// Locks the folder. Returns false if it does not exist.
+    pub fn lock(&mut self, progress: &Progress) -> Result<bool> {
+        let exists = self.folder.is_dir();
+        if self.lock.is_none() && exists {
             self.lock = lock(&self.folder, progress)?;
         }
-        Ok(())
+        Ok(exists)
     }
 
     pub fn folder(&self) -> &Path {
@@ -92,20 +101,29 @@ impl Spill {
     pub(super) fn begin(&mut self, progress: &Progress) -> Result<()> {
         if !self.begun {
             let path = self.folder.join(JOB);
-            let temporary = self.folder.join(format!(".{JOB}.tmp"));
-            if !self.folder.is_dir() {
+            if self.lock.as_ref().is_some_and(|lock| !is_at(lock, &self.folder)) {
                 self.lock = None; // of a folder that was removed
             }
-            let write = |source| Error::Write { path: self.folder.clone(), source };
-            fs::create_dir_all(&self.folder).map_err(write)?;
-            self.lock(progress)?;
-            let written = fs::write(&temporary, &self.job)
-                .and_then(|()| sync(&File::open(&temporary)?))
-                .and_then(|()| fs::rename(&temporary, &path));
+            loop {
+                let made = fs::create_dir_all(&self.folder);
+                made.map_err(|source| Error::Write { path: self.folder.clone(), source })?;
+                // Another process may remove the folder as long as it is not locked.
+                if self.lock(progress)? && self.folder.is_dir() {
+                    break;
+                }
+            }
+            // The caller has removed the job that it found, so another process has begun since.
+            if path.exists() {
+                return Err(Error::BusyFolder { path: self.folder.clone() });
+            }
+            let written = Replacement::create(&path).and_then(|mut new| {
+                new.file.write_all(self.job.as_bytes())?;
+                new.finish(true)
+            });
             written.map_err(|source| Error::Write { path, source })?;
             self.begun = true;
         }
-        self.lock(progress)
+        self.lock(progress).map(|_| ())
     }
 
     /// Creates the next run of a thread.
@@ -143,10 +161,10 @@ impl Spill {
             );
         }
         line += &format!(
-            "], \"next\": {{\"part\": {}, \"offset\": {}, \"within\": {}, \"in_document\": {in_document}}}}}\n",
+            "], \"next\": {{\"part\": {}, \"offset\": {}, \"within\": {}, \"in_document\": {in_document}}}",
             next.part, next.offset, next.within
         );
-        self.append(&line).map_err(|source| Error::Write { path: self.folder.join(LOG), source })?;
+        self.append(line).map_err(|source| Error::Write { path: self.folder.join(LOG), source })?;
         let paths: Vec<PathBuf> = runs.iter().map(|&(member, _)| self.path(member)).collect();
         self.runs.extend(paths);
         self.number += runs.last().map_or(0, |&(member, _)| member as u64 + 1);
@@ -154,18 +172,25 @@ impl Spill {
         Ok(())
     }
 
-    fn append(&mut self, line: &str) -> io::Result<()> {
-        let mut log = OpenOptions::new().create(true).append(true).open(self.folder.join(LOG))?;
+    /// Ends a line with its checksum and appends it to the log.
+    fn append(&mut self, mut line: String) -> io::Result<()> {
+        let mut sum = self.log_sum.clone();
+        sum.update(line.as_bytes());
+        let seal = format!(", \"log_crc32\": \"{:08x}\"}}\n", sum.clone().finalize());
+        sum.update(seal.as_bytes());
+        line += &seal;
+        let mut log = File::with(OpenOptions::new().create(true).append(true), &self.folder.join(LOG))?;
         // Remove what a crash or a full disk has torn.
         log.set_len(self.log_len)?;
         log.write_all(line.as_bytes())?;
         if self.is_durable() {
-            sync(&log)?;
+            log.sync()?;
             if self.log_len == 0 {
                 sync_folder(&self.folder);
             }
         }
         self.log_len += line.len() as u64;
+        self.log_sum = sum;
         Ok(())
     }
 
@@ -175,7 +200,9 @@ impl Spill {
             Error::BadCountsFile { path, reason } if self.runs.contains(&path) => {
                 Error::BadRun { path, reason }
             }
-            Error::Read { path, source } if self.runs.contains(&path) => {
+            Error::Read { path, source }
+                if self.runs.contains(&path) && source.kind() == io::ErrorKind::NotFound =>
+            {
                 Error::BadRun { path, reason: source.to_string() }
             }
             other => other,

@@ -326,7 +326,7 @@ fn as_loaded(path: &Path) -> (HashMap<Vec<u8>, u64>, u64, u64) {
 }
 
 /// What the last whole line of the log in a folder says: all runs, and where to go on.
-fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Position, bool)>) {
+fn read_log(folder: &Path) -> (Vec<String>, u64, u32, Option<(Position, bool)>) {
     let mut log = fs::read_to_string(folder.join("log.jsonl")).unwrap_or_default();
     log.truncate(log.rfind('\n').map_or(0, |end| end + 1));
     let mut runs = Vec::new();
@@ -342,7 +342,7 @@ fn read_log(folder: &Path) -> (Vec<String>, u64, Option<(Position, bool)>) {
         };
         next = Some((position, after("\"in_document\":") == "true"));
     }
-    (runs, log.len() as u64, next)
+    (runs, log.len() as u64, crc32fast::hash(log.as_bytes()), next)
 }
 
 proptest! {
@@ -408,11 +408,14 @@ proptest! {
         for stop in stops.into_iter().map(Some).chain([None]) {
             let mut counter = Counter::new(settings.clone(), threads);
             counter.spill_to(Spill::new(&work, 0, None, "{}".into()));
-            let (runs, log_len, next) = read_log(&work);
+            let (runs, log_len, log_crc32, next) = read_log(&work);
             let mut rest = &paths[..];
             if let Some((position, in_document)) = next {
-                counter.resume(&runs, log_len, position, in_document);
+                counter.resume(&runs, log_len, log_crc32, position, in_document);
                 rest = &paths[position.part as usize..];
+            } else {
+                // As the caller does: what cannot be resumed is removed.
+                let _ = fs::remove_file(work.join("job.json"));
             }
             match stop {
                 // After some of the text it is stopped, and a line of the log is torn.

@@ -5,7 +5,7 @@ documents:
 
     shard-00000.bin         the ids, flat; or .npy, or with llm.c's header
     shard-00000.docs.npy    the start of each document, and the end of the last; Megatron uses .idx instead
-    shard-00000.json        the format, dtype, number of tokens and documents, and a checksum
+    shard-00000.json        the format, dtype, number of tokens and documents, and checksums
 
 docs/format.md specifies every byte. `Tokenizer.encode_corpus` writes these folders.
 """
@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 from merganser import _core
 from merganser.corpus.split_settings import Separator
 from merganser.errors import TokensError
+from merganser.files import SEAL, open_to_read, read_bytes, seal_matches, stored_size
+from merganser.tokens.layouts import load_npy, megatron_index
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,16 +35,19 @@ if TYPE_CHECKING:
     from merganser.tokenizer import Tokenizer
 
 FILE_NAME = "tokens.json"
-VERSION = 1
+VERSION = 2
 
 _ENCODE_AGAIN = "encode the corpus again"
 
 _SHARD = re.compile(r"(\.?)shard-([0-9]{5,})\.(bin|npy|idx|json|docs\.npy)(\.tmp)?")
-_MEGATRON = b"MMIDIDX\0\0"
-_MEGATRON_DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 8: "uint16"}
 #: The magic numbers and versions of llm.c's header, and the dtype of the ids.
 _LLMC_DTYPES = {(20240520, 1): "uint16", (20240801, 7): "uint32"}
 _LLMC_HEADER = 256 * 4
+#: The length of the numpy header that merganser writes.
+_NPY_HEADER = 128
+#: The keys of a shard's `.json`; version 1 had no checksums of the boundaries and of the `.json` itself.
+_KEYS = {"format", "dtype", "tokens", "documents", "bytes", "invalid_bytes", "crc32", "next"}
+_NEW_KEYS = {"bounds_crc32", SEAL}
 #: The number of ids decoded at a time, so that a document of any length takes little memory.
 _CHUNK = 1 << 20
 
@@ -69,6 +74,8 @@ class Shard:
         The number of bytes that were not valid UTF-8; None if not recorded.
     crc32 : str or None
         The checksum; None if not recorded.
+    bounds_crc32 : str or None
+        The checksum of the file of document boundaries; None if not recorded.
     next : dict
         Where in the corpus the next shard begins: a file or document, and an offset in it.
     """
@@ -81,6 +88,7 @@ class Shard:
     bytes: int | None = None
     invalid_bytes: int | None = None
     crc32: str | None = None
+    bounds_crc32: str | None = field(default=None, repr=False)
     next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def ids(self) -> "NDArray[np.integer[Any]]":
@@ -91,9 +99,7 @@ class Shard:
         header = _header_bytes(self)
         size = self.path.stat().st_size
         if size != header + self.tokens * dtype.itemsize:
-            raise TokensError(
-                f"{self.path} is corrupt: its size is not that of {self.tokens:,} tokens; {_ENCODE_AGAIN}"
-            )
+            raise _wrong_size(self.path, f"{self.tokens:,} tokens")
         return np.memmap(self.path, dtype, "r", header, (self.tokens,)) if self.tokens else np.empty(0, dtype)
 
     def bounds(self) -> "NDArray[np.integer[Any]]":
@@ -104,16 +110,39 @@ class Shard:
             raise TokensError(
                 f"{self.path} does not record where its documents end; read it as a whole with ids()"
             )
-        if self.format == "megatron":
-            return _megatron_index(self.path)[1]
-        file = self.path.with_name(f"{self.path.stem}.docs.npy")
-        try:
-            bounds: NDArray[np.integer[Any]] = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise TokensError(f"cannot read {file}: {error}; {_ENCODE_AGAIN}") from error
-        if bounds.shape != (self.documents + 1,) or bounds[0] != 0 or bounds[-1] != self.tokens:
+        file = self._bounds_file
+        self._check_sum(file, self.bounds_crc32)
+        bounds = megatron_index(self.path)[1] if self.format == "megatron" else load_npy(file)
+        if (
+            bounds.shape != (self.documents + 1,)
+            or bounds.dtype != np.int64
+            or bounds[0] != 0
+            or bounds[-1] != self.tokens
+            or any((part[1:] < part[:-1]).any() for part in _overlapping(bounds))
+        ):
             raise TokensError(f"{file} is corrupt: it does not match {self.path}; {_ENCODE_AGAIN}")
         return bounds
+
+    @property
+    def _bounds_file(self) -> Path:
+        if self.format == "megatron":
+            return self.path.with_suffix(".idx")
+        return self.path.with_name(f"{self.path.stem}.docs.npy")
+
+    def _check_sizes(self) -> None:
+        """Raise a `TokensError` unless the files have the sizes that the `.json` implies."""
+        header = {"npy": _NPY_HEADER, "llmc": _LLMC_HEADER}.get(self.format, 0)
+        if stored_size(self.path) != header + self.tokens * (2 if self.dtype == "uint16" else 4):
+            raise _wrong_size(self.path, f"{self.tokens:,} tokens")
+        documents = self.documents or 0
+        if self.format == "megatron":
+            expected = 34 + 12 * documents + 8 * (documents + 1)
+        else:
+            expected = _NPY_HEADER + 8 * (documents + 1)
+        if not self._bounds_file.is_file():
+            raise TokensError(f"{self._bounds_file} is missing; {_ENCODE_AGAIN}")
+        if stored_size(self._bounds_file) != expected:
+            raise _wrong_size(self._bounds_file, f"{documents:,} documents")
 
     def each_document(self) -> "Iterator[NDArray[np.integer[Any]]]":
         """Yield the ids of each document in order."""
@@ -123,15 +152,22 @@ class Shard:
                 yield ids[begin:end]
 
     def check(self) -> None:
-        """Raise a `TokensError` if the checksum of the file does not match. Reads the whole file."""
-        if self.crc32 is None:
+        """Raise a `TokensError` if the checksum of a file does not match. Reads the whole files."""
+        self._check_sum(self.path, self.crc32)
+        self._check_sum(self._bounds_file, self.bounds_crc32)
+
+    def _check_sum(self, path: Path, expected: str | None) -> None:
+        if expected is None:
             return
         value = 0
-        with self.path.open("rb") as file:
-            while chunk := file.read(1 << 22):
-                value = zlib.crc32(chunk, value)
-        if f"{value:08x}" != self.crc32:
-            raise TokensError(f"{self.path} is corrupt: its checksum does not match; {_ENCODE_AGAIN}")
+        try:
+            with open_to_read(path) as file:
+                while chunk := file.read(1 << 22):
+                    value = zlib.crc32(chunk, value)
+        except OSError as error:
+            raise TokensError(f"cannot read {path}: {error.strerror}; {_ENCODE_AGAIN}") from error
+        if f"{value:08x}" != expected:
+            raise TokensError(f"{path} is corrupt: its checksum does not match; {_ENCODE_AGAIN}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -331,13 +367,20 @@ def read_facts(folder: Path) -> dict[str, Any]:
     facts = _read_json(file)
     if "merganser_tokens" not in facts:
         raise TokensError(f"{file} was not written by merganser; check the path")
-    if facts["merganser_tokens"] != VERSION:
-        version = facts["merganser_tokens"]
+    version = facts["merganser_tokens"]
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise TokensError(
-            f"{file} has version {version!r}, but this merganser reads version {VERSION}; upgrade merganser"
+            f"{file} has version {version!r:.40}, but this merganser reads versions up to {VERSION}; "
+            "upgrade merganser"
         )
-    is_valid = isinstance(facts.get("complete"), bool) and (
-        not facts["complete"] or isinstance(facts.get("shards"), int)
+    if version > 1 and SEAL not in facts:
+        raise TokensError(f"{file} is corrupt: its checksum is missing; {_ENCODE_AGAIN}")
+    is_valid = (
+        isinstance(facts.get("complete"), bool)
+        and (not facts["complete"] or type(facts.get("shards")) is int)
+        and isinstance(facts.get("tokenizer"), str)
+        and isinstance(facts.get("separator"), str | None)
+        and all(facts.get(name) is None or type(facts[name]) is int for name in ("prepend", "append"))
     )
     if not is_valid:
         raise TokensError(f"{file} is corrupt: a field is missing or invalid; {_ENCODE_AGAIN}")
@@ -361,7 +404,8 @@ def shard_files(folder: Path) -> list[Path]:
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_bytes())
+        data = read_bytes(file)
+        value = json.loads(data)
     except OSError as error:
         raise TokensError(
             f"cannot read {file}: {error.strerror}; check that this is a folder of token files"
@@ -370,6 +414,8 @@ def _read_json(file: Path) -> dict[str, Any]:
         raise TokensError(f"{file} is corrupt: it is not JSON; {_ENCODE_AGAIN}") from None
     if not isinstance(value, dict):
         raise TokensError(f"{file} is corrupt: it is not a JSON object; {_ENCODE_AGAIN}")
+    if SEAL in value and not seal_matches(data):
+        raise TokensError(f"{file} is corrupt: its checksum does not match; {_ENCODE_AGAIN}")
     return value
 
 
@@ -380,9 +426,12 @@ def _read_sidecar(file: Path) -> Shard:
     if isinstance(position, dict):
         numbers += [position.get(name) for name in ("part", "offset", "within")]
     is_valid = (
-        facts.get("format") in ("bin", "npy", "llmc", "megatron")
+        # Exact, so that a damaged name of a key does not switch a check off.
+        facts.keys() in (_KEYS, _KEYS | _NEW_KEYS)
+        and facts.get("format") in ("bin", "npy", "llmc", "megatron")
         and facts.get("dtype") in ("uint16", "uint32", "int32")
         and isinstance(facts.get("crc32"), str)
+        and isinstance(facts.get("bounds_crc32"), str | None)
         and isinstance(position, dict)
         and all(type(n) is int and n >= 0 for n in numbers)
     )
@@ -391,7 +440,20 @@ def _read_sidecar(file: Path) -> Shard:
     path = file.with_suffix(".npy" if facts["format"] == "npy" else ".bin")
     if not path.is_file():
         raise TokensError(f"{path} is missing, although {file.name} describes it; {_ENCODE_AGAIN}")
-    return Shard(path=path, **facts)
+    facts.pop(SEAL, None)
+    shard = Shard(path=path, **facts)
+    shard._check_sizes()
+    return shard
+
+
+def _wrong_size(path: Path, of: str) -> TokensError:
+    return TokensError(f"{path} is corrupt: its size is not that of {of}; {_ENCODE_AGAIN}")
+
+
+def _overlapping(bounds: "NDArray[np.integer[Any]]") -> "Iterator[NDArray[np.integer[Any]]]":
+    """Yield parts of an array, each with the first value of the next, so that a check takes little memory."""
+    for start in range(0, len(bounds) - 1, _CHUNK):
+        yield bounds[start : start + _CHUNK + 1]
 
 
 def _header_bytes(shard: Shard) -> int:
@@ -399,23 +461,24 @@ def _header_bytes(shard: Shard) -> int:
         return _LLMC_HEADER
     if shard.format != "npy":
         return 0
-    import numpy as np
-
-    return int(np.load(shard.path, mmap_mode="r", allow_pickle=False).offset)
+    array = load_npy(shard.path)
+    if array.shape != (shard.tokens,) or array.dtype.newbyteorder("<") != shard.dtype:
+        raise TokensError(f"{shard.path} is corrupt: its header does not match its .json; {_ENCODE_AGAIN}")
+    return int(array.offset)
 
 
 def _self_describing(path: Path) -> Shard:
     """Open a file whose header or index determines its format."""
     import numpy as np
 
-    with path.open("rb") as file:
-        start = file.read(12)
-    size = path.stat().st_size
+    try:
+        with open_to_read(path) as file:
+            start = file.read(12)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise TokensError(f"cannot read {path}: {error.strerror}; check the path") from error
     if start.startswith(b"\x93NUMPY"):
-        try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
-            raise TokensError(f"cannot read {path}: {error}") from error
+        array = load_npy(path)
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise TokensError(
                 f"{path} must be a one-dimensional array of integers, got {array.dtype}, shape {array.shape}"
@@ -427,36 +490,9 @@ def _self_describing(path: Path) -> Shard:
         if dtype is not None and size == _LLMC_HEADER + tokens * np.dtype(dtype).itemsize:
             return Shard(path, "llmc", dtype, tokens)
     if path.with_suffix(".idx").is_file():
-        dtype, bounds = _megatron_index(path)
+        dtype, bounds = megatron_index(path)
         return Shard(path, "megatron", dtype, int(bounds[-1]), len(bounds) - 1)
     raise TokensError(
         f"cannot determine how the ids of {path} are stored: it has no header, and no .json file next to it; "
         "read it with numpy.fromfile"
     )
-
-
-def _megatron_index(path: Path) -> "tuple[str, NDArray[np.integer[Any]]]":
-    """Return the dtype of the ids, and the starts of the documents followed by the end of the last."""
-    import numpy as np
-
-    file = path.with_suffix(".idx")
-    corrupt = TokensError(f"{file} is corrupt, or not a Megatron index; create it again")
-    try:
-        data = np.memmap(file, np.uint8, "r")
-    except (OSError, ValueError) as error:
-        raise TokensError(f"cannot read {file}: {error}") from error
-    head = bytes(data[:34])
-    if len(head) < 34 or not head.startswith(_MEGATRON):
-        raise corrupt
-    version, code, sequences, documents = struct.unpack("<QBQQ", head[9:])
-    if version != 1 or code not in _MEGATRON_DTYPES or len(data) < 34 + 12 * sequences + 8 * documents:
-        raise corrupt
-    dtype = _MEGATRON_DTYPES[code]
-    sizes = np.frombuffer(data, "<i4", sequences, 34)
-    pointers = np.frombuffer(data, "<i8", sequences, 34 + 4 * sequences)
-    firsts = np.frombuffer(data, "<i8", documents, 34 + 12 * sequences)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-    in_order = np.array_equal(pointers, ends[:-1] * np.dtype(dtype).itemsize)
-    if not in_order or not documents or firsts[0] != 0 or firsts[-1] != sequences or firsts.min() < 0:
-        raise corrupt
-    return dtype, ends[firsts]

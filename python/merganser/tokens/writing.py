@@ -23,7 +23,7 @@ from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
 from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
-from merganser.files import check_folder, make_folder, written_whole
+from merganser.files import check_folder, make_folder, sealed, written_whole
 from merganser.tokens.reading import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
 
 if TYPE_CHECKING:
@@ -105,6 +105,11 @@ def encode_corpus(
         # Set before `tokens.json` is written, so that an interrupt right after it removes it.
         begun = not (folder / FILE_NAME).exists()
         start = _begin(folder, facts)
+        if start is not None and corpus.parts is not None and start.part > corpus.parts:
+            raise TokensError(
+                f"the last shard of {folder} ends after part {start.part:,} of the corpus, which has only "
+                f"{corpus.parts:,}; pass the same corpus, or start over with overwrite=True"
+            )
         found, begun = len(finished_shards(folder)), True
         return start
 
@@ -152,7 +157,7 @@ def _begin(folder: Path, facts: dict[str, Any]) -> StartPosition | None:
         return StartPosition()
     old_facts = read_facts(folder)
     for name, value in facts.items():
-        if old_facts.get(name) != value:
+        if name != "merganser_tokens" and old_facts.get(name) != value:
             raise TokensError(
                 f"{folder} was written with a different {name}{_difference(old_facts.get(name), value)}; "
                 "choose another out=, or start over with overwrite=True"
@@ -183,7 +188,7 @@ def _forget(folder: Path) -> None:
 
 def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
     with written_whole(folder / FILE_NAME) as file:
-        file.write(json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n")
+        file.write(sealed(facts))
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """Embeddings: queries, files, evaluation, and everything that can be wrong with them."""
 
 import json
+import re
+import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import merganser
@@ -171,13 +174,71 @@ def test_every_corruption_is_detected(embeddings: Embeddings, tmp_path: Path) ->
             assert np.array_equal(again.vectors, embeddings.vectors), "only padding may change undetected"
 
 
+def changed(data: bytes) -> Iterator[bytes]:
+    """Yield the data with one bit flipped, for every byte."""
+    for place in range(len(data)):
+        yield data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("name", [VECTORS, FACTS])
+def test_every_flipped_bit_is_detected(embeddings: Embeddings, tmp_path: Path, name: str) -> None:
+    embeddings.save(tmp_path)
+    good = (tmp_path / name).read_bytes()
+    accepted = 0
+    for bad in changed(good):
+        (tmp_path / name).write_bytes(bad)
+        try:
+            again = embed.load(tmp_path)
+        except EmbeddingsError as error:
+            assert re.search(r"corrupt|check the path|upgrade merganser", str(error))
+            continue
+        # Only in the name of the header's checksum: what it protects is whole.
+        accepted += 1
+        assert np.array_equal(again.vectors, embeddings.vectors)
+        assert np.array_equal(again.ids, embeddings.ids)
+        assert again.training == embeddings.training
+    assert accepted <= len("header_crc32")
+
+
+def test_a_damaged_name_of_a_checksum_does_not_switch_it_off(embeddings: Embeddings, tmp_path: Path) -> None:
+    embeddings.save(tmp_path)
+    good = (tmp_path / VECTORS).read_bytes()
+    # A file of an earlier version has one checksum.
+    start = good.index(b',"header_crc32')
+    older = good[:start] + b"}" + good[start + len(b',"header_crc32":"00000000"}') :]
+    header = struct.unpack("<Q", good[:8])[0] - (len(good) - len(older))
+    older = struct.pack("<Q", header) + older[8:]
+    (tmp_path / VECTORS).write_bytes(older)
+    assert np.array_equal(embed.load(tmp_path).vectors, embeddings.vectors)
+    for data in (good, older):
+        for name in (b'"crc32"', b'"header_crc32"'):
+            if name in data:
+                at = data.index(name) + 2
+                damaged = data[:at] + bytes([data[at] ^ 2]) + data[at + 1 : -1] + bytes([data[-1] ^ 1])
+                (tmp_path / VECTORS).write_bytes(damaged)
+                with pytest.raises(EmbeddingsError, match="checksum"):
+                    embed.load(tmp_path)
+
+
+def test_older_files_without_checksums_are_read(embeddings: Embeddings, tmp_path: Path) -> None:
+    embeddings.save(tmp_path)
+    facts = json.loads((tmp_path / FACTS).read_bytes())
+    del facts["json_crc32"]
+    (tmp_path / FACTS).write_text(json.dumps(facts))
+    with pytest.raises(EmbeddingsError, match="its checksum does not match"):
+        embed.load(tmp_path)
+    (tmp_path / FACTS).write_text(json.dumps({**facts, "merganser_embeddings": 1}))
+    assert np.array_equal(embed.load(tmp_path).vectors, embeddings.vectors)
+
+
 def test_incomplete_folders_are_refused(
     embeddings: Embeddings, tmp_path: Path, tokenizer: merganser.Tokenizer
 ) -> None:
     with pytest.raises(EmbeddingsError, match="pass a folder written by merganser embed"):
         embed.load(tmp_path / "none")
     embeddings.save(tmp_path)
-    facts = json.loads((tmp_path / FACTS).read_text())
+    facts = json.loads((tmp_path / FACTS).read_text()) | {"merganser_embeddings": 1}
+    del facts["json_crc32"]
     for text, message in (
         ("{", "not JSON"),
         ("[]", "was not written by merganser embed; check the path"),

@@ -49,7 +49,7 @@ def read(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
         return None
     remedy = "delete it, or restart with resume=False (--no-resume)"
     try:
-        arrays, metadata = safetensors.read(file)
+        arrays, metadata = safetensors.read(file, ours=True)
     except EmbeddingsError as error:
         raise CheckpointError(f"{error}; {remedy}") from error
     try:

@@ -21,7 +21,7 @@ from merganser.embed import safetensors
 from merganser.embed.text import Text
 from merganser.embed.vectors import Vectors
 from merganser.errors import EmbeddingsError, WriteError
-from merganser.files import written_whole
+from merganser.files import SEAL, read_bytes, seal_matches, sealed, written_whole
 from merganser.formats.loading import load as load_tokenizer
 from merganser.formats.native import FILE_NAME as TOKENIZER
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FACTS = "embeddings.json"
 VECTORS = "embeddings.safetensors"
 TEXT = "text.safetensors"
-VERSION = 1
+VERSION = 2
 #: The number of tokens of text that are kept: enough to train on again for comparisons.
 KEPT_TOKENS = 2_000_000
 
@@ -71,7 +71,7 @@ def save(embeddings: Vectors, folder: str | os.PathLike[str], text: Text | None 
         "training": dict(embeddings.training),
     }
     with written_whole(folder / FACTS) as file:
-        file.write(json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n")
+        file.write(sealed(facts))
     return [folder / name for name in names]
 
 
@@ -85,7 +85,7 @@ def load(folder: str | os.PathLike[str]) -> Vectors:
             f"{folder / TOKENIZER} is not the tokenizer of these vectors; restore the right one, or train "
             "again"
         )
-    arrays, _ = safetensors.read(folder / VECTORS)
+    arrays, _ = safetensors.read(folder / VECTORS, ours=True)
     missing = {"vectors", "ids", "counts"} - arrays.keys()
     if missing:
         raise EmbeddingsError(f"{folder / VECTORS} lacks {', '.join(sorted(missing))}; train again")
@@ -100,7 +100,7 @@ def load_text(folder: str | os.PathLike[str]) -> Text | None:
     file = Path(folder) / TEXT
     if not file.exists():
         return None
-    arrays, _ = safetensors.read(file)
+    arrays, _ = safetensors.read(file, ours=True)
     ids, ends = arrays.get("ids"), arrays.get("ends")
     if ids is None or ends is None or not len(ends) or ends[-1] != len(ids) or (ends[1:] < ends[:-1]).any():
         raise EmbeddingsError(f"{file} is corrupt: its ids and ends do not match; delete it")
@@ -109,7 +109,8 @@ def load_text(folder: str | os.PathLike[str]) -> Text | None:
 
 def _facts(file: Path) -> dict[str, Any]:
     try:
-        facts = json.loads(file.read_bytes())
+        data = read_bytes(file)
+        facts = json.loads(data)
     except OSError as error:
         raise EmbeddingsError(
             f"cannot read {file}: {error.strerror}; pass a folder written by merganser embed"
@@ -118,11 +119,14 @@ def _facts(file: Path) -> dict[str, Any]:
         raise EmbeddingsError(f"{file} is corrupt: it is not JSON; train again") from None
     if not isinstance(facts, dict) or "merganser_embeddings" not in facts:
         raise EmbeddingsError(f"{file} was not written by merganser embed; check the path")
-    if facts["merganser_embeddings"] != VERSION:
+    version = facts["merganser_embeddings"]
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise EmbeddingsError(
-            f"{file} has format version {facts['merganser_embeddings']!r}, but this merganser reads version "
-            f"{VERSION}; upgrade merganser"
+            f"{file} has format version {version!r}, but this merganser reads versions up to {VERSION}; "
+            "upgrade merganser"
         )
+    if (version > 1 or SEAL in facts) and not seal_matches(data):  # version 1 had no checksum
+        raise EmbeddingsError(f"{file} is corrupt: its checksum does not match; train again")
     if not isinstance(facts.get("training"), dict) or not isinstance(facts.get("tokenizer"), str):
         raise EmbeddingsError(f"{file} is corrupt: it lacks the training or the tokenizer; train again")
     return facts

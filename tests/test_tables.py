@@ -1,6 +1,7 @@
 """Tables: Parquet files and Hugging Face datasets yield the same counts as their texts."""
 
 import io
+import os
 import re
 import sys
 import warnings
@@ -20,7 +21,7 @@ from merganser import CorpusError, MerganserWarning
 from merganser.corpus import remote, resolve, tables
 from merganser.corpus.addresses import Address
 from merganser.corpus.read_options import ReadOptions
-from merganser.corpus.skipped import Skipped
+from merganser.corpus.skipped import Skipped, Skips
 from web import Page, serving
 
 TEXTS = [f"text number {n} of them, naïve\n" * (n % 7) for n in range(1000)]
@@ -179,6 +180,52 @@ def test_a_corrupt_file_is_named_or_skipped(tmp_path: Path, damage: Callable[[by
     with pytest.warns(MerganserWarning, match=r"skipped .*1 file.*x\.parquet"):
         skipped.warn()
     assert counts.documents >= WHOLE.documents + 1
+
+
+#: Reads a file with one bit of its footer flipped, for every byte of the footer.
+DAMAGED_FOOTERS = """
+import sys
+from pathlib import Path
+from merganser.corpus import tables
+from merganser.corpus.read_options import ReadOptions
+from merganser.corpus.skipped import Skips
+
+good = Path(sys.argv[1]).read_bytes()
+bad = Path(sys.argv[1]).with_name("bad.parquet")
+footer = len(good) - 8 - int.from_bytes(good[-8:-4], "little")
+skipped = 0
+for at in range(footer, len(good)):
+    bad.write_bytes(good[:at] + bytes([good[at] ^ 1 << at % 3]) + good[at + 1 :])
+    skips = Skips()
+    for _ in tables.ParquetFile(bad, ReadOptions(on_error="skip"), 100).buffers(skips):
+        pass
+    skipped += skips.skipped.files
+print(skipped)
+"""
+
+
+def test_no_damage_to_the_footer_aborts_the_process(tmp_path: Path) -> None:
+    file = write(tmp_path / "good.parquet", TEXTS[:30], row_group_size=10)
+    done = processes.run([sys.executable, "-c", DAMAGED_FOOTERS, str(file)])
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
+
+
+def test_a_parquet_file_that_changes_while_it_is_read_is_reported(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.parquet", row_group_size=100)
+
+    def read(on_error: Any) -> Skipped:
+        os.utime(file, (1, 1))
+        skips = Skips()
+        for _ in tables.ParquetFile(file, ReadOptions(on_error=on_error), 50).buffers(skips):
+            os.utime(file)
+        return skips.skipped
+
+    with pytest.raises(CorpusError, match=r"a\.parquet changed while it was read"):
+        read("stop")
+    skipped = read("skip")
+    assert skipped.files == 1
+    assert "changed while it was read" in skipped.first[0]
 
 
 def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:

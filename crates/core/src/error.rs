@@ -14,8 +14,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     // ── corpus ──────────────────────────────────────────────────────────────
     /// A file could not be opened or read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {source}{}", read_remedy(source))]
     Read { path: PathBuf, source: io::Error },
+
+    /// A file was written to while it was read, so what was read is neither its old nor its new text.
+    #[error(
+        "{path} changed while it was read; wait until nothing writes to it and run it again, or keep what was \
+         read with on_error=\"skip\" (--on-error skip)"
+    )]
+    Changed { path: PathBuf },
 
     /// Compressed data cannot be decompressed; `offset` counts the bytes that were decompressed before.
     #[error(
@@ -74,7 +81,7 @@ pub enum Error {
     /// An interrupted run was to resume at an offset that the corpus does not reach.
     #[error(
         "the corpus ends before the offset where the last run was interrupted; pass the same corpus, \
-         or start over with overwrite=True"
+         or start over with resume=False, or overwrite=True for token files"
     )]
     CorpusEndsEarly,
 
@@ -197,6 +204,15 @@ pub enum Error {
     /// The caller asked the work to stop.
     #[error("stopped on request")]
     Cancelled,
+}
+
+/// What to do about a failed read, if that is known.
+fn read_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; get read permission",
+        _ if error.raw_os_error() == Some(libc::EMFILE) => "; allow more open files: ulimit -n 1024",
+        _ => "",
+    }
 }
 
 /// What to do about a failed write; `merganser/files.py` says the same in Python.

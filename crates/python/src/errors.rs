@@ -17,7 +17,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
     use Error::*;
     let class = match &error {
         Cancelled => return PyKeyboardInterrupt::new_err(()),
-        Read { .. } | EmptyCorpus | TooLong { .. } => "CorpusError",
+        Read { .. } | Changed { .. } | EmptyCorpus | TooLong { .. } => "CorpusError",
         Damaged { .. } | Bomb { .. } | TooLarge { .. } | WideWindow { .. } => "CorpusError",
         BadRecord { .. } | BrokenFile { .. } | NoColumn { .. } => "CorpusError",
         Write { .. } => "WriteError",

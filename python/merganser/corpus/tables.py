@@ -5,6 +5,7 @@ without becoming Python strings. Rows without text and corrupt files raise an er
 reported, depending on `ReadOptions.on_error`.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -73,15 +74,22 @@ class ParquetFile:
         parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
         key = self.reading.text_key
         # A buffer size makes pyarrow read a row group in parts instead of as a whole.
-        opened = stack.enter_context(parquet.ParquetFile(self._source(stack), buffer_size=CHUNK))
+        source = self._source(stack)
+        before = _status(source)
+        opened = stack.enter_context(parquet.ParquetFile(source, buffer_size=CHUNK))
         self.length = opened.metadata.num_rows
         schema = opened.schema_arrow
         _check_column(schema.names, key, str(self.file))
         _check_text(schema.field(key).type, key, str(self.file))
-        average = _average_size(opened.metadata, key)
+        average = _average_size(opened.metadata)
         rows = max(1, min(self.rows, int(_BUFFER / max(average, 1))))
         for batch in opened.iter_batches(rows, columns=[key], use_threads=False):
             yield column.texts(batch.column(0))
+        if _status(source) != before:
+            raise CorpusError(
+                f"{self.file} changed while it was read; wait until nothing writes to it and run it again, "
+                "or keep what was read with on_error='skip'"
+            )
 
     def _source(self, stack: ExitStack) -> Any:
         if not isinstance(self.file, RemoteFile):
@@ -91,14 +99,21 @@ class ParquetFile:
         return stack.enter_context(stack.enter_context(self.file.downloaded()).open("rb"))
 
 
-def _average_size(metadata: Any, key: str) -> float:
-    """Estimate the bytes of text per row; too low where a column is dictionary-encoded."""
-    size = 0
-    for group in range(metadata.num_row_groups):
-        columns = metadata.row_group(group)
-        for number in range(columns.num_columns):
-            if columns.column(number).path_in_schema == key:
-                size += columns.column(number).total_uncompressed_size
+def _status(file: Any) -> tuple[int, int] | None:
+    """Return the size and time of an open file; None for one that is not local."""
+    try:
+        status = os.fstat(file.fileno())
+    except (AttributeError, OSError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _average_size(metadata: Any) -> float:
+    """Estimate the bytes per row, with all columns; too low where they are dictionary-encoded.
+
+    Not the bytes of the text alone: pyarrow aborts the process if the metadata of a column is corrupt.
+    """
+    size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     return float(size / max(metadata.num_rows, 1))
 
 

@@ -2,15 +2,16 @@
 //!
 //! Compression is detected by the first bytes, whatever the name; a name that promises compression must keep
 //! the promise. All members of a file are read, in bounded memory. Decompression bombs are refused: the
-//! ratio, the size, and the window that a file may ask to keep in memory are capped.
+//! ratio, the size, and the window that a file may ask to keep in memory are capped. A file that changes while
+//! it is read is refused: its size and time are compared at the end.
 
-use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{FileFormat, Position, ReadContext};
+use crate::disk::{File, Snapshot};
 use crate::{Error, Result};
 
 /// The ratio is checked from this size on: a short file of one letter is no attack.
@@ -30,6 +31,9 @@ pub struct Input<'a> {
     position: Position,
     context: ReadContext,
     cut_short: bool,
+    is_compressed: bool,
+    /// The file as it was when it was opened, if it can be read twice.
+    opened: Option<Snapshot>,
 }
 
 impl<'a> Input<'a> {
@@ -37,17 +41,32 @@ impl<'a> Input<'a> {
     pub fn of_file(path: &Path, position: Position, context: &ReadContext) -> Result<Input<'a>> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
+        let opened = Snapshot::take(&file).map_err(cannot_read)?;
         if FileFormat::of_name(path) == FileFormat::Text
             && position.offset > 0
+            && opened.is_some()
             && is_plain(&mut file).map_err(cannot_read)?
         {
+            if opened.as_ref().is_some_and(|opened| position.offset > opened.len) {
+                return Err(Error::CorpusEndsEarly);
+            }
             file.seek(SeekFrom::Start(position.offset)).map_err(cannot_read)?;
             context.progress.advance(position.offset);
             let path: Arc<Path> = path.into();
             let reader = Box::new(Tap::new(file, &path, context));
-            return Ok(Input { reader, path, position, context: context.clone(), cut_short: false });
+            return Ok(Input {
+                reader,
+                path,
+                position,
+                context: context.clone(),
+                cut_short: false,
+                is_compressed: false,
+                opened,
+            });
         }
-        Input::of_stream(file, path, position, context)
+        let mut input = Input::of_stream(file, path, position, context)?;
+        input.opened = opened;
+        Ok(input)
     }
 
     /// Opens a stream that is at its beginning.
@@ -86,7 +105,16 @@ impl<'a> Input<'a> {
             }
         };
         let start = Position { offset: 0, within: 0, ..position };
-        let mut input = Input { reader, path, position: start, context: context.clone(), cut_short: false };
+        let context = context.clone();
+        let mut input = Input {
+            reader,
+            path,
+            position: start,
+            context,
+            cut_short: false,
+            is_compressed: found.is_some(),
+            opened: None,
+        };
         if FileFormat::of_name(&input.path) == FileFormat::Text {
             input.pass_over(position.offset, |_| ())?;
         }
@@ -129,7 +157,11 @@ impl Read for Input<'_> {
         if self.cut_short {
             return Ok(0);
         }
-        match self.reader.read(buffer) {
+        let read = match self.reader.read(buffer) {
+            Ok(0) if !buffer.is_empty() => self.check_unchanged().map(|()| 0),
+            other => other,
+        };
+        match read {
             Ok(read) => {
                 self.position.offset += read as u64;
                 Ok(read)
@@ -145,16 +177,25 @@ impl Read for Input<'_> {
     }
 }
 
+impl Input<'_> {
+    /// Returns an error if the file is not the one that was opened, or ended before its size.
+    fn check_unchanged(&self) -> io::Result<()> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let ended_early = !self.is_compressed && self.position.offset < opened.len;
+        if ended_early || !opened.is_current()? {
+            return Err(io::Error::other(Error::Changed { path: self.path.to_path_buf() }));
+        }
+        Ok(())
+    }
+}
+
 /// Unwraps one of our errors, which travel through readers inside an [`io::Error`].
 pub fn read_error(path: &Path, error: io::Error) -> Error {
     error.downcast().unwrap_or_else(|source| Error::Read { path: path.into(), source })
 }
 
-/// Returns whether a file is seekable and uncompressed. Leaves it at its beginning.
+/// Returns whether a regular file is uncompressed. Leaves it at its beginning.
 fn is_plain(file: &mut File) -> io::Result<bool> {
-    if !file.metadata()?.is_file() {
-        return Ok(false);
-    }
     let mut head = Vec::new();
     file.take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;

@@ -29,6 +29,8 @@
 
 mod binary;
 mod block;
+#[cfg(test)]
+mod changing_tests;
 mod csv;
 mod cutters;
 mod documents;

@@ -6,11 +6,11 @@
 //! window of 64 KB is read for each range. If a window has no such offset, two ranges stay one. This happens
 //! with patterns without safe cuts (all but the presets) if separators are farther apart than that.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cutters::{Cut, Cutters};
+use crate::disk::{File, Snapshot};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
@@ -100,15 +100,18 @@ fn safe_cuts(window: &[u8], splitter: &Splitter) -> impl Iterator<Item = usize> 
 /// The bytes of a file from `start` to `end`, all of which must exist.
 pub struct FileRange {
     file: File,
+    path: PathBuf,
     left: u64,
+    opened: Option<Snapshot>,
 }
 
 impl FileRange {
     pub fn open(path: &Path, start: u64, end: u64) -> Result<FileRange> {
         let cannot_read = |source| Error::Read { path: path.into(), source };
         let mut file = File::open(path).map_err(cannot_read)?;
+        let opened = Snapshot::take(&file).map_err(cannot_read)?;
         file.seek(SeekFrom::Start(start)).map_err(cannot_read)?;
-        Ok(FileRange { file, left: end.saturating_sub(start) })
+        Ok(FileRange { file, path: path.into(), left: end.saturating_sub(start), opened })
     }
 }
 
@@ -121,6 +124,13 @@ impl Read for FileRange {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
         }
         self.left -= read as u64;
+        if read == 0
+            && !buffer.is_empty()
+            && let Some(opened) = &self.opened
+            && !opened.is_current()?
+        {
+            return Err(io::Error::other(Error::Changed { path: self.path.clone() }));
+        }
         Ok(read)
     }
 }

@@ -156,7 +156,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", MerganserWarning)
         warnings.showwarning = _print_warnings_once()
         try:
+            if sys.stdout is None:
+                raise OSError("standard output is closed; redirect it to a file or /dev/null")
             code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
+            sys.stdout.flush()  # at exit, a full disk would be reported as an exception
             return code if isinstance(code, int) else 0
         except click.ClickException as error:
             error.message = _inert(error.message)  # type: ignore[misc]  # shown below, and nowhere else
@@ -169,15 +172,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
             click.echo(str(stop), err=True)
             return stop.code
         except BrokenPipeError:
-            # The reader of our output has closed it; keep the interpreter from complaining at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()  # its reader has closed it
             return 1
         except (MerganserError, OSError, ImportError) as error:
-            click.echo(_inert(f"error: {error}"), err=True)
+            message: object = error
+            if type(error) is OSError and error.strerror and error.filename is None:
+                _discard_output()
+                message = f"cannot write to standard output: {error.strerror}"
+            click.echo(_inert(f"error: {message}"), err=True)
             return 1
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from writing the rest of the output, and from complaining, at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _hold_descriptors() -> None:
+    """Open /dev/null in place of closed standard streams: the next file would take their descriptor."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  # until the process ends
 
 
 def run() -> None:
+    _hold_descriptors()
     signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from merganser.cli import formatting, naming, options
+from merganser.cli.text import read_stdin
 
 if TYPE_CHECKING:
     from merganser import Tokenizer
@@ -50,11 +51,13 @@ def command(
 
 
 def _decode_ids(tokenizer: "Tokenizer", ids: tuple[str, ...]) -> bytes:
-    text = " ".join(ids) if ids and ids != ("-",) else sys.stdin.read()
+    from merganser.errors import shortened
+
+    text = " ".join(ids) if ids and ids != ("-",) else read_stdin().decode("utf-8", "replace")
     numbers = re.findall(r"[^\s,\[\]]+", text)
     wrong = next((number for number in numbers if not re.fullmatch("[0-9]+", number)), None)
     if wrong is not None:
-        raise click.UsageError(f"{wrong!r} is not an id; ids are non-negative integers")
+        raise click.UsageError(f"{shortened(repr(wrong))} is not an id; ids are non-negative integers")
     return tokenizer.decode_bytes(map(int, numbers))
 
 

@@ -27,13 +27,14 @@ _EXTENSION = re.compile(r"[^.]\.([A-Za-z]\w{0,7})$")
 def read_text(text: str, as_text: bool) -> str:
     """Return the text that a TEXT argument refers to."""
     from merganser import EncodeError
+    from merganser.files import read_bytes
 
     if as_text:
         return text
     if text == "-":
-        name, data = "standard input", sys.stdin.buffer.read()
+        name, data = "standard input", read_stdin()
     elif _is_file(text):
-        name, data = text, Path(text).read_bytes()
+        name, data = text, read_bytes(text)
     elif looks_like_path(text):
         raise EncodeError(f"file {text} does not exist; check the path, or pass --text to use it as text")
     else:
@@ -42,6 +43,15 @@ def read_text(text: str, as_text: bool) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise EncodeError(f"{name} is not valid UTF-8 at byte {error.start}; convert it to UTF-8") from None
+
+
+def read_stdin() -> bytes:
+    """Return all of standard input."""
+    from merganser import EncodeError
+
+    if sys.stdin is None:
+        raise EncodeError("standard input is closed; pass the text or a file")
+    return sys.stdin.buffer.read()
 
 
 def looks_like_path(text: str) -> bool:

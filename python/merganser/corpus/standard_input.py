@@ -14,6 +14,8 @@ _POLL_SECONDS = 0.1
 
 def stdin_chunks() -> Iterator[bytes]:
     """Yield the chunks of standard input; Ctrl-C ends the wait for the next one."""
+    if sys.stdin is None:  # its descriptor may have become another file
+        raise CorpusError("standard input is closed; pass a file, or connect it")
     try:
         while True:
             # A read is interrupted only by a signal that arrives during it. One that arrives just before

@@ -35,6 +35,8 @@ def plain_lines(corpus: str) -> Iterator[bytes]:
     for path in sources.files:
         yield from _terminated(_lines(path))
     if sources.stdin:
+        if sys.stdin is None:
+            raise CorpusError("standard input is closed; pass a file, or connect it")
         yield from _terminated(iter(sys.stdin.buffer))
     for documents in sources.documents or ():
         for document in documents:

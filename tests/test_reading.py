@@ -17,6 +17,7 @@ import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from interrupted import mark_incomplete
 from merganser import CorpusError, Local, MerganserWarning, ReadOptions, SettingsError, Skipped
 from merganser.cli import COMMANDS, main, options
 from merganser.corpus.read_options import ReadKeywords
@@ -141,12 +142,9 @@ def test_encoding_resumes_inside_a_file_of_records(tmp_path: Path, name: str) ->
         again = tmp_path / f"again-{kept}"
         again.mkdir()
         for part, data in expected.items():
-            if part != "tokens.json" and int(part[6:11]) < kept:
+            if part == "tokens.json" or int(part[6:11]) < kept:
                 (again / part).write_bytes(data)
-        facts = json.loads(expected["tokens.json"])
-        for total in ("shards", "tokens", "documents", "bytes", "invalid_bytes"):
-            del facts[total]
-        (again / "tokens.json").write_text(json.dumps({**facts, "complete": False}))
+        mark_incomplete(again)
         tokenizer.encode_corpus(file, out=again, **options)  # type: ignore[arg-type]
         assert {path.name: path.read_bytes() for path in again.iterdir()} == expected
 

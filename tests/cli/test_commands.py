@@ -11,6 +11,7 @@ from subprocess import PIPE
 import merganser
 import processes
 import pytest
+from interrupted import mark_incomplete
 from merganser import Counts
 from merganser.cli import COMMANDS, main
 
@@ -154,8 +155,7 @@ def test_a_corpus_is_encoded_to_files_and_decoded(folder: Path) -> None:
     assert run("decode", "merganser-out", "tokens/shard-00001.bin").stdout == TEXT
 
     # The state after an interrupted run.
-    facts = json.loads((folder / "tokens" / "tokens.json").read_text())
-    (folder / "tokens" / "tokens.json").write_text(json.dumps({**facts, "complete": False}))
+    mark_incomplete(folder / "tokens")
     (folder / "tokens" / "shard-00002.json").unlink()
     partly = run("decode", "merganser-out", "tokens")
     assert partly.stdout == f"{TEXT}<|endoftext|>{TEXT}"

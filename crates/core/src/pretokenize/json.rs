@@ -137,7 +137,8 @@ impl Stages {
     }
 
     fn split(&mut self, matcher: Matcher, behavior: Behavior, invert: bool) {
-        self.done.push(Stage::Split(Split { matcher, behavior, invert, printable: self.printable }));
+        let split = Split { matcher, behavior, invert, printable: self.printable };
+        self.done.push(Stage::Split(Box::new(split)));
     }
 
     fn matcher(&self, pattern: &str) -> Result<Matcher> {

@@ -40,7 +40,7 @@ struct Compiled {
 }
 
 enum Stage {
-    Split(Split),
+    Split(Box<Split>),
     Insert(Insert),
     FixedLength { units: usize, bytes: bool },
 }

@@ -55,7 +55,7 @@ pub struct Matcher {
 }
 
 enum Kind {
-    Literal(Finder<'static>),
+    Literal(Box<Finder<'static>>),
     Scanner(Scanner, OnceLock<Option<Box<GapDfa>>>),
     Dfa(Box<GapDfa>),
     LookAround(Box<LookAround>),
@@ -86,7 +86,7 @@ impl Matcher {
 
     /// Matches a string, which is not empty.
     pub fn literal(text: &str) -> Matcher {
-        let kind = Kind::Literal(Finder::new(text.as_bytes()).into_owned());
+        let kind = Kind::Literal(Box::new(Finder::new(text.as_bytes()).into_owned()));
         Matcher { pattern: text.into(), kind, printable: false }
     }
 

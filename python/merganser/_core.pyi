@@ -187,6 +187,8 @@ class Counter:
         """Count a range of a plain text file that `shard_cuts` has found."""
     def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
         """Count a stream, given as an iterator of chunks. Its format follows from `name`."""
+    def limit_records(self, bytes: int) -> None:
+        """Refuse records, and stretches of text without a safe cut, that are longer than this."""
     def skipped(self) -> tuple[int, int, list[str]]:
         """Return how many records and files were skipped, and why the first of them were."""
     def spill_to(self, folder: Path, memory: int, seconds: float | None, job: str) -> bool:
@@ -493,6 +495,8 @@ class TokenWriter:
         """Encode files. The format of each follows from its name, its compression from its first bytes."""
     def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
         """Encode a stream, given as an iterator of chunks. Its format follows from `name`."""
+    def limit_records(self, bytes: int) -> None:
+        """Refuse records, and stretches of text without a safe cut, that are longer than this."""
     def skipped(self) -> tuple[int, int, list[str]]:
         """Return how many records and files were skipped, and why the first of them were."""
     def abandon(self) -> None:

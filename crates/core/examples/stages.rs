@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let progress = Progress::new();
 
     let start = Instant::now();
-    let mut counter = Counter::new(settings, threads);
+    let mut counter = Counter::new(settings, threads).unwrap();
     counter.add_files(&paths, &Reading::default(), &progress)?;
     let split = start.elapsed();
     let counts = counter.finish(&progress)?;

@@ -63,6 +63,14 @@ pub enum Error {
     )]
     BrokenFile { path: PathBuf, line: u64, reason: String },
 
+    /// A stretch of text has no safe cut, so that it would have to be in memory as a whole.
+    #[error(
+        "{path}: {longest} bytes from byte {offset} on offer no place to cut, because they are one pre-token or the \
+         pattern must see the whole document; set a separator that occurs inside, raise max_record (--max-record) \
+         or memory (--memory), or skip the rest of the file with on_error=\"skip\" (--on-error skip)"
+    )]
+    LongStretch { path: PathBuf, offset: u64, longest: usize },
+
     /// A table lacks the column that holds the text.
     #[error(
         "{path} has no column {column:?}, only {}; pass the name of the text column as text_key (--text-key)",
@@ -174,7 +182,9 @@ pub enum Error {
     UnknownId { id: u32, at: usize },
 
     /// The decoded bytes are not UTF-8.
-    #[error("the tokens do not decode to valid UTF-8 (byte {at}); use decode_bytes, or errors=\"replace\"")]
+    #[error(
+        "the tokens do not decode to valid UTF-8 (byte {at}); use decode_bytes, or decode(ids, errors=\"replace\")"
+    )]
     NotUtf8 { at: usize },
 
     // ── checkpoints ─────────────────────────────────────────────────────────
@@ -201,6 +211,13 @@ pub enum Error {
     BusyFolder { path: PathBuf },
 
     // ── the work itself ─────────────────────────────────────────────────────
+    /// The system has no memory left for something large.
+    #[error(
+        "no memory for {what}: {bytes} bytes more were refused; free some memory, raise the limit, or process \
+         less text at a time"
+    )]
+    OutOfMemory { what: &'static str, bytes: usize },
+
     /// The caller asked the work to stop.
     #[error("stopped on request")]
     Cancelled,

@@ -9,8 +9,8 @@
 //! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
 //!
 //! ```layers
-//! error → progress → memory → key → team → faults → disk → durable → normalize → added → split → pretokenize
-//! → corpus → count → merge → tokenizer → encode → train → tokens → embed
+//! error → automaton → progress → memory → key → threads → team → faults → disk → durable → normalize → added
+//! → split → pretokenize → corpus → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
 //! `normalize` is the first stage of tokenizers that come from other libraries. `split` comes before `corpus`
@@ -18,6 +18,7 @@
 //! which `tokenizer` owns and `encode` reads; `train` may start from a tokenizer, so it comes after both.
 
 pub mod added;
+mod automaton;
 pub mod corpus;
 pub mod count;
 mod disk;
@@ -36,6 +37,7 @@ pub mod pretokenize;
 mod progress;
 pub mod split;
 mod team;
+mod threads;
 mod tokenizer;
 pub mod tokens;
 pub mod train;
@@ -43,4 +45,5 @@ pub mod train;
 pub use durable::remove_stale;
 pub use error::{Error, Result, unknown_id};
 pub use progress::{Progress, Stage};
+pub use threads::{start_in, take_refusal, thread_count};
 pub use tokenizer::{Source as DefinitionSource, Tokenizer, unpack_ranks};

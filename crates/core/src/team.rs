@@ -5,10 +5,13 @@
 //! sleep, so that back-to-back calls cost well under a microsecond. It loses where calls are rare: then
 //! members are woken every time, and a plain scope of threads does as well.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+
+use crate::threads;
 
 /// How long a member spins before it sleeps: about 20 microseconds.
 const SPINS: u32 = 2_000;
@@ -22,7 +25,8 @@ struct Shared {
     /// The members that have not finished the current call.
     busy: AtomicUsize,
     job: Mutex<Option<Job>>,
-    panicked: AtomicBool,
+    /// The payload of the first panic of a member.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     dismissed: AtomicBool,
 }
 
@@ -32,20 +36,15 @@ pub struct Team {
     members: Vec<JoinHandle<()>>,
 }
 
-/// Returns `threads`, or the number of cores if it is 0.
-pub fn thread_count(threads: usize) -> usize {
-    if threads > 0 { threads } else { thread::available_parallelism().map_or(1, |n| n.get()) }
-}
-
 impl Team {
+    /// Starts a team of `size` members, or of fewer if the system starts no more threads.
     pub fn new(size: usize) -> Team {
         let shared = Arc::new(Shared::default());
-        let members = (1..size)
-            .map(|member| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || serve(&shared, member))
-            })
-            .collect();
+        let start = |member| {
+            let shared = Arc::clone(&shared);
+            threads::start(move || serve(&shared, member))
+        };
+        let members = (1..size).map_while(start).collect();
         Team { shared, members }
     }
 
@@ -72,10 +71,9 @@ impl Team {
             spins += 1;
             if spins < SPINS { std::hint::spin_loop() } else { thread::yield_now() }
         }
-        if let Err(panic) = own {
+        if let Some(panic) = own.err().or_else(|| shared.panic.lock().unwrap().take()) {
             resume_unwind(panic);
         }
-        assert!(!shared.panicked.load(Relaxed), "a worker thread panicked");
     }
 
     /// Calls `job` with every item, each on some member, and returns when all are done.
@@ -115,8 +113,8 @@ fn serve(shared: &Shared, member: usize) {
             return;
         }
         let job = shared.job.lock().unwrap().expect("a call comes with a job");
-        if catch_unwind(AssertUnwindSafe(|| job(member))).is_err() {
-            shared.panicked.store(true, Relaxed);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job(member))) {
+            shared.panic.lock().unwrap().get_or_insert(panic);
         }
         shared.busy.fetch_sub(1, Release);
     }
@@ -148,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a worker thread panicked")]
+    #[should_panic(expected = "asked to panic")]
     fn a_panic_in_a_member_reaches_the_caller() {
-        Team::new(2).run(&|member| assert!(member == 0));
+        Team::new(2).run(&|member| assert!(member == 0, "asked to panic"));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use merganser_core::encode::{Allowed, Options};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
@@ -243,6 +244,9 @@ impl<'py> Texts<'py> {
 /// Names the text in the message of an error.
 fn numbered<T>(py: Python<'_>, n: usize, outcome: PyResult<T>) -> PyResult<T> {
     outcome.map_err(|error| {
+        if error.is_instance_of::<PyMemoryError>(py) {
+            return error;
+        }
         raise(py, "EncodeError", format!("text number {n} (counted from 0): {}", error.value(py)))
     })
 }

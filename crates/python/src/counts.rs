@@ -216,7 +216,7 @@ pub fn shard_cuts(
 ) -> PyResult<Vec<ShardCut>> {
     let settings = settings(py, pattern, special_tokens, separator)?;
     run_interruptible(py, None, &Progress::new(), |progress| {
-        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref());
+        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref())?;
         corpus::shard_cuts(&path, size, &settings.splitter, &cutters, progress)
     })
 }
@@ -250,7 +250,7 @@ impl Counter {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
-        let counter = run(py, || Ok(count::Counter::new(settings, threads)))?;
+        let counter = run(py, || count::Counter::new(settings, threads))?;
         Ok(Counter(Fed::new(counter, progress, "counter")))
     }
 
@@ -285,6 +285,11 @@ impl Counter {
         reading: &Reading,
     ) -> PyResult<()> {
         self.0.add_stream(py, chunks, name, reading)
+    }
+
+    /// Refuse records, and stretches of text without a safe cut, that are longer than this.
+    fn limit_records(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
+        self.0.limit_records(py, bytes)
     }
 
     /// Return how many records and files were skipped, and why the first of them were.

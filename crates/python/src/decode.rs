@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use merganser_core::encode::Stream;
-use merganser_core::{Error, Result, Tokenizer};
+use merganser_core::{Error, Result, Tokenizer, start_in, thread_count};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
-use crate::errors::{raise, to_python};
+use crate::errors::{bytes_of, raise, to_python};
 use crate::ids::{Ids, Shared, for_each_part, one, read};
 use crate::interrupt::{run, run_attached};
 use crate::string::to_str;
@@ -105,7 +105,7 @@ pub fn decode_bytes<'py>(tokenizer: &Tokenizer, ids: &Bound<'py, PyAny>) -> PyRe
     if let Ok(list) = ids.cast_exact::<PyList>() {
         return in_spare_room(|bytes| {
             decode_list(tokenizer, list, bytes)?;
-            Ok(PyBytes::new(py, bytes))
+            bytes_of(py, bytes)
         });
     }
     let ids = Ids::of(ids)?;
@@ -145,7 +145,7 @@ pub fn decode_batch<'py>(
     let py = batch.py();
     let lossy = is_lossy(py, errors)?;
     let threads = match threads {
-        None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        None => thread_count(0),
         Some(threads) if threads > 0 => threads as usize,
         Some(threads) => {
             let message = format!("threads must be at least 1, or None for one per core, got {threads}");
@@ -202,7 +202,7 @@ fn decode_group(
         done
     };
     let mut texts = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..threads).map_while(|_| start_in(scope, work)).collect();
         let mut texts = work();
         for other in others {
             texts.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -248,7 +248,7 @@ pub fn decode_with_offsets<'py>(
         })
     })?;
     let (text, offsets) = decoded.map_err(|error| ids.raise(py, error))?;
-    Ok((PyString::new(py, &text), offsets))
+    Ok((PyString::from_bytes(py, text.as_bytes())?, offsets))
 }
 
 pub fn token_bytes<'py>(tokenizer: &Tokenizer, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
@@ -304,7 +304,7 @@ impl StreamDecoder {
             let pushed = run_attached(py, || Ok(self.lock().push(&self.tokenizer, &all)))?;
             pushed.map_err(|error| ids.raise(py, error))?
         };
-        Ok(PyString::new(py, &text))
+        PyString::from_bytes(py, text.as_bytes())
     }
 
     /// End the text and reset the decoder.

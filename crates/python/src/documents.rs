@@ -1,16 +1,16 @@
 //! Documents: the texts of a corpus, as `bytes`.
 
-use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use merganser_core::corpus;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyList};
+use pyo3::types::{PyIterator, PyList};
 
-use crate::errors::raise;
+use crate::errors::{bytes_of, raise};
 use crate::interrupt::run;
 use crate::reading::{Reading, SkippedTuple, skipped};
+use crate::stream::{Failure, Source, Stream, raise_failure};
 use crate::text::borrow_document;
 
 /// A batch of documents.
@@ -57,7 +57,7 @@ impl Documents {
         reading: &Reading,
     ) -> PyResult<DocumentBatches> {
         let failure = Failure::default();
-        let chunks = Chunks { chunks, chunk: io::Cursor::default(), failure: Arc::clone(&failure) };
+        let chunks = Stream::new(Source::Pulled(chunks, Arc::clone(&failure)));
         let documents = &mut *lock(py, &self.0)?;
         // Reads the first bytes, to see how the stream is compressed.
         let opened = run(py, || documents.stream(chunks, name.as_ref(), &reading.0));
@@ -76,7 +76,7 @@ impl Documents {
             while batches.read()? {}
             Ok(batches)
         })?;
-        PyList::new(py, batches.batch().map(|document| PyBytes::new(py, document)).collect::<Vec<_>>())
+        PyList::new(py, batches.batch().map(|text| bytes_of(py, text)).collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Return how many records and files were skipped, and why the first of them were.
@@ -122,53 +122,9 @@ impl DocumentBatches {
             }
         }
         let batch =
-            PyList::new(py, batches.batch().map(|document| PyBytes::new(py, document)).collect::<Vec<_>>())?;
+            PyList::new(py, batches.batch().map(|text| bytes_of(py, text)).collect::<PyResult<Vec<_>>>()?)?;
         batches.clear();
         Ok((!batch.is_empty()).then_some(batch))
-    }
-}
-
-/// The exception that ended a Python iterator of chunks.
-type Failure = Arc<Mutex<Option<PyErr>>>;
-
-fn raise_failure(failure: &Failure) -> PyResult<()> {
-    failure.lock().unwrap().take().map_or(Ok(()), Err)
-}
-
-/// Reads the chunks of a Python iterator as one stream, on the thread that asks for documents, where Python
-/// delivers signals.
-struct Chunks {
-    chunks: Py<PyIterator>,
-    chunk: io::Cursor<Vec<u8>>,
-    failure: Failure,
-}
-
-impl Chunks {
-    fn next(&self) -> PyResult<Option<Vec<u8>>> {
-        Python::attach(|py| match self.chunks.bind(py).clone().next() {
-            Some(chunk) => Ok(Some(chunk?.cast::<PyBytes>()?.as_bytes().to_vec())),
-            None => Ok(None),
-        })
-    }
-}
-
-impl Read for Chunks {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.chunk.read(buffer)?;
-            if read > 0 || buffer.is_empty() {
-                return Ok(read);
-            }
-            match self.next() {
-                Ok(Some(chunk)) => self.chunk = io::Cursor::new(chunk),
-                Ok(None) => return Ok(0),
-                Err(error) => {
-                    // The stream ends here for the core; the caller raises the exception.
-                    *self.failure.lock().unwrap() = Some(error);
-                    return Ok(0);
-                }
-            }
-        }
     }
 }
 

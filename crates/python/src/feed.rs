@@ -66,6 +66,10 @@ impl<C: Consumer + Send> Fed<C> {
         })
     }
 
+    pub fn limit_records(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
+        self.with(py, |consumer| consumer.feed_mut().limit_records(bytes))
+    }
+
     pub fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
         self.with(py, |consumer| skipped(consumer.skipped()))
     }

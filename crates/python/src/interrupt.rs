@@ -1,7 +1,8 @@
 //! Interrupt: long work that Python can watch and stop.
 //!
 //! The work runs on a separate thread. The calling thread sleeps without the GIL and wakes every 20 ms to
-//! check for Ctrl-C and to call the progress callback if something changed; both may stop the work.
+//! check for Ctrl-C and to call the progress callback if something changed; both may stop the work. If the
+//! system starts no thread, the work runs on the calling one, and Ctrl-C is noticed when it is done.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,10 +10,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use merganser_core::{Progress, Result, Stage};
+use merganser_core::{Error, Progress, Result, Stage, start_in, take_refusal};
 use pyo3::prelude::*;
 
-use crate::errors::{raise, to_python};
+use crate::errors::{raise, to_python, warn};
 
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -26,18 +27,28 @@ pub fn run_interruptible<T: Send>(
     progress: &Progress,
     work: impl FnOnce(&Progress) -> Result<T> + Send,
 ) -> PyResult<T> {
-    run_fed(py, callback, progress, |_| Ok(()), work)
+    let work = Mutex::new(Some(work));
+    let call = |progress: &Progress| take(&work)(progress);
+    match run_fed(py, callback, progress, |_| Ok(()), call) {
+        Some(outcome) => outcome,
+        None => run(py, || take(&work)(progress)),
+    }
+}
+
+/// Takes work that another thread would have done.
+pub fn take<W>(work: &Mutex<Option<W>>) -> W {
+    work.lock().unwrap_or_else(PoisonError::into_inner).take().expect("work is done once")
 }
 
 /// Like [`run_interruptible`], while the calling thread feeds the work: `feed` runs first, and regularly
-/// calls its argument to check for Ctrl-C.
+/// calls its argument to check for Ctrl-C. Returns `None`, having called neither, if no thread can be started.
 pub fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Callback<'_, '_>,
     progress: &Progress,
     feed: impl FnOnce(&mut dyn FnMut() -> PyResult<()>) -> PyResult<()>,
     work: impl FnOnce(&Progress) -> Result<T> + Send,
-) -> PyResult<T> {
+) -> Option<PyResult<T>> {
     let mut told = (Stage::Idle, 0, 0);
     let mut look_around = || {
         py.check_signals()?;
@@ -63,10 +74,10 @@ pub fn run_fed<T: Send>(
 
     std::thread::scope(|scope| {
         let (sender, mut receiver) = channel();
-        scope.spawn(move || {
+        start_in(scope, move || {
             // The receiver outlives this thread.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(|| work(progress))));
-        });
+        })?;
         let mut stop = feed(&mut look_around).err();
         if stop.is_some() {
             progress.cancel();
@@ -86,11 +97,9 @@ pub fn run_fed<T: Send>(
             }
         };
         if let Some(error) = stop {
-            return Err(error);
+            return Some(Err(error));
         }
-        let value = settle(py, outcome)?;
-        look_around()?;
-        Ok(value)
+        Some(settle(py, outcome).and_then(|value| look_around().map(|()| value)))
     })
 }
 
@@ -110,10 +119,18 @@ pub fn run_attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyRe
     }
 }
 
-/// Turns an outcome into a result or an exception; never a panic, which `except Exception` would not catch.
+/// Turns an outcome into a result or an exception; never a panic, which `except Exception` would not catch. The
+/// core unwinds with an error where memory runs out in an inner loop.
 fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any + Send>>) -> PyResult<T> {
     match outcome {
-        Ok(result) => result.map_err(|error| to_python(py, error)),
+        Ok(Ok(value)) => match take_refusal() {
+            None => Ok(value),
+            Some(refusal) => warn_of_refusal(py, &refusal).map(|()| value),
+        },
+        Ok(Err(error)) => Err(to_python(py, error)),
+        Err(panic) if panic.is::<Error>() => {
+            Err(panic.downcast::<Error>().map_or_else(|_| unreachable!(), |error| to_python(py, *error)))
+        }
         Err(_) => {
             let message = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
             let message = message.unwrap_or_else(|| "panic".into());
@@ -124,6 +141,15 @@ fn settle<T>(py: Python<'_>, outcome: std::result::Result<Result<T>, Box<dyn Any
             ))
         }
     }
+}
+
+#[cold]
+fn warn_of_refusal(py: Python<'_>, refusal: &std::io::Error) -> PyResult<()> {
+    let message = format!(
+        "a thread could not be started ({refusal}), so fewer are used; the result is the same, but takes longer. Raise \
+         the limit on threads (ulimit -u, pids.max of the container) or on memory"
+    );
+    warn(py, &message)
 }
 
 /// The message of the first panic: later ones only say that some thread panicked.

@@ -2,15 +2,16 @@
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
 
 use merganser_core::{Progress, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator};
 
-use crate::interrupt::{Callback, run_fed};
+use crate::interrupt::{Callback, run, run_fed, take};
 
 /// Runs `work` on another thread, while the calling thread feeds it the chunks of a Python iterator of
-/// `bytes`.
+/// `bytes`. If no thread can be started, the work pulls the chunks itself.
 pub fn run_on_stream<T: Send>(
     py: Python<'_>,
     callback: Callback<'_, '_>,
@@ -19,8 +20,8 @@ pub fn run_on_stream<T: Send>(
     work: impl FnOnce(Stream, &Progress) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (sender, receiver) = sync_channel::<Vec<u8>>(4);
-    let stream = Stream { chunks: receiver, chunk: io::Cursor::new(Vec::new()) };
-    run_fed(
+    let work = Mutex::new(Some(work));
+    let outcome = run_fed(
         py,
         callback,
         progress,
@@ -35,14 +36,62 @@ pub fn run_on_stream<T: Send>(
             }
             Ok(())
         },
-        |progress| work(stream, progress),
-    )
+        |progress| take(&work)(Stream::new(Source::Fed(receiver)), progress),
+    );
+    outcome.unwrap_or_else(|| {
+        let failure = Failure::default();
+        let pulled = Source::Pulled(chunks.clone().unbind(), Arc::clone(&failure));
+        let outcome = run(py, || take(&work)(Stream::new(pulled), progress));
+        raise_failure(&failure)?;
+        outcome
+    })
 }
 
-/// The chunks of the calling thread, read as one stream by the worker.
+/// The exception that ended a Python iterator of chunks.
+pub type Failure = Arc<Mutex<Option<PyErr>>>;
+
+pub fn raise_failure(failure: &Failure) -> PyResult<()> {
+    failure.lock().unwrap().take().map_or(Ok(()), Err)
+}
+
+/// Where the chunks of a stream come from.
+pub enum Source {
+    /// The calling thread, which runs the Python iterator.
+    Fed(Receiver<Vec<u8>>),
+    /// The iterator itself, run on the thread that reads.
+    Pulled(Py<PyIterator>, Failure),
+}
+
+impl Source {
+    fn next(&self) -> Option<Vec<u8>> {
+        match self {
+            Source::Fed(chunks) => chunks.recv().ok(),
+            Source::Pulled(chunks, failure) => pull(chunks).unwrap_or_else(|error| {
+                // The stream ends here for the core; the caller raises the exception.
+                *failure.lock().unwrap() = Some(error);
+                None
+            }),
+        }
+    }
+}
+
+fn pull(chunks: &Py<PyIterator>) -> PyResult<Option<Vec<u8>>> {
+    Python::attach(|py| match chunks.bind(py).clone().next() {
+        Some(chunk) => Ok(Some(chunk?.cast::<PyBytes>()?.as_bytes().to_vec())),
+        None => Ok(None),
+    })
+}
+
+/// Chunks, read as one stream.
 pub struct Stream {
-    chunks: Receiver<Vec<u8>>,
+    source: Source,
     chunk: io::Cursor<Vec<u8>>,
+}
+
+impl Stream {
+    pub fn new(source: Source) -> Stream {
+        Stream { source, chunk: io::Cursor::default() }
+    }
 }
 
 impl Read for Stream {
@@ -52,9 +101,9 @@ impl Read for Stream {
             if read > 0 || buffer.is_empty() {
                 return Ok(read);
             }
-            match self.chunks.recv() {
-                Ok(chunk) => self.chunk = io::Cursor::new(chunk),
-                Err(_) => return Ok(0),
+            match self.source.next() {
+                Some(chunk) => self.chunk = io::Cursor::new(chunk),
+                None => return Ok(0),
             }
         }
     }

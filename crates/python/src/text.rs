@@ -1,6 +1,7 @@
 //! Text from Python, borrowed where it lies; and its split into pre-tokens.
 
 use merganser_core::split::{Scratch, Splitter};
+use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -10,14 +11,40 @@ use crate::interrupt::run;
 /// The UTF-8 of a `str`. Python keeps it beside the string, so nothing is copied more than once.
 pub fn borrow_str<'a>(text: &'a Bound<'_, PyString>, error_class: &str) -> PyResult<&'a str> {
     text.to_str().map_err(|error| {
-        let at = error.value(text.py()).getattr("start").and_then(|start| start.extract::<usize>());
-        let place = at.map(|at| format!(" at position {at}")).unwrap_or_default();
-        let message = format!(
-            "the text holds a lone surrogate{place}, which is half a character and has no UTF-8; \
-             repair it, for instance with text.encode(\"utf-8\", \"replace\").decode()"
-        );
-        raise(text.py(), error_class, message)
+        if error.is_instance_of::<PyUnicodeEncodeError>(text.py()) {
+            surrogate(text, &error, error_class)
+        } else {
+            error // there was no memory for it
+        }
     })
+}
+
+/// Says how to repair a text with surrogates, which have no UTF-8.
+#[cold]
+fn surrogate(text: &Bound<'_, PyString>, error: &PyErr, error_class: &str) -> PyErr {
+    let py = text.py();
+    let at = error.value(py).getattr("start").and_then(|start| start.extract::<usize>());
+    let place = at.as_ref().map(|at| format!(" at position {at}")).unwrap_or_default();
+    let unit = |at: usize| {
+        let unit = text.get_item(at).ok()?.call_method1("encode", ("utf-16-le", "surrogatepass")).ok()?;
+        Some(u16::from_le_bytes(unit.cast::<PyBytes>().ok()?.as_bytes().try_into().ok()?))
+    };
+    let is_pair = at.is_ok_and(|at| {
+        unit(at).is_some_and(|unit| (0xd800..0xdc00).contains(&unit))
+            && unit(at + 1).is_some_and(|unit| (0xdc00..0xe000).contains(&unit))
+    });
+    let message = if is_pair {
+        format!(
+            "the text holds a surrogate pair{place}, which is one character in UTF-16 and has no UTF-8; join it with \
+             text.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\", \"replace\")"
+        )
+    } else {
+        format!(
+            "the text holds a lone surrogate{place}, which is half a character and has no UTF-8; repair it, for \
+             instance with text.encode(\"utf-8\", \"replace\").decode()"
+        )
+    };
+    raise(py, error_class, message)
 }
 
 /// The bytes of a document, which is a `str` or `bytes`.
@@ -70,9 +97,9 @@ pub fn split<'py>(text: &Bound<'py, PyString>, pattern: &str) -> PyResult<Vec<Bo
     let pretokens = ends.into_iter().map(|end| {
         let pretoken = &text[start..end as usize];
         start = end as usize;
-        PyString::new(py, pretoken)
+        PyString::from_bytes(py, pretoken.as_bytes())
     });
-    Ok(pretokens.collect())
+    pretokens.collect()
 }
 
 /// Return the number of pre-tokens of a document, without keeping them; for benchmarks.

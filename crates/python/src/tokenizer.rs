@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use merganser_core::split::{Origin, Splitter};
 use merganser_core::{Error, Result, unpack_ranks};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -11,10 +12,9 @@ use crate::arguments::{Given, OneText, Policy, Threads};
 use crate::decode;
 use crate::encode;
 use crate::encode_batch;
-use crate::errors::{raise, to_python};
+use crate::errors::{bytes_of, raise, to_python};
 use crate::int_list::Ints;
 use crate::interrupt::run;
-use crate::text::splitter;
 
 /// A tokenizer of the core, before `Tokenizer` wraps it.
 #[pyclass(frozen, module = "merganser._core")]
@@ -120,7 +120,8 @@ impl Model {
             Ok((token.extract::<String>()?, extract_id(&id)?))
         };
         let specials = special_tokens.iter().map(special).collect::<PyResult<_>>()?;
-        let splitter = splitter(py, pattern)?;
+        // Usually the pattern comes from a file, whoever read it.
+        let splitter = run(py, || Splitter::from(pattern, Origin::File))?;
         let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks()?, splitter, specials))?;
         Ok(Model(Arc::new(model)))
     }
@@ -522,7 +523,7 @@ impl Tokenizer {
     /// Return `mergeable_ranks` as one byte string.
     fn packed_ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let packed = run(py, || Ok(self.0.packed_ranks()))?;
-        Ok(PyBytes::new(py, &packed))
+        bytes_of(py, &packed)
     }
 
     /// The id of each special token, lowest id first.

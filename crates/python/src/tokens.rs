@@ -129,6 +129,11 @@ impl TokenWriter {
         self.0.add_stream(py, chunks, name, reading)
     }
 
+    /// Refuse records, and stretches of text without a safe cut, that are longer than this.
+    fn limit_records(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
+        self.0.limit_records(py, bytes)
+    }
+
     /// Return how many records and files were skipped, and why the first of them were.
     fn skipped(&self, py: Python<'_>) -> PyResult<SkippedTuple> {
         self.0.skipped(py)

@@ -12,7 +12,7 @@ from merganser.corpus.addresses import Address
 
 #: Options that require --out.
 _CORPUS_OPTIONS = (
-    *("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "overwrite"),
+    *("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "memory", "overwrite"),
     *options.READ_OPTIONS,
 )
 
@@ -59,6 +59,7 @@ _CORPUS_OPTIONS = (
 )
 @options.add_read_options
 @options.threads
+@options.memory
 @click.option("--overwrite", is_flag=True, help="Delete the token files in the folder first.")
 @options.as_json
 def command(
@@ -142,7 +143,7 @@ def _encode_corpus(
         if token is not None and token not in tokenizer.special_tokens and token.isdecimal():
             settings[option] = int(token)
     separator = settings.pop("separator")
-    engine = Local(threads=settings.pop("threads"))
+    engine = Local(threads=settings.pop("threads"), memory=settings.pop("memory"))
     unfinished = "stopped before the first shard was complete; run the same command again to start over"
     with progress.bars() as draw, resumable((out / FILE_NAME).is_file, unfinished):
         outcome = encode_corpus(

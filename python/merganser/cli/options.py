@@ -20,6 +20,11 @@ corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
 tokenizer = click.argument("tokenizer", type=TOKENIZER)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: all cores.")
+memory = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory budget, such as 2GB or 512MiB. Default: 60% of the free memory.",
+)
 out_folder = click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -118,11 +123,7 @@ def add_engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path, file_okay=False),
             help="Folder for temporary files and checkpoints. Removed on success.",
         ),
-        click.option(
-            "--memory",
-            metavar="SIZE",
-            help="Memory budget, such as 2GB or 512MiB. Default: 60% of the free memory.",
-        ),
+        memory,
         threads,
     ):
         function = option(function)
@@ -136,6 +137,10 @@ def add_read_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--allow-binary",
             is_flag=True,
             help="Read binary files, which are otherwise rejected, or skipped inside folders.",
+        ),
+        click.option(
+            "--max-record",
+            help="Maximum size of a record, or of text without a place to cut. Default: a share of --memory.",
         ),
         click.option(
             "--max-window",
@@ -172,7 +177,15 @@ def add_read_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 #: The parameters that `add_read_options` adds.
-READ_OPTIONS = ("text_key", "on_error", "max_ratio", "max_size", "max_window", "allow_binary")
+READ_OPTIONS = (
+    "text_key",
+    "on_error",
+    "max_ratio",
+    "max_size",
+    "max_window",
+    "max_record",
+    "allow_binary",
+)
 
 
 def add_ray_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -34,6 +34,7 @@ class ReadKeywords(TypedDict, total=False):
     max_ratio: int
     max_size: int | str
     max_window: int | str
+    max_record: int | str | None
     allow_binary: bool
 
 
@@ -57,6 +58,10 @@ class ReadOptions:
         The largest allowed size of a decompressed file, in bytes or as a string such as "500GB".
     max_window : int or str
         The most memory that decompressing one file may take. `zstd --long=31` needs "2GiB".
+    max_record : int or str, optional
+        The longest record, or stretch of text without a safe cut, which must be in memory as a whole: by
+        default a share of the memory budget, smaller for more threads and for encoding. A longer one is
+        unreadable input.
     allow_binary : bool
         Read binary files instead of rejecting or skipping them.
 
@@ -85,12 +90,25 @@ class ReadOptions:
     max_ratio: int = 1000
     max_size: int | str = "1TB"
     max_window: int | str = "128MiB"
+    max_record: int | str | None = None
     allow_binary: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.allow_binary, bool):
             raise SettingsError(f"allow_binary must be True or False, got {self.allow_binary!r}")
         self._native()
+        self.record_limit(0)
+
+    def record_limit(self, default: int) -> int:
+        """Return `max_record` in bytes, or `default` if it was not passed."""
+        if self.max_record is None:
+            return default
+        size = size_of(self.max_record, "max_record")
+        if not isinstance(size, int) or not 0 < size < 2**64:
+            raise SettingsError(
+                f"max_record must be at least 1 byte and below 2**64, got {self.max_record!r}"
+            )
+        return size
 
     def _native(self) -> _core.Reading:
         try:

@@ -97,6 +97,9 @@ class Local:
     def _threads(self) -> int:
         return self.threads or 0
 
+    def _max_record(self, cost: int) -> int:
+        return memory.for_records(memory.budget(self.memory), self.threads, cost)
+
     def clean(self) -> None:
         """Remove the work folder, except for files that merganser did not write."""
         if self.work_dir is not None:
@@ -181,7 +184,7 @@ class Local:
                     counter.resume(**asdict(done))
                 rest = corpus.after(done.part if done else 0)
                 watch.expect(rest, corpus)
-                _feed(counter, rest)
+                _feed(counter, rest, self._max_record(memory.COUNTING))
                 yield counter, folder
             if not self.keep_work:
                 self.clean()
@@ -217,7 +220,7 @@ class Local:
                 writer.start_at(start.shard, start.part, start.offset, start.within)
                 rest = corpus.after(start.part)
                 watch.expect(rest, corpus)
-                _feed(writer, rest)
+                _feed(writer, rest, self._max_record(memory.ENCODING))
                 writer.finish()
         finally:
             writer.abandon()
@@ -283,8 +286,9 @@ def _sum(
     return CountsFile.open(total)
 
 
-def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus) -> None:
+def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus, max_record: int) -> None:
     reading = corpus.reading._native()
+    worker.limit_records(corpus.reading.record_limit(max_record))
     if corpus.files:
         worker.add_files(list(corpus.files), reading)
     if corpus.stdin:

@@ -1,11 +1,14 @@
 """Memory budgets, free memory and peak memory.
 
 A budget is a number of bytes or a string with a unit: "2GB" is 2·10⁹ bytes, "2GiB" is 2·2³⁰. The default is
-60% of the free memory: what the system reports as available, or what remains of the container's limit (cgroup
-v1 and v2) if that is less.
+60% of the free memory: what the system reports as available, or less if a limit leaves less: the limit of
+the process on its address space or data (`ulimit -v`, `ulimit -d`), or that of its control group or of a
+group around that (cgroup v1 and v2, as in containers).
 """
 
+import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +20,10 @@ SHARE = 0.6
 
 #: Bytes reserved for the interpreter, numpy and the blocks of text being counted.
 OVERHEAD = 32_000_000
+
+#: Bytes in memory for each byte of a record while it is counted, and of a pre-token while it is encoded.
+COUNTING = 8
+ENCODING = 48
 
 _MINIMUM = 16_000_000
 
@@ -48,25 +55,45 @@ def for_merging(memory: int) -> int:
     return max(memory * 9 // 10 - OVERHEAD, memory // 4)
 
 
+def for_records(memory: int, threads: int | None, cost: int) -> int:
+    """Return the longest record that each thread may hold, if each of its bytes takes `cost` bytes."""
+    return memory // (cost * (threads or os.cpu_count() or 1))
+
+
 def free() -> int:
-    """Return the bytes that can be allocated without swapping or exceeding the container's limit."""
-    candidates = [_available()]
-    group = Path("/sys/fs/cgroup")
-    for limit, usage, statistics, inactive in (
-        ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-        (
-            "memory/memory.limit_in_bytes",
-            "memory/memory.usage_in_bytes",
-            "memory/memory.stat",
-            "total_inactive_file",
-        ),
+    """Return the bytes that can be allocated without swapping or exceeding a limit."""
+    return max(min([_available(), *_left_by_process_limits(), *_left_by_groups()]), 0)
+
+
+def _left_by_process_limits() -> Iterator[int]:
+    """Yield what the limits on the address space and the data of this process leave."""
+    with suppress(ImportError, OSError):  # not available on Windows; no /proc
+        import resource
+
+        for limit, used in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+            most, _ = resource.getrlimit(limit)
+            if most != resource.RLIM_INFINITY:
+                yield most - _field(Path("/proc/self/status"), used) * 1024
+
+
+def _left_by_groups(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[int]:
+    """Yield what the limits of the control group of this process, and of all groups around it, leave."""
+    lines = [line.split(":", 2) for line in _read(own).splitlines()]
+    paths = {kind: path for _, kind, path in lines}
+    memory = next((path for kinds, path in paths.items() if "memory" in kinds.split(",")), "/")
+    for path, mount, limit, usage, inactive in (
+        (paths.get("", "/"), root, "memory.max", "memory.current", "inactive_file"),
+        (memory, root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
-        with suppress(OSError, ValueError):  # no such cgroup, or the limit is "max"
-            used = int((group / usage).read_text())
-            # The kernel reclaims inactive file pages when memory is short.
-            used -= _field(group / statistics, inactive)
-            candidates.append(int((group / limit).read_text()) - used)
-    return max(min(candidates), 0)
+        names = [name for name in path.split("/") if name not in ("", "..")]
+        for depth in range(len(names) + 1):
+            group = mount.joinpath(*names[:depth])
+            with suppress(OSError, ValueError):  # no such group, or the limit is "max"
+                most = int((group / limit).read_text())
+                # The kernel reclaims inactive file pages when memory is short.
+                yield most - int((group / usage).read_text()) + _field(group / "memory.stat", inactive)
 
 
 def peak() -> int:
@@ -86,6 +113,13 @@ def _available() -> int:
         return _field(Path("/proc/meminfo"), "MemAvailable:") * 1024
     except OSError:
         return 4 * 10**9  # an assumption for systems without /proc
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
 
 
 def _field(file: Path, name: str) -> int:

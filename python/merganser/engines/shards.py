@@ -160,6 +160,8 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
         )
         try:
             counter.spill_to(scratch / "spill", memory.for_tables(job.memory), None, "{}\n")
+            limit = memory.for_records(job.memory, job.threads, memory.COUNTING)
+            counter.limit_records(job.reading.record_limit(limit))
             skips = Skips()
             for part in shard:
                 _add(counter, part, job.reading, skips)

@@ -17,8 +17,9 @@ mod words;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, FindIter, MatchKind};
+use aho_corasick::{AhoCorasick, FindIter};
 
+use crate::automaton::automaton;
 use crate::{Error, Result};
 
 /// A token that is found in the text itself.
@@ -130,8 +131,7 @@ impl Finder {
         if patterns.is_empty() {
             return Ok(None);
         }
-        let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
-        let automaton = built.map_err(|error| Error::BadTokenizer {
+        let automaton = automaton(patterns).map_err(|error| Error::BadTokenizer {
             reason: format!("its added tokens are too long together: {error}"),
         })?;
         Ok(Some(Finder { automaton, token }))

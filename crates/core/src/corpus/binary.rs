@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::input::Input;
-use super::{OnError, Position, ReadContext, Reading};
+use super::{LONGEST, OnError, Position, ReadContext, Reading};
 use crate::Progress;
 
 /// How many bytes of a file are judged.
@@ -59,7 +59,7 @@ pub fn judge_beginning(beginning: &[u8], name: &Path, reading: &Reading) -> Opti
 /// A context for reading that nobody watches and that skips nothing.
 fn strict(reading: &Reading) -> ReadContext {
     let reading = Reading { on_error: OnError::Stop, ..reading.clone() };
-    ReadContext::new(&reading, &Arc::default(), &Progress::new())
+    ReadContext::new(&reading, LONGEST, &Arc::default(), &Progress::new())
 }
 
 fn judge_input(mut input: Input<'_>) -> Option<Binary> {

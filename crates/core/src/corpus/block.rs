@@ -6,6 +6,9 @@ use crate::Result;
 /// How much text a block usually holds. (Little in tests, so that every document is cut.)
 pub const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 20 };
 
+/// The limit of records, and of stretches of text without a safe cut: offsets have 32 bits.
+pub const LONGEST: usize = if cfg!(test) { 1 << 16 } else { u32::MAX as usize };
+
 /// A position in a corpus. Positions are ordered as the corpus is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {

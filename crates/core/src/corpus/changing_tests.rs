@@ -43,7 +43,7 @@ fn read(name: &str, on_error: OnError, change: Change) -> Result<Skipped> {
     let long_ago = SystemTime::now() - Duration::from_secs(1000);
     File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
     let splitter = Splitter::new("gpt2").unwrap();
-    let cutters = Cutters::new(&[], None);
+    let cutters = Cutters::new(&[], None).unwrap();
     let mut feed = Feed::default();
     let reading = Reading { on_error, ..Reading::default() };
     let mut blocks = feed.files(std::slice::from_ref(&path).iter(), &reading, &Progress::new());
@@ -88,7 +88,7 @@ fn a_file_that_is_replaced_is_read_as_it_was() {
 fn a_range_of_a_file_that_changes_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.txt");
-    let (splitter, cutters) = (Splitter::new("gpt2").unwrap(), Cutters::new(&[], None));
+    let (splitter, cutters) = (Splitter::new("gpt2").unwrap(), Cutters::new(&[], None).unwrap());
     for (change, fails) in [(truncated as Change, true), (grown, true), (untouched, false)] {
         fs::write(&path, "word ".repeat(100)).unwrap();
         let mut blocks = Feed::default().range(&path, 10, 300, true).unwrap();

@@ -3,10 +3,11 @@
 //!
 //! If several match, the leftmost wins; of these, the longest.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use memchr::memmem;
 
 use crate::Result;
+use crate::automaton::{automaton, check_length};
 
 /// What follows a stretch of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,8 @@ enum Search {
 }
 
 impl Cutters {
-    pub fn new(special_tokens: &[String], separator: Option<&str>) -> Cutters {
+    pub fn new(special_tokens: &[String], separator: Option<&str>) -> Result<Cutters> {
+        special_tokens.iter().map(String::as_str).chain(separator).try_for_each(check_length)?;
         let mut all: Vec<Vec<u8>> = special_tokens.iter().map(|token| token.as_bytes().to_vec()).collect();
         let separator = separator.map(|separator| {
             let found = all.iter().position(|token| token == separator.as_bytes());
@@ -60,15 +62,10 @@ impl Cutters {
         let search = match &all[..] {
             [] => Search::Nothing,
             [one] => Search::One(Box::new(memmem::Finder::new(one).into_owned())),
-            many => Search::Many(
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostLongest)
-                    .build(many)
-                    .expect("a few short strings make an automaton"),
-            ),
+            many => Search::Many(automaton(many)?),
         };
         let longest = all.iter().map(Vec::len).max().unwrap_or(0);
-        Cutters { all, separator, search, longest }
+        Ok(Cutters { all, separator, search, longest })
     }
 
     pub fn longest(&self) -> usize {

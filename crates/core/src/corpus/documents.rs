@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Block, BlockSource, Cutters, Feed, Reading, Skipped};
+use crate::memory::reserve;
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
@@ -39,7 +40,7 @@ impl Documents {
             return Err(Error::BadSetting { reason });
         }
         let boundaries =
-            Boundaries { splitter: Splitter::new(PATTERN)?, separator: Cutters::new(&[], separator) };
+            Boundaries { splitter: Splitter::new(PATTERN)?, separator: Cutters::new(&[], separator)? };
         Ok(Documents { feed: Feed::default(), boundaries: Arc::new(boundaries), progress: Progress::new() })
     }
 
@@ -112,6 +113,7 @@ impl<'a> DocumentBatches<'a> {
         }
         self.block.decode()?;
         for part in self.block.parts() {
+            reserve(&mut self.text, part.text.len(), "a document")?;
             if part.starts_document {
                 end_document(&self.text, &mut self.ends);
             }

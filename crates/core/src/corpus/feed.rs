@@ -12,19 +12,31 @@ use std::sync::Arc;
 use super::shards::FileRange;
 use super::sources::{BlockSource, FileBlocks, MemoryBlocks, StreamBlocks};
 use super::text::TextBlocks;
-use super::{Block, Cutters, Position, ReadContext, Reading, Skipped, Skips};
+use super::{Block, Cutters, LONGEST, Position, ReadContext, Reading, Skipped, Skips};
 use crate::split::Splitter;
 use crate::{Progress, Result, Stage};
 
 /// The position in a sequence of inputs, and what was skipped so far.
-#[derive(Default)]
 pub struct Feed {
     position: Position,
     in_document: bool,
     skips: Arc<Skips>,
+    max_record: usize,
+}
+
+impl Default for Feed {
+    fn default() -> Feed {
+        Feed { position: Position::default(), in_document: false, skips: Arc::default(), max_record: LONGEST }
+    }
 }
 
 impl Feed {
+    /// Refuses records, and stretches of text without a safe cut, that are longer than this many bytes: each must
+    /// be in memory as a whole.
+    pub fn limit_records(&mut self, bytes: u64) {
+        self.max_record = usize::try_from(bytes).unwrap_or(LONGEST).min(LONGEST);
+    }
+
     /// Returns where the next input begins.
     pub fn position(&self) -> Position {
         self.position
@@ -54,7 +66,7 @@ impl Feed {
         P: ExactSizeIterator<Item: AsRef<Path>> + Send,
     {
         let (position, inside, inputs) = (self.position, self.inside(), paths.len());
-        let context = ReadContext::new(reading, &self.skips, progress);
+        let context = ReadContext::new(reading, self.max_record, &self.skips, progress);
         self.pass(inputs);
         Continued { blocks: FileBlocks::new(paths, position, context), inside }
     }
@@ -68,7 +80,7 @@ impl Feed {
         progress: &Progress,
     ) -> Result<impl BlockSource + use<'a, R>> {
         let inside = self.inside();
-        let context = ReadContext::new(reading, &self.skips, progress);
+        let context = ReadContext::new(reading, self.max_record, &self.skips, progress);
         let blocks = StreamBlocks::new(reader, name, self.position, &context)?;
         self.pass(1);
         Ok(Continued { blocks, inside })
@@ -82,7 +94,7 @@ impl Feed {
     ) -> impl BlockSource + use<'a> {
         let (position, inside) = (self.position, self.inside());
         self.pass(documents.len());
-        Continued { blocks: MemoryBlocks::new(documents, position, progress), inside }
+        Continued { blocks: MemoryBlocks::new(documents, position, self.max_record, progress), inside }
     }
 
     /// The blocks of a plain text file from byte `start` to byte `end`, which
@@ -97,7 +109,8 @@ impl Feed {
         self.position.offset = start;
         self.in_document = in_document;
         let inside = self.inside();
-        let blocks = TextBlocks::new(FileRange::open(path, start, end)?, path, self.position);
+        let blocks =
+            TextBlocks::new(FileRange::open(path, start, end)?, path, self.position, self.max_record);
         self.pass(1);
         Ok(Continued { blocks, inside })
     }

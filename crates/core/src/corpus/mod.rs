@@ -2,7 +2,7 @@
 //!
 //! One reader hands out blocks of about a megabyte, in order, and any number of threads take the next one.
 //! Memory is bounded by threads × block size, whatever the size of a file or of a document, and by the
-//! longest record.
+//! longest record, which has a limit.
 //!
 //! ```text
 //! file ─▶ input: decompressed, capped ─▶ text:    blocks between safe cuts ─▶ workers
@@ -48,7 +48,7 @@ mod tests;
 mod text;
 
 pub use self::binary::{Binary, judge_beginning, judge_file};
-pub use self::block::{BLOCK, Block, BlockPart, Position};
+pub use self::block::{BLOCK, Block, BlockPart, LONGEST, Position};
 pub use self::cutters::{Boundary, CutterMatch, Cutters};
 pub use self::documents::{DocumentBatches, Documents};
 pub use self::feed::{Consumer, Feed};

@@ -81,14 +81,17 @@ impl Skips {
 #[derive(Clone)]
 pub struct ReadContext {
     pub reading: Arc<Reading>,
+    /// The maximum length of a record, or of a stretch of text without a safe cut.
+    pub max_record: usize,
     pub skips: Arc<Skips>,
     pub progress: Progress,
 }
 
 impl ReadContext {
-    pub fn new(reading: &Reading, skips: &Arc<Skips>, progress: &Progress) -> ReadContext {
+    pub fn new(reading: &Reading, max_record: usize, skips: &Arc<Skips>, progress: &Progress) -> ReadContext {
         ReadContext {
             reading: Arc::new(reading.clone()),
+            max_record,
             skips: Arc::clone(skips),
             progress: progress.clone(),
         }

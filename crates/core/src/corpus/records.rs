@@ -13,10 +13,8 @@ use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
 use super::record_ends::{Record, RecordLayout, find_records};
 use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
+use crate::memory::reserve;
 use crate::{Error, Result};
-
-/// The maximum length of a record; a longer one is assumed to lack its end.
-const LONGEST: usize = if cfg!(test) { 1 << 16 } else { u32::MAX as usize };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -124,7 +122,10 @@ impl<'a> RecordBlocks<'a> {
                 }
                 Some(_) => return Ok(()),
                 None if self.at_end => return Ok(()),
-                None => self.read_up_to(2 * self.carry.len())?,
+                None => {
+                    self.consume(self.carry.len());
+                    self.read_up_to(BLOCK)?;
+                }
             }
         }
     }
@@ -135,8 +136,8 @@ impl<'a> RecordBlocks<'a> {
             match csv::record_end(&self.carry, 0, delimiter) {
                 Some(end) => break end,
                 None if self.at_end => break self.carry.len(),
-                None if self.carry.len() >= LONGEST => return Err(self.wrong(0, TOO_LONG)),
-                None => self.read_up_to(2 * self.carry.len())?,
+                None if self.carry.len() >= self.longest() => return Err(self.wrong(0, &self.too_long())),
+                None => self.read_up_to((2 * self.carry.len()).min(self.longest()))?,
             }
         };
         if end == 0 {
@@ -199,11 +200,11 @@ impl<'a> RecordBlocks<'a> {
             let found = find_records(&block.text, is_all, &mut layout, &mut list);
             let after = match found {
                 _ if self.input.cut_short() => block.text.len(),
-                Ok(0) if !self.at_end && block.text.len() < LONGEST => {
-                    size = 2 * block.text.len();
+                Ok(0) if !self.at_end && block.text.len() < self.longest() => {
+                    size = (2 * block.text.len()).min(self.longest());
                     continue;
                 }
-                Ok(0) if !self.at_end => self.skip_rest(&block.text, 0, TOO_LONG)?,
+                Ok(0) if !self.at_end => self.skip_rest(&block.text, 0, &self.too_long())?,
                 Ok(after) => after,
                 Err((at, reason)) => self.skip_rest(&block.text, at, reason)?,
             };
@@ -242,16 +243,29 @@ impl<'a> RecordBlocks<'a> {
         Ok(text.len())
     }
 
+    fn longest(&self) -> usize {
+        self.context.max_record.max(BLOCK)
+    }
+
+    fn too_long(&self) -> String {
+        format!(
+            "a record of more than {} bytes begins here: a quote or a bracket may be missing; if not, raise \
+             max_record (--max-record) or memory (--memory)",
+            self.longest()
+        )
+    }
+
     fn wrong(&self, line: u64, reason: &str) -> Error {
         Error::BrokenFile { path: self.input.path().into(), line: self.line + line, reason: reason.into() }
     }
 }
 
-const TOO_LONG: &str = "a record of more than 4 GiB begins here; is a quote or a bracket missing?";
-
 /// Reads until `text` has `size` bytes, and returns true if the input ends before.
 fn fill(input: &mut Input, text: &mut Vec<u8>, size: usize) -> Result<bool> {
     let missing = size.saturating_sub(text.len()) as u64;
+    if size > BLOCK {
+        reserve(text, missing as usize, "a record")?;
+    }
     let read = (&mut *input).take(missing).read_to_end(text);
     let read = read.map_err(|error| read_error(input.path(), error))?;
     Ok((read as u64) < missing)
@@ -286,6 +300,7 @@ impl Records {
             // A resumed run may begin inside the first record.
             let position = if record.begin == 0 { position } else { at(record.begin) };
             let start = out.len();
+            reserve(out, raw.len(), "the text of a record")?;
             if let Err(wrong) = self.file.text_of(raw, out) {
                 out.truncate(start);
                 let before = line_breaks(&text[..record.start]);

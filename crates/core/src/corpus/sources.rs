@@ -19,9 +19,9 @@ pub trait BlockSource: Send {
 
 /// The blocks of one file or stream.
 pub enum StreamBlocks<'a> {
-    Text(TextBlocks<Input<'a>>),
+    Text(Box<TextBlocks<Input<'a>>>, ReadContext),
     Records(Box<RecordBlocks<'a>>),
-    /// A file that could not be opened and is skipped.
+    /// A file that could not be read, whose rest is skipped.
     Nothing,
 }
 
@@ -48,7 +48,10 @@ impl<'a> StreamBlocks<'a> {
     ) -> Result<StreamBlocks<'a>> {
         let opened = match (input, FileFormat::of_name(name)) {
             (Err(error), _) => Err(error),
-            (Ok(input), FileFormat::Text) => Ok(StreamBlocks::Text(TextBlocks::new(input, name, position))),
+            (Ok(input), FileFormat::Text) => {
+                let blocks = TextBlocks::new(input, name, position, context.max_record);
+                Ok(StreamBlocks::Text(Box::new(blocks), context.clone()))
+            }
             (Ok(input), format) => RecordBlocks::new(input, format, position, context)
                 .map(|blocks| StreamBlocks::Records(Box::new(blocks))),
         };
@@ -59,7 +62,14 @@ impl<'a> StreamBlocks<'a> {
 impl BlockSource for StreamBlocks<'_> {
     fn next(&mut self, block: &mut Block, splitter: &Splitter, cutters: &Cutters) -> Result<bool> {
         match self {
-            StreamBlocks::Text(blocks) => blocks.next(block, splitter, cutters),
+            StreamBlocks::Text(blocks, context) => match blocks.next(block, splitter, cutters) {
+                Err(error @ Error::LongStretch { .. }) => {
+                    context.skip_or_fail(error, block.position)?;
+                    *self = StreamBlocks::Nothing;
+                    Ok(false)
+                }
+                outcome => outcome,
+            },
             StreamBlocks::Records(blocks) => blocks.next(block),
             StreamBlocks::Nothing => Ok(false),
         }
@@ -102,13 +112,19 @@ pub struct MemoryBlocks<'a> {
     documents: std::slice::Iter<'a, &'a [u8]>,
     open: Option<TextBlocks<&'a [u8]>>,
     position: Position,
+    max_record: usize,
     progress: &'a Progress,
 }
 
 impl<'a> MemoryBlocks<'a> {
     /// Reads the first of `documents` from `position` on.
-    pub fn new(documents: &'a [&'a [u8]], position: Position, progress: &'a Progress) -> MemoryBlocks<'a> {
-        MemoryBlocks { documents: documents.iter(), open: None, position, progress }
+    pub fn new(
+        documents: &'a [&'a [u8]],
+        position: Position,
+        max_record: usize,
+        progress: &'a Progress,
+    ) -> MemoryBlocks<'a> {
+        MemoryBlocks { documents: documents.iter(), open: None, position, max_record, progress }
     }
 }
 
@@ -123,7 +139,7 @@ impl BlockSource for MemoryBlocks<'_> {
             }
             let Some(document) = self.documents.next() else { return Ok(false) };
             let rest = document.get(self.position.offset as usize..).ok_or(Error::CorpusEndsEarly)?;
-            self.open = Some(TextBlocks::new(rest, Path::new("a document"), self.position));
+            self.open = Some(TextBlocks::new(rest, Path::new("a document"), self.position, self.max_record));
             self.position = Position { part: self.position.part + 1, ..Position::default() };
         }
     }

@@ -101,7 +101,7 @@ fn settings() -> CountSettings {
 type Counted = (BTreeMap<Vec<u8>, u64>, u64, Skipped);
 
 fn count_with(threads: usize, add: impl FnOnce(&mut Counter) -> Result<()>) -> Result<Counted> {
-    let mut counter = Counter::new(settings(), threads);
+    let mut counter = Counter::new(settings(), threads).unwrap();
     add(&mut counter)?;
     let skipped = counter.skipped();
     let counts = counter.finish(&Progress::new())?;
@@ -180,14 +180,14 @@ proptest! {
         fs::write(&path, compressed(how, &data, data.len() / 2)).unwrap();
         let read_from = |position: Position| {
             let (reading, skips, progress) = (Reading::default(), Arc::default(), Progress::new());
-            let context = &ReadContext::new(&reading, &skips, &progress);
+            let context = &ReadContext::new(&reading, LONGEST, &skips, &progress);
             let mut stream = if on_disk {
                 StreamBlocks::open(&path, position, context).unwrap()
             } else {
                 StreamBlocks::new(fs::File::open(&path).unwrap(), &path, position, context).unwrap()
             };
             let (mut parts, mut ends, mut block) = (Vec::new(), Vec::new(), Block::default());
-            let cutters = Cutters::new(&[], None);
+            let cutters = Cutters::new(&[], None).unwrap();
             while stream.next(&mut block, &settings().splitter, &cutters).unwrap() {
                 block.decode().unwrap();
                 parts.extend(block.parts().map(|part| (part.position, part.ends_document, part.text.to_vec())));

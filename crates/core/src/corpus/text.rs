@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use super::cutters::{Cut, Cutters};
 use super::input::read_error;
 use super::{BLOCK, Block, BlockSource, Position};
-use crate::Result;
+use crate::memory::reserve;
 use crate::split::{Scratch, Splitter};
+use crate::{Error, Result};
 
 /// How far back from its end a block is searched for a safe cut.
 const REACH: usize = if cfg!(test) { 16 } else { 1 << 16 };
@@ -27,11 +28,13 @@ pub struct TextBlocks<R> {
     position: Position,
     starts_document: bool,
     at_end: bool,
+    /// The most text to hold in search of a cut.
+    longest: usize,
 }
 
 impl<R: Read> TextBlocks<R> {
     /// Reads text that begins at `position`, where a document begins.
-    pub fn new(reader: R, path: &Path, position: Position) -> TextBlocks<R> {
+    pub fn new(reader: R, path: &Path, position: Position, longest: usize) -> TextBlocks<R> {
         TextBlocks {
             reader,
             path: path.into(),
@@ -39,6 +42,7 @@ impl<R: Read> TextBlocks<R> {
             position,
             starts_document: true,
             at_end: false,
+            longest: longest.max(BLOCK),
         }
     }
 }
@@ -54,6 +58,9 @@ impl<R: Read + Send> BlockSource for TextBlocks<R> {
         let mut size = BLOCK;
         while !self.at_end {
             let missing = size.saturating_sub(block.text.len()) as u64;
+            if size > BLOCK {
+                reserve(&mut block.text, missing as usize, "a stretch of text without a safe cut")?;
+            }
             let read = (&mut self.reader).take(missing).read_to_end(&mut block.text);
             let read = read.map_err(|error| read_error(&self.path, error))?;
             self.at_end = (read as u64) < missing;
@@ -73,7 +80,14 @@ impl<R: Read + Send> BlockSource for TextBlocks<R> {
                 block.next = self.position;
                 return Ok(true);
             }
-            size = 2 * block.text.len();
+            if block.text.len() >= self.longest {
+                return Err(Error::LongStretch {
+                    path: self.path.clone(),
+                    offset: self.position.offset,
+                    longest: self.longest,
+                });
+            }
+            size = (2 * block.text.len()).min(self.longest);
         }
         self.position.offset += block.text.len() as u64;
         block.next = self.position;

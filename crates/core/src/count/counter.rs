@@ -10,7 +10,8 @@ use super::table::PretokenTable;
 use super::{CountSettings, Counts, CountsTotals, CountsWriter, Spill, merge};
 use crate::corpus::{Block, BlockSource, Boundary, Consumer, Cutters, Feed, FirstError, Position};
 use crate::split::{Scratch, Splitter, Tier};
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Progress, Result, Stage};
 
 /// Counts the pre-tokens of a corpus. [`Counter::finish`] returns the [`Counts`], [`Counter::finish_to`]
@@ -26,16 +27,17 @@ pub struct Counter {
 
 impl Counter {
     /// Creates a counter. `threads` = 0 means one per core.
-    pub fn new(settings: CountSettings, threads: usize) -> Counter {
+    pub fn new(settings: CountSettings, threads: usize) -> Result<Counter> {
+        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref())?;
         let team = Team::new(thread_count(threads));
-        Counter {
-            cutters: Cutters::new(&settings.special_tokens, settings.separator.as_deref()),
+        Ok(Counter {
+            cutters,
             workers: (0..team.size()).map(|_| Mutex::default()).collect(),
             settings,
             team,
             feed: Feed::default(),
             spill: None,
-        }
+        })
     }
 
     /// Writes counts that do not fit in memory to disk, from now on.

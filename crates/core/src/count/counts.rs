@@ -2,6 +2,7 @@
 
 use super::CountSettings;
 use super::table::PretokenTable;
+use crate::memory::grow;
 use crate::{Error, Result};
 
 /// Unique pre-tokens and how often each occurs, in no particular order.
@@ -48,6 +49,7 @@ impl Counts {
 
     /// Appends a pre-token, which must be new.
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64) {
+        grow(&mut self.bytes, pretoken.len(), "the counts");
         self.bytes.extend_from_slice(pretoken);
         self.ends.push(self.bytes.len() as u64);
         self.counts.push(count);

@@ -17,7 +17,7 @@ use hashbrown::HashTable;
 use super::sorted::Sorted;
 use super::{CountSettings, Counts};
 use crate::key::{Key, PACKED, hash, hash_long, order_of_key, pack, unpack};
-use crate::memory::{prefetch, zeroed_in_huge_pages};
+use crate::memory::{grow, prefetch, zeroed_in_huge_pages};
 use crate::{Error, Progress, Result};
 
 const BATCH: usize = 32;
@@ -237,6 +237,7 @@ impl PretokenTable {
             }
             None => {
                 let long = Long { hash, start: bytes.len(), len: pretoken.len() as u32, count };
+                grow(bytes, pretoken.len(), "long pre-tokens");
                 bytes.extend_from_slice(pretoken);
                 self.long.insert_unique(hash, long, |long| long.hash);
             }

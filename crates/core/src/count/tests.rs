@@ -108,7 +108,7 @@ proptest! {
     ) {
         let settings = settings(PATTERNS[pattern], if special { &["<a b>"] } else { &[] });
         let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
-        let mut counter = Counter::new(settings.clone(), threads);
+        let mut counter = Counter::new(settings.clone(), threads).unwrap();
         counter.add_documents(&documents, &Progress::new()).unwrap();
         let counts = counter.finish(&Progress::new()).unwrap();
         prop_assert_eq!(as_map(&counts), naive(&documents, &settings));
@@ -124,14 +124,14 @@ proptest! {
         let folder = temporary_folder("agree");
         let settings = settings("gpt4", &[]);
         let paths: Vec<PathBuf> = (0..documents.len()).map(|i| folder.join(format!("{i}.txt"))).collect();
-        let mut sum = Counter::new(settings.clone(), 1).finish(&Progress::new()).unwrap();
+        let mut sum = Counter::new(settings.clone(), 1).unwrap().finish(&Progress::new()).unwrap();
         for (path, document) in paths.iter().zip(&documents) {
             fs::write(path, document).unwrap();
-            let mut counter = Counter::new(settings.clone(), 2);
+            let mut counter = Counter::new(settings.clone(), 2).unwrap();
             counter.add_reader(&document[..], Path::new("-"), &Reading::default(), &Progress::new()).unwrap();
             sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
         }
-        let mut counter = Counter::new(settings.clone(), 2);
+        let mut counter = Counter::new(settings.clone(), 2).unwrap();
         counter.add_files(&paths, &Reading::default(), &Progress::new()).unwrap();
         let counts = counter.finish(&Progress::new()).unwrap();
         prop_assert_eq!(as_map(&counts), as_map(&sum));
@@ -164,17 +164,17 @@ proptest! {
         let folder = temporary_folder("ranges");
         let path = folder.join("text");
         fs::write(&path, &text).unwrap();
-        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref());
+        let cutters = Cutters::new(&settings.special_tokens, settings.separator.as_deref()).unwrap();
         let cuts = shard_cuts(&path, size, &settings.splitter, &cutters, &Progress::new()).unwrap();
         let ends = cuts.iter().map(|cut| cut.0).chain([text.len() as u64]);
-        let mut sum = Counter::new(settings.clone(), 1).finish(&Progress::new()).unwrap();
+        let mut sum = Counter::new(settings.clone(), 1).unwrap().finish(&Progress::new()).unwrap();
         for ((start, in_document), end) in [(0, false)].iter().chain(&cuts).zip(ends) {
             prop_assert!(*start < end || text.is_empty());
-            let mut counter = Counter::new(settings.clone(), 1);
+            let mut counter = Counter::new(settings.clone(), 1).unwrap();
             counter.add_range(&path, *start, end, *in_document, &Progress::new()).unwrap();
             sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
         }
-        let mut counter = Counter::new(settings, 1);
+        let mut counter = Counter::new(settings, 1).unwrap();
         counter.add_files(&[path], &Reading::default(), &Progress::new()).unwrap();
         let whole = counter.finish(&Progress::new()).unwrap();
         prop_assert_eq!(as_map(&sum), as_map(&whole));
@@ -190,7 +190,7 @@ fn ranges_are_about_as_large_as_asked_for() {
     let cuts = |text: &[u8], pattern: &str| {
         fs::write(&path, text).unwrap();
         let settings = settings(pattern, &[]);
-        let cutters = Cutters::new(&[], settings.separator.as_deref());
+        let cutters = Cutters::new(&[], settings.separator.as_deref()).unwrap();
         shard_cuts(&path, 100, &settings.splitter, &cutters, &Progress::new()).unwrap()
     };
     let words = b"some words, ".repeat(40);
@@ -208,7 +208,7 @@ fn a_range_that_is_no_longer_there_is_an_error() {
     let folder = temporary_folder("range-gone");
     let path = folder.join("text");
     fs::write(&path, "shorter").unwrap();
-    let mut counter = Counter::new(settings("gpt4", &[]), 1);
+    let mut counter = Counter::new(settings("gpt4", &[]), 1).unwrap();
     let message = counter.add_range(&path, 2, 100, true, &Progress::new()).unwrap_err().to_string();
     assert!(message.contains("text: the file is shorter than when the work was distributed"), "{message}");
     fs::remove_dir_all(folder).unwrap();
@@ -281,7 +281,7 @@ fn special_tokens_must_be_there_and_differ() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let mut counter = Counter::new(settings("gpt2", &[]), 2);
+    let mut counter = Counter::new(settings("gpt2", &[]), 2).unwrap();
     let error =
         counter.add_files(&["/no/such/file.txt".into()], &Reading::default(), &Progress::new()).unwrap_err();
     assert!(error.to_string().contains("/no/such/file.txt"), "{error}");
@@ -360,12 +360,12 @@ proptest! {
         let folder = temporary_folder("spill");
         let settings = settings("gpt4", if special { &["<a b>"] } else { &[] });
         let documents: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
-        let mut plain = Counter::new(settings.clone(), 1);
+        let mut plain = Counter::new(settings.clone(), 1).unwrap();
         plain.add_documents(&documents, &Progress::new()).unwrap();
         let plain = plain.finish(&Progress::new()).unwrap();
 
         let out = folder.join("all.counts");
-        let mut counter = Counter::new(settings.clone(), threads);
+        let mut counter = Counter::new(settings.clone(), threads).unwrap();
         counter.spill_to(Spill::new(&folder.join("work"), memory, None, "{}".into()));
         counter.add_documents(&documents, &Progress::new()).unwrap();
         let totals = counter.finish_to(&out, &[], &Progress::new()).unwrap();
@@ -400,13 +400,13 @@ proptest! {
             fs::write(path, document).unwrap();
         }
         let texts: Vec<&[u8]> = documents.iter().map(Vec::as_slice).collect();
-        let mut plain = Counter::new(settings.clone(), 1);
+        let mut plain = Counter::new(settings.clone(), 1).unwrap();
         plain.add_documents(&texts, &Progress::new()).unwrap();
         let plain = plain.finish(&Progress::new()).unwrap();
 
         let out = folder.join("all.counts");
         for stop in stops.into_iter().map(Some).chain([None]) {
-            let mut counter = Counter::new(settings.clone(), threads);
+            let mut counter = Counter::new(settings.clone(), threads).unwrap();
             counter.spill_to(Spill::new(&work, 0, None, "{}".into()));
             let (runs, log_len, log_crc32, next) = read_log(&work);
             let mut rest = &paths[..];
@@ -454,7 +454,7 @@ fn the_top_of_a_file_is_that_of_the_counts() {
 #[test]
 fn a_damaged_run_is_named_and_says_what_to_do() {
     let folder = temporary_folder("damaged-run");
-    let mut counter = Counter::new(settings("gpt4", &[]), 1);
+    let mut counter = Counter::new(settings("gpt4", &[]), 1).unwrap();
     counter.spill_to(Spill::new(&folder, 0, None, "{}".into()));
     counter.add_documents(&[b"some text that is longer than a block"], &Progress::new()).unwrap();
     let run = folder.join("run-00000.counts");

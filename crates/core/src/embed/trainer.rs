@@ -19,7 +19,8 @@ use super::text::TrainingText;
 use super::thread_tuner::ThreadTuner;
 use super::weights::{Matrix, RowList, SharedMatrix};
 use super::{EmbedSettings, Objective};
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Error, Progress, Result, Stage};
 
 /// Trains one vector for every token of a text.

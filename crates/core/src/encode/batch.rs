@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use super::Options;
 use super::special::Stretch;
-use crate::memory::reserved_in_huge_pages;
-use crate::team::thread_count;
+use crate::memory::{reserve, reserved_in_huge_pages};
+use crate::threads::{start_in, thread_count};
 use crate::{Progress, Result, Stage, Tokenizer};
 
 /// How much text a thread takes at a time. (Small in tests, so that every document is cut.)
@@ -72,11 +72,11 @@ impl Tokenizer {
         progress: &Progress,
     ) -> Result<Batch> {
         let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
-        // Unused capacity is never touched. Where it is not enough, the array grows.
+        // Unused capacity is never touched. Where it is not enough, or was refused, the array grows.
         let mut ids: Vec<u32> = reserved_in_huge_pages(bytes / 4 * 3 + 2 * texts.len());
         let mut offsets = Vec::with_capacity(texts.len() + 1);
         offsets.push(0);
-        if used_threads(texts, threads) == 1 {
+        if used_threads(texts, threads) == 1 && bytes <= LONG {
             progress.begin(Stage::Encode, bytes as u64);
             for text in texts {
                 progress.check()?;
@@ -87,6 +87,7 @@ impl Tokenizer {
         } else {
             self.encode_in_order(texts, options, threads, progress, |part| {
                 let before = ids.len();
+                reserve(&mut ids, part.ids.len(), "the ids")?;
                 ids.extend_from_slice(&part.ids);
                 let whole = part.ends.len() - part.goes_on as usize;
                 offsets.extend(part.ends[..whole].iter().map(|end| (before + end) as i64));
@@ -147,9 +148,8 @@ impl Tokenizer {
             spare: Mutex::default(),
         };
         thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| job.work());
-            }
+            // This thread does the work of those that cannot be started.
+            let _ = (1..threads).try_for_each(|_| start_in(scope, || job.work()).map(drop));
             // Also on a panic: the other threads must not wait for this one.
             let _over = Over(&job);
             job.serve(&mut consume)

@@ -10,7 +10,8 @@
 use std::sync::Mutex;
 
 use crate::count::{PretokenBatch, Source};
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 /// The size of a corpus in bytes, and in the tokens of some tokenizers.

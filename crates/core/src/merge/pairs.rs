@@ -18,10 +18,15 @@ use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use crate::key::mix;
-use crate::memory::zeroed_in_huge_pages;
+use crate::memory::{check_room, zeroed_in_huge_pages};
 
 /// Pre-tokens of at most this many bytes are merged in arrays on the stack.
 const SHORT: usize = 255;
+
+/// From this many bytes on it is checked that there is memory to merge a pre-token: this many bytes for each of its
+/// own.
+const HUGE: usize = 1 << 20;
+const LONG_COST: usize = 32;
 
 /// No token: higher than every id, so that "lowest id first" needs no special case for it.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -309,6 +314,9 @@ impl Pairs {
     /// Merges with a queue and a linked list.
     fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut report: impl FnMut(u32, u32, u32)) {
         let n = u32::try_from(pretoken.len()).expect("split refuses documents of 4 GiB");
+        if pretoken.len() >= HUGE {
+            check_room(LONG_COST * pretoken.len(), "a long pre-token");
+        }
         let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
         // A token is stored at the index where it begins; `next` and `prev` lead to its neighbors. `next` of
         // the last is n, and `prev` of the first is NONE.

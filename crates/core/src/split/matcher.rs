@@ -25,7 +25,7 @@ use super::dfa::{Budget, Dfa};
 use super::lookaround::LookAround;
 use super::presets::Scanner;
 use super::rewrite::{self, Regular};
-use super::{Scratch, printable, scan};
+use super::{Origin, Scratch, printable, scan};
 use crate::Result;
 
 /// Stretches shorter than this are not worth a scanner's blocks of 64 bytes.
@@ -78,7 +78,7 @@ impl Matcher {
             Some(scanner) => Kind::Scanner(scanner, OnceLock::new()),
             None => match rewrite::regular(pattern)?.and_then(|r| GapDfa::new(pattern, &r, Dot::AnyChar)) {
                 Some(dfa) => Kind::Dfa(Box::new(dfa)),
-                None => Kind::LookAround(Box::new(LookAround::new(pattern)?)),
+                None => Kind::LookAround(Box::new(LookAround::new(pattern, Origin::File)?)),
             },
         };
         Ok(Matcher { pattern: pattern.into(), kind, printable: false })
@@ -96,7 +96,7 @@ impl Matcher {
         let regular = rewrite::regular(pattern)?.and_then(|regular| printable::bytes_of(&regular));
         let kind = match regular.and_then(|r| GapDfa::new(pattern, &r, Dot::AnyByte)) {
             Some(dfa) => Kind::Dfa(Box::new(dfa)),
-            None => Kind::LookAround(Box::new(LookAround::new(pattern)?)),
+            None => Kind::LookAround(Box::new(LookAround::new(pattern, Origin::File)?)),
         };
         Ok(Matcher { pattern: pattern.into(), kind, printable: true })
     }

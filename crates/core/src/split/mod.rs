@@ -73,6 +73,15 @@ pub enum Tier {
     LookAround,
 }
 
+/// Where a pattern comes from, which decides how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The caller, who can be trusted to want it.
+    Caller,
+    /// A file, which may be an attack.
+    File,
+}
+
 /// Buffers that one thread reuses from call to call.
 #[derive(Default)]
 pub struct Scratch {
@@ -84,14 +93,19 @@ pub struct Scratch {
 const STEP: usize = 16 << 10;
 
 impl Splitter {
-    /// Compiles the name of a preset or a regular expression.
+    /// Compiles the name of a preset or a regular expression that the caller wrote.
     pub fn new(pattern: &str) -> Result<Splitter> {
+        Splitter::from(pattern, Origin::Caller)
+    }
+
+    /// Compiles a pattern, with the limits of its origin.
+    pub fn from(pattern: &str, origin: Origin) -> Result<Splitter> {
         let (pattern, preset) = resolve(pattern)?;
         let engine = match Scanner::of(pattern) {
             Some(scanner) => Engine::Scanner(scanner),
             None => match rewrite::regular(pattern)?.and_then(|regular| Dfa::new(pattern, &regular)) {
                 Some(dfa) => Engine::Dfa(Box::new(dfa)),
-                None => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
+                None => Engine::LookAround(Box::new(LookAround::new(pattern, origin)?)),
             },
         };
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
@@ -111,7 +125,7 @@ impl Splitter {
                 .and_then(|regular| Dfa::new(pattern, &regular))
                 .map(|dfa| Engine::Dfa(Box::new(dfa)))
                 .ok_or_else(|| unfit("it is not regular, or its DFA is too large"))?,
-            Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern)?)),
+            Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern, Origin::Caller)?)),
         };
         Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
     }

@@ -12,12 +12,10 @@
 //! The step limit holds: the work of all threads together counts, and where a worker fails or the sum is too
 //! much, a serial run decides, so that the errors are those of `split`.
 
-use std::thread;
-
 use super::Engine;
 use super::dfa::Budget;
 use super::scan::{self, Masks, first_cut, floor_char};
-use crate::Result;
+use crate::{Result, threads};
 
 /// Below this many bytes per thread, starting threads costs more than it saves.
 const LEAST: usize = 64 << 10;
@@ -56,25 +54,17 @@ pub fn split_in(engine: &Engine, text: &str, parts: usize) -> Result<Vec<u32>> {
 
 /// Splits the parts between safe cuts, each on its own thread.
 fn at_cuts(cuts: &[usize], split: impl Fn(std::ops::Range<usize>, &mut Vec<u32>) + Sync) -> Vec<u32> {
-    thread::scope(|scope| {
-        let run = |w: &[usize]| {
-            let part = w[0]..w[1];
-            let split = &split;
-            scope.spawn(move || {
-                let mut ends = Vec::new();
-                let base = part.start as u32;
-                split(part, &mut ends);
-                ends.iter_mut().for_each(|end| *end += base);
-                ends
-            })
-        };
-        let workers: Vec<_> = cuts.windows(2).map(run).collect();
-        let mut parts = workers.into_iter().map(|w| w.join().expect("a splitter does not panic"));
-        // The first part grows in place: fresh memory costs more than splitting does.
-        let mut ends = parts.next().unwrap_or_default();
-        parts.for_each(|part| ends.extend_from_slice(&part));
+    let parts = threads::map(cuts.windows(2), |w| {
+        let mut ends = Vec::new();
+        split(w[0]..w[1], &mut ends);
+        ends.iter_mut().for_each(|end| *end += w[0] as u32);
         ends
-    })
+    });
+    let mut parts = parts.into_iter();
+    // The first part grows in place: fresh memory costs more than splitting does.
+    let mut ends = parts.next().unwrap_or_default();
+    parts.for_each(|part| ends.extend_from_slice(&part));
+    ends
 }
 
 /// Splits from guesses; `None` if the serial run must decide.
@@ -91,21 +81,15 @@ fn speculate(engine: &Engine, text: &str, guesses: &[usize]) -> Option<Vec<u32>>
         }
         Some(left - budget.0)
     };
-    let found: Vec<Option<(Vec<u32>, u64)>> = thread::scope(|scope| {
-        let start = |w: &[usize]| {
-            let (from, until, run) = (w[0], w[1], &run);
-            scope.spawn(move || {
-                let (mut ends, mut budget) = (Vec::new(), Budget(total));
-                if let Engine::Dfa(dfa) = engine {
-                    dfa.split_fast(text.as_bytes(), from, until, true, &mut budget, &mut ends).ok()?;
-                    return Some((ends, total - budget.0));
-                }
-                let work = run(from, total, &mut ends, &mut |at| at < until)?;
-                Some((ends, work))
-            })
-        };
-        let workers: Vec<_> = guesses.windows(2).map(start).collect();
-        workers.into_iter().map(|w| w.join().expect("a splitter does not panic")).collect()
+    let found: Vec<Option<(Vec<u32>, u64)>> = threads::map(guesses.windows(2), |w| {
+        let (from, until) = (w[0], w[1]);
+        let (mut ends, mut budget) = (Vec::new(), Budget(total));
+        if let Engine::Dfa(dfa) = engine {
+            dfa.split_fast(text.as_bytes(), from, until, true, &mut budget, &mut ends).ok()?;
+            return Some((ends, total - budget.0));
+        }
+        let work = run(from, total, &mut ends, &mut |at| at < until)?;
+        Some((ends, work))
     });
 
     let mut ends: Vec<u32> = Vec::new();

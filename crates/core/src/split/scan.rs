@@ -25,8 +25,14 @@ use super::bitmap::{CaseBlock, ClassBlock, Classify, Portable, classify};
 use super::classes::{CLASSES, LETTER, MARK, NUMBER, SPACE};
 use super::presets::{Preset, Scanner};
 use super::{scan_gpt2, scan_gpt4};
+use crate::memory::check_room;
 
 const SEGMENT: usize = 16 << 10;
+
+/// From this size on it is checked that there is memory for the masks of a segment: this many bytes for each of its
+/// own, twice the masks because they grow.
+const HUGE: usize = 1 << 20;
+const COST: usize = 4;
 
 /// Buffers for one segment.
 #[derive(Default)]
@@ -114,6 +120,9 @@ fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
 }
 
 fn segment(scanner: Scanner, text: &[u8], last: bool, base: u32, masks: &mut Masks, ends: &mut Vec<u32>) {
+    if text.len() >= HUGE {
+        check_room(COST * text.len(), "a long pre-token");
+    }
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         // SAFETY: `has_avx2` has detected these features.

@@ -6,17 +6,12 @@
 //!
 //! Cost: some microseconds to build, and one pass over the text to search it.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 
-use crate::{Error, Result};
+use crate::Result;
+use crate::automaton::automaton;
 
 /// Builds the automaton that finds `tokens`, or none where there are none to find.
 pub(crate) fn finder<T: AsRef<[u8]>>(tokens: &[T]) -> Result<Option<AhoCorasick>> {
-    if tokens.is_empty() {
-        return Ok(None);
-    }
-    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(tokens);
-    built.map(Some).map_err(|error| Error::BadSetting {
-        reason: format!("the special tokens are too long together: {error}"),
-    })
+    if tokens.is_empty() { Ok(None) } else { automaton(tokens).map(Some) }
 }

@@ -37,6 +37,7 @@ pub use self::pack::unpack_ranks;
 pub(crate) use self::pipeline::Pipeline;
 pub use self::pipeline::Source;
 pub(crate) use self::slots::{DecodeSlot, SHORT};
+use crate::automaton::check_length;
 use crate::merge::cache::Cache;
 use crate::merge::crossings::Crossings;
 use crate::merge::derive::{Derived, derive};
@@ -519,6 +520,7 @@ fn lay_out(ranks: &[(Vec<u8>, u32)], specials: &[(String, u32)]) -> Result<(Vec<
 fn check_specials(specials: &[(String, u32)], id_of: impl Fn(&[u8]) -> Option<u32>) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     for (token, _) in specials {
+        check_length(token)?;
         let reason = if token.is_empty() {
             "is empty; give it a text"
         } else if !seen.insert(token) {

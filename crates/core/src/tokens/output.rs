@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::encoded::Encoded;
@@ -13,7 +13,7 @@ use super::{PATIENCE, TokenSettings};
 use crate::corpus::Position;
 use crate::disk::File;
 use crate::durable::lock;
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, threads};
 
 /// The folder, and the shard that is being written.
 pub struct Output {
@@ -122,14 +122,19 @@ impl Output {
         self.await_flush(progress)?;
         let Some(shard) = self.shard.take() else { return Ok(()) };
         self.number += 1;
-        let lock = Arc::clone(&self.lock);
         let (sender, receiver) = channel();
-        thread::spawn(move || {
+        // Shared, so that it is not lost with a thread that cannot be started.
+        let job = Arc::new(Mutex::new(Some((shard, Arc::clone(&self.lock), sender))));
+        let flush = move || {
+            let Some((shard, lock, sender)) = job.lock().unwrap().take() else { return };
             let flushed = catch_unwind(AssertUnwindSafe(|| shard.finish(next)));
             drop(lock);
             // There is no receiver if the work was cancelled.
             let _ = sender.send(flushed);
-        });
+        };
+        if threads::start(flush.clone()).is_none() {
+            flush();
+        }
         self.flushing = Some(receiver);
         Ok(())
     }

@@ -8,7 +8,8 @@ use super::formats::{IdWidth, TokenFormat};
 use super::in_order::InOrder;
 use super::output::Output;
 use crate::corpus::{BLOCK, Block, BlockSource, Consumer, Cutters, Feed, FirstError, Position};
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 /// How a corpus is encoded and written.
@@ -74,7 +75,7 @@ impl TokenWriter {
         Ok(TokenWriter {
             encoder: DocumentEncoder {
                 allowed_ids,
-                cutters: Cutters::new(&settings.allowed_special, settings.separator.as_deref()),
+                cutters: Cutters::new(&settings.allowed_special, settings.separator.as_deref())?,
                 prepend: settings.prepend,
                 append: settings.append,
                 tokenizer,

@@ -26,7 +26,8 @@ use super::vocabulary::Vocabulary;
 use super::{Merges, Rules, TrainSettings, add_weight};
 use crate::count::{PretokenBatch, Source};
 use crate::merge::pairs::{ID_BITS, NONE};
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Progress, Result, Stage, Tokenizer};
 
 /// How many merges the first round checks, and how many times more each next one. (Small in tests.)

@@ -52,7 +52,8 @@ use self::symbols::Symbols;
 use self::vocabulary::Vocabulary;
 use crate::count::Counts;
 pub use crate::count::Source;
-use crate::team::{Team, thread_count};
+use crate::team::Team;
+use crate::threads::thread_count;
 use crate::{Error, Progress, Result, Stage, Tokenizer};
 
 /// Which of several equally frequent pairs is merged first.

@@ -216,6 +216,10 @@ pub(crate) fn compile(vocabulary: &Vocabulary) -> Result<Compiled> {
         }
     }
 
+    // Before any token is split: of merges with one rank the leftmost comes first here as well.
+    if let Some(shared) = listed.shared(first_merge) {
+        pairs.share_ranks(shared);
+    }
     let mut order: Vec<usize> = (0..vocabulary.tokens.len()).collect();
     order.sort_by_key(|&at| (vocabulary.tokens[at].0.len(), at));
     let mut merges: Vec<(u32, (u32, u32, u32))> = Vec::new();
@@ -247,9 +251,6 @@ pub(crate) fn compile(vocabulary: &Vocabulary) -> Result<Compiled> {
         }
     }
     merges.sort_unstable_by_key(|&(symbol, _)| symbol);
-    if let Some(shared) = listed.shared(first_merge) {
-        pairs.share_ranks(shared);
-    }
     let merges = merges.into_iter().map(|(_, merge)| merge).collect();
     let dropping = Dropping::new(vocabulary);
     Ok(Compiled { pairs, symbols: Symbols { one, several, lengths }, merges, unreachable, dropping })
@@ -319,10 +320,10 @@ impl Listed {
     }
 
     /// Returns the rank of every symbol, if tokens share ranks.
-    fn shared(self, first_merge: u32) -> Option<Vec<u32>> {
+    fn shared(&self, first_merge: u32) -> Option<Vec<u32>> {
         match self {
             Listed::ByToken { shared: Some(shared), .. } => {
-                Some((0..first_merge).chain(shared.into_iter().map(|rank| first_merge + rank)).collect())
+                Some((0..first_merge).chain(shared.iter().map(|rank| first_merge + rank)).collect())
             }
             _ => None,
         }

@@ -10,7 +10,7 @@
 //!
 //! Cost: compiling encodes every token once, as `merge/symbols.rs` says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -130,7 +130,11 @@ impl Tokenizer {
         let added = added_tokens(&json["added_tokens"])?;
         let normalizer = Normalizer::from_json(&json["normalizer"])?;
         let pretokenizer = Pretokenizer::from_json(&json["pre_tokenizer"])?;
-        let added = AddedTokens::new(added, |content| Ok(normalizer.normalize(content)?.into_owned()))?;
+        let literal = user_defined(&json["added_tokens"]);
+        let added = AddedTokens::new(added, |content| match literal.contains(content) {
+            true => Ok(content.into()),
+            false => Ok(normalizer.normalize(content)?.into_owned()),
+        })?;
         let (bytes, starts) = lay_out(&vocabulary, added.tokens(), &json)?;
         let (index, hasher) = index(&bytes, &starts);
 
@@ -286,6 +290,15 @@ fn added_tokens(json: &Value) -> Result<Vec<AddedToken>> {
         });
     }
     Ok(added)
+}
+
+/// Returns the user-defined symbols of SentencePiece, which are found in normalized text as they are.
+fn user_defined(json: &Value) -> HashSet<&str> {
+    let tokens = json.as_array().into_iter().flatten();
+    tokens
+        .filter(|token| token["kind"] == "user_defined")
+        .filter_map(|token| token["content"].as_str())
+        .collect()
 }
 
 /// Returns what every id decodes to, and where each starts. Of several with one id, added tokens count, then

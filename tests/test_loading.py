@@ -1,5 +1,7 @@
 """Loading: formats are recognized by content, folders by their files, and no code is executed."""
 
+import base64
+import gzip
 import pickle
 import shutil
 import zipfile
@@ -101,3 +103,39 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         merganser.load(tmp_path / "nowhere")
     with pytest.raises(FormatError, match="check the path"):
         merganser.load("with\0NUL")
+
+
+def test_a_gzipped_rank_file_is_read(tmp_path: Path) -> None:
+    data = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    (tmp_path / "t.tiktoken.gz").write_bytes(gzip.compress(data))
+    assert merganser.load(tmp_path, pattern="gpt2").encode("hi") == [104, 105]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(data)[:-9])
+    with pytest.raises(merganser.FormatError, match="gzipped and truncated"):
+        merganser.load(tmp_path / "cut.gz", pattern="gpt2")
+    (tmp_path / "bad.gz").write_bytes(b"\x1f\x8b" + b"x" * 99)
+    with pytest.raises(merganser.FormatError, match="it is gzipped, but"):
+        merganser.load(tmp_path / "bad.gz", pattern="gpt2")
+
+
+def test_a_gzipped_file_that_would_become_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_MAX_UNZIPPED", 1 << 16)
+    (tmp_path / "t.gz").write_bytes(gzip.compress(bytes(1 << 20)))
+    with pytest.raises(merganser.FormatError, match="cannot be a tokenizer"):
+        merganser.load(tmp_path / "t.gz", pattern="gpt2")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"[PAD]\n[unused0]\n[UNK]\n[CLS]\n", "WordPiece.*tokenizers"),
+        (b"1 '\\x00' 1\n2 '\\x01' 1\n", "RWKV.*rwkv package"),
+    ],
+)
+def test_vocabularies_that_are_not_bpe_name_the_library_to_use(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
+    (tmp_path / "vocab.txt").write_bytes(data)
+    with pytest.raises(merganser.FormatError, match=reason):
+        merganser.load(tmp_path)

@@ -4,6 +4,7 @@ The files are built from the shared vocabularies, because tests download nothing
 """
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from corpora import corpus_text
 from exported import TRAINED
 from hypothesis import given
 from hypothesis import strategies as st
-from merganser import FormatError, Tokenizer, TokenizerError
+from merganser import Tokenizer, TokenizerError
 from merganser.formats import BadFile, gpt2, huggingface
 from strategies import texts
 from tokenizers import Tokenizer as Theirs
@@ -63,7 +64,7 @@ def check(whole: dict[str, Any], text: str) -> Tokenizer:
     ours, theirs = huggingface.parse(json.dumps(whole).encode()), Theirs.from_str(json.dumps(whole))
     ids = theirs.encode(text, add_special_tokens=False).ids
     assert ours.encode(text, allowed_special="all") == ids
-    assert ours.decode(ids) == text
+    assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
     for name, id in ours.special_tokens.items():
         assert theirs.token_to_id(name) == id
     return ours
@@ -129,19 +130,16 @@ def test_a_split_that_removes_unmatched_text_is_loaded_if_it_matches_all() -> No
     """Some cl100k_base files are written like this."""
     assert check(file(SMALL, pre_tokenizer=splitting(LLAMA3, behavior="Removed", invert=True)), TEXT) == SMALL
     dropping = splitting(r"\p{L}+|\s", behavior="Removed", invert=True)
-    with pytest.raises(BadFile, match="may drop text"):
-        huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=dropping)).encode())
+    ours = check(file(SMALL, pre_tokenizer=dropping), TEXT)
+    assert ours.decode(ours.encode("a, b!", allowed_special="all")) == "a b"
 
 
-def test_a_normalizer_as_in_qwen_is_refused() -> None:
-    with pytest.raises(BadFile, match="its normalizer, NFC, changes the text"):
-        huggingface.parse(json.dumps(file(TRAINED["qwen2"], normalizer={"type": "NFC"})).encode())
+def test_a_normalizer_as_in_qwen_is_applied() -> None:
+    check(file(TRAINED["qwen2"], normalizer={"type": "NFC"}), f"{TEXT} e\u0301 \u212b")
 
 
-def test_several_splits_as_in_deepseek_are_refused() -> None:
-    several = splitting(r"\p{N}{1,3}", "[一-龥]+", LLAMA3)
-    with pytest.raises(BadFile, match="splits the text several times"):
-        huggingface.parse(json.dumps(file(SMALL, pre_tokenizer=several)).encode())
+def test_several_splits_as_in_deepseek_are_applied() -> None:
+    check(file(SMALL, pre_tokenizer=splitting(r"\p{N}{1,3}", "[一-龥]+", LLAMA3)), f"{TEXT} 12345中文6x")
 
 
 def test_byte_level_without_a_regex_does_not_split() -> None:
@@ -149,12 +147,10 @@ def test_byte_level_without_a_regex_does_not_split() -> None:
     assert ours.pattern == "(?s:.)+"
 
 
-def test_a_post_processor_that_does_more_than_add_tokens_is_refused() -> None:
-    twice = adding("<s>", 298)
-    twice["single"].append(twice["single"][-1])
-    for processor in (twice, {"type": "RobertaProcessing"}, {"type": "Sequence", "processors": [twice]}):
-        with pytest.raises(BadFile, match="post_processor may do more"):
-            huggingface.parse(json.dumps(file(SMALL, post_processor=processor)).encode())
+def test_a_post_processor_that_does_more_than_add_tokens_is_loaded() -> None:
+    roberta = {"type": "RobertaProcessing", "sep": ["</s>", 299], "cls": ["<s>", 298]}
+    roberta |= {"trim_offsets": True, "add_prefix_space": False}
+    check(file(SMALL, post_processor=roberta), TEXT)
 
 
 @given(texts)
@@ -165,10 +161,11 @@ def test_a_pattern_that_leaves_text_unmatched_yields_the_same_pretokens(text: st
 # ── added tokens ──────────────────────────────────────────────────────────────
 
 
-def test_added_tokens_that_are_not_special_become_special_tokens() -> None:
+def test_added_tokens_that_are_not_special_are_found_in_any_text() -> None:
     tokens = [added(298, "<s>"), added(299, "</s>", special=False), added(300, "<tool>", special=False)]
     ours = check(file(SMALL, added_tokens=tokens), f"{TEXT}<tool>x")
-    assert ours.special_tokens == {"<s>": 298, "</s>": 299, "<tool>": 300}
+    assert {299, 300} <= set(ours.encode_ordinary(f"{TEXT}<tool>x"))
+    assert 298 not in ours.encode_ordinary(f"{TEXT}<tool>x")
 
 
 def test_gaps_in_ids_are_kept() -> None:
@@ -181,7 +178,7 @@ def test_gaps_in_ids_are_kept() -> None:
     assert ours.mergeable_ranks[gpt2.from_printable(last)] == 5000
 
 
-names = st.sampled_from(["<s>", "</s>", "<s", "s>", "<<", "<s>s", "x", "é"])
+names = st.sampled_from(["<s>", "</s>", "<s", "s>", "<<", "<s>s", "x", "ε"])
 tokens = st.lists(
     st.tuples(
         st.integers(290, 310) | st.integers(297, 300), names, st.booleans(), st.booleans(), st.booleans()
@@ -191,19 +188,23 @@ tokens = st.lists(
 
 
 @given(tokens, st.lists(names | st.sampled_from(["a", " ", "<", ">"])).map("".join))
-def test_added_tokens_match_the_library_or_are_refused(
+def test_added_tokens_match_the_library_or_are_ambiguous(
     tokens: list[tuple[int, str, bool, bool, bool]], text: str
 ) -> None:
     whole = file(SMALL, added_tokens=[])
     for id, name, normalized, special, in_vocabulary in tokens:
         whole["added_tokens"].append(added(id, name, normalized=normalized, special=special))
         if in_vocabulary:
-            whole["model"]["vocab"].setdefault(name, id)
-    try:
-        huggingface.parse(json.dumps(whole).encode())
-    except BadFile:
-        return
-    check(whole, text)
+            vocab = whole["model"]["vocab"]
+            vocab.setdefault(name, id if id not in vocab.values() else max(vocab.values()) + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", merganser.MerganserWarning)  # the library gives a token another id
+        try:
+            huggingface.parse(json.dumps(whole).encode())
+        except BadFile as bad:
+            assert "is ambiguous" in str(bad)
+            return
+        check(whole, text)
 
 
 # ── transformers ──────────────────────────────────────────────────────────────
@@ -219,7 +220,6 @@ def test_a_live_transformers_tokenizer_is_loaded(tmp_path: Path) -> None:
     auto.add_tokens(["<new>"])
     auto.add_special_tokens({"pad_token": "<pad>"})
     more = merganser.load(auto)
-    assert more.special_tokens == SMALL.special_tokens | {"<new>": 300, "<pad>": 301}
     text = f"{TEXT}<new> x<pad>"
     assert more.encode(text, allowed_special="all") == auto.encode(text, add_special_tokens=False)
 
@@ -251,20 +251,17 @@ def test_a_fast_tokenizer_of_another_model_is_refused() -> None:
 # ── limits ────────────────────────────────────────────────────────────────────
 
 
-def test_very_many_added_tokens_are_refused_quickly(tmp_path: Path) -> None:
-    many = [added(298 + n, f"<{n}>", normalized=n % 2 == 0) for n in range(20_000)]
+def test_very_many_added_tokens_are_loaded(tmp_path: Path) -> None:
+    many = [added(298 + n, f"<{n}>", normalized=n % 2 == 0, special=n % 3 == 0) for n in range(20_000)]
     (tmp_path / "tokenizer.json").write_text(json.dumps(file(SMALL, added_tokens=many)), "utf-8")
-    with pytest.raises(FormatError, match="too many of its added tokens"):
-        merganser.load(tmp_path)
-    one_kind = file(SMALL, added_tokens=[token | {"normalized": False} for token in many])
-    assert len(huggingface.parse(json.dumps(one_kind).encode()).special_tokens) == 20_000
+    loaded = merganser.load(tmp_path)
+    assert loaded.encode("<7><19999><12>", allowed_special="all") == [305, 20297, 310]
 
 
-def test_a_merge_that_is_listed_twice_is_refused() -> None:
+def test_of_a_merge_that_is_listed_twice_the_last_counts() -> None:
     whole = file(SMALL)
-    whole["model"]["merges"] += [whole["model"]["merges"][-1]]
-    with pytest.raises(BadFile, match="a merge twice"):
-        huggingface.parse(json.dumps(whole).encode())
+    whole["model"]["merges"] += whole["model"]["merges"][:3]
+    check(whole, TEXT)
 
 
 @pytest.mark.parametrize(

@@ -20,32 +20,23 @@ so that `'ſ` is not split from a following letter.
 With llama3, a pre-token that is a token stays whole, so tokens that no merge produces can be written; with
 the other patterns they cannot. Ids without a token are written as unused.
 
-Reading takes the metadata from the start of a file of any size. Tokens that llama.cpp adds around a text,
-such as bos, are not part of the tokenizer.
+Reading, `formats/gguf_reading.py`, knows more models, patterns and types.
 """
 
-from typing import Any
-
 from merganser._core import split
-from merganser.errors import ExportError, MerganserError
-from merganser.formats import BadFile, gguf_metadata, gpt2
+from merganser.errors import ExportError
+from merganser.formats import gguf_metadata, gpt2
+from merganser.formats.gguf_reading import PLAIN_PATTERNS, parse
 from merganser.formats.roles import roles
 from merganser.tokenizer import Tokenizer
+
+__all__ = ["CAUTION", "FILE", "MAGIC", "MAX_HEADER_BYTES", "contents", "matches", "parse"]
 
 MAGIC = gguf_metadata.MAGIC
 FILE = "tokenizer.gguf"
 #: Far above the metadata of the largest models; the tensors that follow are not read.
 MAX_HEADER_BYTES = 1 << 27
 
-#: Presets by llama.cpp's name; the first name of a preset is written.
-_PATTERNS = {
-    "gpt-2": "gpt2",
-    "llama-bpe": "llama3",
-    "llama3": "llama3",
-    "llama-v3": "llama3",
-    "qwen2": "qwen2",
-    "deepseek-r1-qwen": "qwen2",
-}
 CAUTION = (
     "llama.cpp splits a few rare texts differently from merganser and the original models: characters new in "
     "Unicode 16 and, with llama3 and qwen2, 'ſ before a letter. All other text has the same ids there"
@@ -55,8 +46,6 @@ _KEEPS_TOKENS_WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
 #: Roles of special tokens that llama.cpp may add to a text.
 _ROLES = ("bos", "eos")
-#: Lists to keep in memory; model files contain others.
-_LISTS = {f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges")}
 
 
 # ── writing ───────────────────────────────────────────────────────────────────
@@ -64,9 +53,9 @@ _LISTS = {f"tokenizer.ggml.{name}" for name in ("tokens", "token_type", "merges"
 
 def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     """Return the file called `name` if that ends in .gguf, else `tokenizer.gguf`."""
-    pre = next((pre for pre, ours in _PATTERNS.items() if ours == tokenizer.pattern_name), None)
+    pre = next((pre for pre, ours in PLAIN_PATTERNS.items() if ours == tokenizer.pattern_name), None)
     if pre is None:
-        known = ", ".join(sorted(set(_PATTERNS.values())))
+        known = ", ".join(sorted(set(PLAIN_PATTERNS.values())))
         raise ExportError(
             f"llama.cpp has no equivalent of the pattern {tokenizer.pattern_name or tokenizer.pattern!r}, "
             f"only of {known}; train with one of these, or export to huggingface"
@@ -128,80 +117,3 @@ def _unused(id: int, vocab: dict[str, int]) -> str:
             f"the token {name!r} has the name that GGUF gives an unused id; give it another name"
         )
     return name
-
-
-# ── reading ───────────────────────────────────────────────────────────────────
-
-
-def parse(data: bytes) -> Tokenizer:
-    """Return the tokenizer in a file or its prefix."""
-    metadata = gguf_metadata.parse(data, _LISTS)
-
-    def entry(name: str, kind: type) -> Any:
-        value = metadata.get(f"tokenizer.ggml.{name}")
-        if not isinstance(value, kind):
-            raise BadFile(
-                f"holds no usable tokenizer: tokenizer.ggml.{name} is missing or has the wrong type"
-            )
-        return value
-
-    model, pre = entry("model", str), metadata.get("tokenizer.ggml.pre")
-    if model != "gpt2":
-        raise BadFile(
-            f"cannot be represented: its model is {model[:40]!r}, and only byte-level BPE ('gpt2') is "
-            "supported"
-        )
-    if not isinstance(pre, str) or pre not in _PATTERNS:
-        raise BadFile(
-            f"cannot be represented: its pattern {str(pre)[:40]!r} has no known equivalent; supported are "
-            f"{', '.join(_PATTERNS)}"
-        )
-    ranks, specials = _tokens(entry("tokens", list), entry("token_type", list))
-    merges = [_pair(merge) for merge in entry("merges", list)]
-    gpt2.check_merged_tokens(merges, ranks)
-    try:
-        tokenizer = Tokenizer(ranks, pattern=_PATTERNS[pre], special_tokens=specials)
-    except MerganserError as error:
-        raise BadFile(f"holds no usable tokenizer: {error}") from error
-    gpt2.check_merges(tokenizer, merges)
-    if _PATTERNS[pre] != _KEEPS_TOKENS_WHOLE and (unreachable := gpt2.unreachable_tokens(tokenizer)):
-        raise gpt2.never_used(unreachable[0])
-    return tokenizer
-
-
-def _tokens(tokens: list[Any], kinds: list[Any]) -> tuple[dict[bytes, int], dict[str, int]]:
-    if len(tokens) != len(kinds):
-        raise BadFile(
-            f"is corrupt: it has {len(tokens)} tokens but {len(kinds)} token types; get a fresh copy"
-        )
-    ranks: dict[bytes, int] = {}
-    specials: dict[str, int] = {}
-    for id, (token, kind) in enumerate(zip(tokens, kinds, strict=True)):
-        if not isinstance(token, str):
-            raise BadFile("is corrupt: its tokens are not strings; get a fresh copy")
-        if kind == _NORMAL:
-            if ranks.setdefault(_bytes(token), id) != id:
-                raise BadFile(f"is corrupt: it has the token {token!r} twice; get a fresh copy")
-        elif kind == _CONTROL:
-            if specials.setdefault(token, id) != id:
-                raise BadFile(f"is corrupt: it has the special token {token!r} twice; get a fresh copy")
-        elif kind != _UNUSED:
-            raise BadFile(
-                f"cannot be represented: its token {token[:40]!r} has type {kind}; supported types are "
-                f"ordinary ({_NORMAL}), special ({_CONTROL}) and unused ({_UNUSED})"
-            )
-    return ranks, specials
-
-
-def _pair(merge: object) -> tuple[bytes, bytes]:
-    left, space, right = merge.partition(" ") if isinstance(merge, str) else ("", "", "")
-    if not left or not space or not right:
-        raise BadFile("is corrupt: one of its merges is not two tokens; get a fresh copy")
-    return _bytes(left), _bytes(right)
-
-
-def _bytes(token: str) -> bytes:
-    try:
-        return gpt2.from_printable(token)
-    except KeyError as error:
-        raise gpt2.not_byte_level(error.args[0]) from None

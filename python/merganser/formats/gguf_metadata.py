@@ -1,6 +1,6 @@
 """GGUF metadata: key-value pairs at the start of the file, before the tensors of a model.
 
-    "GGUF", version 3, number of tensors, number of entries, then the entries: key, type, value
+    "GGUF", version 2 or 3, number of tensors, number of entries, then the entries: key, type, value
 
 All numbers are little-endian; a string is its length followed by UTF-8. Written files have no tensors, and
 tensors in other files are not read.
@@ -16,6 +16,8 @@ Value: TypeAlias = str | bool | int | list[str] | list[int]
 
 MAGIC = b"GGUF"
 VERSION = 3
+#: Version 1 has shorter numbers; files of version 2 and 3 are alike.
+_READ = (2, 3)
 _MAX_ENTRIES = 1 << 12
 
 _UINT32, _INT32, _BOOL, _STRING, _ARRAY = 4, 5, 7, 8, 9
@@ -66,9 +68,9 @@ class _Reader:
 
     def metadata(self) -> dict[str, Any]:
         version, _, number = self.numbers("IQQ")
-        if version != VERSION:
+        if version not in _READ:
             raise BadFile(
-                f"has GGUF version {version}, but this merganser reads version {VERSION}; convert the model "
+                f"has GGUF version {version}, but this merganser reads versions 2 and 3; convert the model "
                 "again"
             )
         if number > _MAX_ENTRIES:

@@ -21,6 +21,8 @@ from merganser.formats import BadFile, native
 from merganser.tokenizer import Tokenizer
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
+#: The names that OpenAI gave the two files.
+OPENAI_VOCAB, OPENAI_MERGES = "encoder.json", "vocab.bpe"
 FIRST_LINE = "#version: 0.2"
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -119,6 +121,15 @@ def _without_duplicates(entries: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse(vocab: bytes, merges: bytes) -> tuple[dict[bytes, int], dict[str, int], list[tuple[bytes, bytes]]]:
     """Return the ranks, the special tokens and the merges in the two files."""
     ids = checked_vocabulary(parse_json(vocab))
+    pairs = parse_merges(merges)
+    try:
+        return (*separate_special_tokens(ids, pairs), as_bytes(pairs))
+    except KeyError as error:
+        raise not_byte_level(error.args[0]) from None
+
+
+def parse_merges(merges: bytes) -> list[tuple[str, str]]:
+    """Return the pairs in a `merges.txt`."""
     pairs = []
     try:
         lines = merges.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -135,7 +146,7 @@ def parse(vocab: bytes, merges: bytes) -> tuple[dict[bytes, int], dict[str, int]
             if len(pair) != 2:
                 raise BadFile(f"is corrupt: line {number} of its merges is not two tokens; get a fresh copy")
             pairs.append((pair[0], pair[1]))
-    return (*separate_special_tokens(ids, pairs), as_bytes(pairs))
+    return pairs
 
 
 def checked_vocabulary(vocab: object) -> dict[str, int]:

@@ -1,15 +1,17 @@
 """Reading a Hugging Face `tokenizer.json` or live object, whichever program wrote it.
 
-These files can describe much that merganser cannot do: normalizers, several splits, tokens that absorb the
-space next to them. Anything that would change ids is refused with the reason: a loaded tokenizer produces
-Hugging Face's ids exactly.
+A file of plain byte-level BPE (one split pattern, special tokens, merges in the order of ids) becomes a plain
+tokenizer, like a trained one. Every other BPE file becomes a definition (`huggingface_definition.py`): a
+loaded tokenizer produces Hugging Face's ids exactly.
 """
 
 import json
+import warnings
 from typing import Any
 
-from merganser.errors import MerganserError
-from merganser.formats import BadFile, gpt2, native, oniguruma
+from merganser.errors import MerganserError, MerganserWarning
+from merganser.formats import BadFile, gpt2, oniguruma
+from merganser.formats.huggingface_definition import checked_list, definition, pairs
 from merganser.tokenizer import Tokenizer
 
 #: The most pairs of added tokens that are checked for overlaps.
@@ -38,25 +40,62 @@ def parse(data: bytes) -> Tokenizer:
 
 
 def _from_json(config: Any) -> Tokenizer:
-    """Return the tokenizer whose `encode(text, allowed_special="all")` matches `add_special_tokens=False`.
-
-    Added tokens that are not special become special tokens; only Hugging Face's `decode` distinguishes them.
-    The tokens that a post-processor adds to a text are not kept; use `prepend` and `append`.
-    """
+    """Return the tokenizer of a parsed file: plain byte-level BPE if it is that, else from its definition."""
     model = config.get("model") if isinstance(config, dict) else None
     if not isinstance(model, dict):
         raise BadFile("is corrupt: it has no model; get a fresh copy")
+    _check_kind(model)
+    _drop_settings(config, model)
+    try:
+        return _plain(config, model)
+    except BadFile:
+        return definition(config, model).tokenizer()
+
+
+def _check_kind(model: dict[str, Any]) -> None:
+    """Raise a `BadFile` for a model that is not BPE; old files do not name the kind."""
+    kind = model.get("type")
+    if kind is None and "merges" not in model:
+        kind = "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
+    if kind not in (None, "BPE"):
+        raise BadFile(
+            f"is a {str(kind)[:40]} model, and merganser only does BPE; load it with Hugging Face's "
+            "tokenizers: tokenizers.Tokenizer.from_file"
+        )
+
+
+def _drop_settings(config: dict[str, Any], model: dict[str, Any]) -> None:
+    """Warn of settings in the file that are not part of a merganser tokenizer."""
+    dropped = [name for name in ("truncation", "padding") if config.get(name)]
+    if model.get("dropout"):
+        dropped.append("dropout")
+    if dropped:
+        warnings.warn(
+            f"the tokenizer.json enables {' and '.join(dropped)}, which merganser leaves out: texts are "
+            "encoded whole, and always in the same way",
+            MerganserWarning,
+            stacklevel=2,
+        )
+
+
+def _plain(config: dict[str, Any], model: dict[str, Any]) -> Tokenizer:
+    """Return a plain byte-level tokenizer, which can be trained further and exported to every format.
+
+    Raise a `BadFile` if the file needs more: `encode(text, allowed_special="all")` must match
+    `add_special_tokens=False`. The tokens that a post-processor adds to a text are not kept; use `prepend`
+    and `append`.
+    """
     _check_supported(config, model)
     ids = dict(gpt2.checked_vocabulary(model.get("vocab")))
     specials = _added_tokens(config.get("added_tokens") or [], ids)
     for name in specials:
         ids.pop(name, None)
-    pairs = [_pair(merge) for merge in _list(model.get("merges"), "merges")]
-    if len(set(pairs)) < len(pairs):
-        raise BadFile("is corrupt: it lists a merge twice; get a fresh copy")
+    listed = list(pairs(model.get("merges")))
+    if len(set(listed)) < len(listed):
+        raise BadFile("lists a merge twice")
     try:
         ranks = {gpt2.from_printable(token): id for token, id in ids.items()}
-        merges = gpt2.as_bytes(pairs)
+        merges = gpt2.as_bytes(listed)
     except KeyError as error:
         raise gpt2.not_byte_level(error.args[0]) from None
     gpt2.check_merged_tokens(merges, ranks)
@@ -71,20 +110,13 @@ def _from_json(config: Any) -> Tokenizer:
 
 
 def _check_supported(config: dict[str, Any], model: dict[str, Any]) -> None:
-    if model.get("type", "BPE") != "BPE":
-        raise BadFile(
-            f"cannot be represented: its model is {model.get('type')!r}, and only byte-level BPE is supported"
-        )
     # An unknown token is harmless: if every byte is a token, nothing is unknown.
-    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
+    for name in ("continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"):
         if model.get(name):
             raise BadFile(f"cannot be represented: its model uses {name}, which merganser does not support")
     if normalizer := config.get("normalizer"):
         kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
         raise BadFile(f"cannot be represented: its normalizer, {kind}, changes the text before it is encoded")
-    for name in ("truncation", "padding"):
-        if config.get(name):
-            raise BadFile(f"cannot be represented: it enables {name}; disable it and save the file again")
     if not _only_adds_tokens(config.get("post_processor")):
         raise BadFile("cannot be represented: its post_processor may do more than add special tokens")
     match config.get("decoder"):
@@ -121,11 +153,13 @@ def _added_tokens(added: object, vocab: dict[str, int]) -> dict[str, int]:
     ids: dict[str, int] = {}
     next_id = len(vocab)
     normalized: dict[bool, list[str]] = {True: [], False: []}
-    for token in _list(added, "added tokens"):
+    for token in checked_list(added, "added tokens"):
         named = isinstance(token, dict) and isinstance(token.get("content"), str)
         if not named or type(token.get("id")) is not int or token["content"] in ids:
             raise BadFile("is corrupt: its added tokens do not each have a name and an id; get a fresh copy")
         name, id = token["content"], token["id"]
+        if not token.get("special"):
+            raise BadFile(f"cannot be represented: its added token {name!r} is found in any text")
         if any(token.get(side) for side in ("single_word", "lstrip", "rstrip")):
             raise BadFile(
                 f"cannot be represented: its added token {name!r} absorbs the space around it, or matches "
@@ -159,22 +193,6 @@ def _overlap(one: str, other: str) -> bool:
     """Return whether occurrences of the two can overlap in a text."""
     ends = (a.endswith(b[:size]) for a, b in ((one, other), (other, one)) for size in range(1, len(b) + 1))
     return one in other or other in one or any(ends)
-
-
-def _list(value: object, what: str) -> list[Any]:
-    if not isinstance(value, list) or len(value) > native.MAX_TOKENS:
-        raise BadFile(
-            f"is corrupt: its {what} are not a list of at most {native.MAX_TOKENS}; get a fresh copy"
-        )
-    return value
-
-
-def _pair(merge: object) -> tuple[str, str]:
-    """Parse a merge: two tokens, or one string of two, as in older files."""
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) for part in parts):
-        raise BadFile("is corrupt: one of its merges is not two tokens; get a fresh copy")
-    return parts[0], parts[1]
 
 
 def _pattern(pre_tokenizer: object) -> str:

@@ -1,6 +1,7 @@
 """Load a tokenizer from a file of any supported format, or from another library's live object."""
 
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -8,8 +9,20 @@ from typing import TYPE_CHECKING, Any, cast
 from merganser._core import preset_names
 from merganser.errors import FormatError, MerganserError, SettingsError, TokenizerError
 from merganser.files import open_to_read
-from merganser.formats import BadFile, gguf, gpt2, huggingface, minbpe, native, token_lengths
+from merganser.formats import (
+    BadFile,
+    gguf,
+    gpt2,
+    huggingface,
+    minbpe,
+    names,
+    native,
+    sentencepiece,
+    tekken,
+    two_files,
+)
 from merganser.formats import tiktoken as ranks
+from merganser.formats.refusing import refusal
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -21,15 +34,26 @@ if TYPE_CHECKING:
 _IN_FOLDERS = (
     native.FILE_NAME,
     huggingface.FILE,
+    tekken.FILE,
     gpt2.VOCAB,
+    gpt2.OPENAI_VOCAB,
     f"{ranks.PLUGIN_FOLDER}/*.json",
     "*.gguf",
+    "tokenizer.model",
     "*.model",
+    "*.model.v*",
+    "*.spm",
     "*.tiktoken",
+    "*.tiktoken.gz",
+    "vocab.txt",
+    "rwkv_vocab*.txt",
 )
 
 
 _CHUNK = 1 << 20
+_GZIP = b"\x1f\x8b"
+#: Far above any list of ranks.
+_MAX_UNZIPPED = 1 << 27
 
 
 class NeedsPattern(SettingsError):
@@ -45,26 +69,33 @@ def load(
     *,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
+    revision: str | None = None,
 ) -> Tokenizer:
     """Load a tokenizer.
 
-    The contents are validated, and no code in a file is ever executed. Hugging Face recognizes added tokens
-    in any text, as `encode(text, allowed_special="all")` does here. The tokens that it adds around a text
-    (bos, eos) are not part of the loaded tokenizer; use `prepend` and `append`.
+    The contents are validated, and no code in a file is ever executed. Every BPE tokenizer is read exactly;
+    Unigram and WordPiece models are not BPE, and the error names the library that reads them.
+    docs/what-loads.md lists what loads, and what is left out with a `MerganserWarning`.
 
     Parameters
     ----------
     source
-        A file in one of these formats, or the folder that contains it: a file written by `Tokenizer.save`; a
-        `.tiktoken` rank file or an exported tiktoken plugin; GPT-2's `vocab.json` and `merges.txt`; a Hugging
-        Face byte-level BPE `tokenizer.json`; a minbpe `.model`; a llama.cpp GGUF file. Or a live
-        `tiktoken.Encoding`, `tokenizers.Tokenizer` or fast transformers tokenizer. The format is determined
-        by the contents of a file, not by its name.
+        A file, or the folder that contains it: a file written by `Tokenizer.save`; a Hugging Face
+        `tokenizer.json`; a SentencePiece `tokenizer.model`; Mistral's `tekken.json`; a `.tiktoken` rank file,
+        also gzipped, or an exported tiktoken plugin; `vocab.json` and `merges.txt`, or OpenAI's
+        `encoder.json` and `vocab.bpe`; a minbpe `.model`; a llama.cpp GGUF file. The format is determined by
+        the contents of a file, not by its name. Or a name: an encoding or a model of an installed tiktoken
+        (`cl100k_base`, `gpt-4o`), or a repository of the Hugging Face hub (`Qwen/Qwen3-8B`) through an
+        installed huggingface_hub, from its cache if it is there. `tiktoken:`, `hf:` and `transformers:`
+        before a name say which library is meant. Or a live `tiktoken.Encoding`, `tokenizers.Tokenizer` or
+        fast transformers tokenizer.
     pattern
         The split pattern, a preset's name or a regular expression. Required for rank files and GPT-2's files,
         an error for all other sources, which contain their pattern.
     special_tokens
         Special tokens with their ids. Optional for rank files, an error for all other sources.
+    revision
+        The branch, tag or commit of a repository on the hub; its main branch by default.
 
     Returns
     -------
@@ -79,7 +110,9 @@ def load(
     TokenizerError
         If a live object cannot be reproduced exactly.
     SettingsError
-        If `pattern` is required and missing, or if `pattern` or `special_tokens` is not accepted.
+        If `pattern` is required and missing, or if `pattern`, `special_tokens` or `revision` is not accepted.
+    ImportError
+        If a name needs a library that is not installed.
 
     Examples
     --------
@@ -88,6 +121,12 @@ def load(
     >>> load(trained.to_tiktoken()) == trained
     True
     """
+    named = isinstance(source, str) and not _exists(source) and names.is_name(source)
+    if revision is not None and not named:
+        raise SettingsError(f"revision is for repositories of the hub, and {source} is none; leave it out")
+    if named:
+        _refuse_overrides(str(source), pattern, special_tokens)
+        source = names.resolve(str(source), revision)
     if not isinstance(source, str | os.PathLike):
         _refuse_overrides(f"a live {type(source).__name__}", pattern, special_tokens)
         if any(kind.__module__.startswith(("tokenizers", "transformers")) for kind in type(source).__mro__):
@@ -102,14 +141,26 @@ def load(
         if ranks.looks_like_ranks(data):
             return _from_ranks(file, ranks.parse(data), pattern, special_tokens)
         json = gpt2.parse_json(data) if data.startswith(b"{") else {}
-        is_gpt2 = data.startswith(b"#version") or (json and ranks.PLUGIN_KEY not in json)
-        if is_gpt2 and not isinstance(json.get("model"), dict):
+        if data.startswith(b"#version") or _is_vocabulary(json):
             return _from_gpt2(file, data, pattern, special_tokens)
         parse = _parser(file, data, json)
         _refuse_overrides(str(file), pattern, special_tokens)
         return parse()
     except BadFile as bad:
         raise FormatError(f"{file} {bad}") from None
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return True
+
+
+def _is_vocabulary(json: dict[str, Any]) -> bool:
+    """Return whether a JSON object maps tokens to ids, and is not one of the other formats."""
+    others = ranks.PLUGIN_KEY in json or isinstance(json.get("model"), dict) or tekken.is_tekken(json)
+    return bool(json) and not others
 
 
 def is_tokenizer(source: str | os.PathLike[str]) -> bool:
@@ -119,43 +170,37 @@ def is_tokenizer(source: str | os.PathLike[str]) -> bool:
         return any(any(file.glob(name)) for name in _IN_FOLDERS)
     if not file.is_file():
         return False
-    if file.name in (huggingface.FILE, gpt2.VOCAB, gpt2.MERGES) or ranks.PLUGIN_FOLDER in file.parts:
+    if (
+        file.name in (huggingface.FILE, gpt2.VOCAB, gpt2.MERGES, tekken.FILE)
+        or ranks.PLUGIN_FOLDER in file.parts
+    ):
         return True
     with file.open("rb") as opened:
         start = opened.read(1 << 16)
     known = (native.MAGIC, gguf.MAGIC, minbpe.MAGIC.partition(b" ")[0])
-    return start.startswith(known) or (file.suffix == ".tiktoken" and ranks.looks_like_ranks(start))
+    if start.startswith(known) or (
+        file.suffix in (".model", ".spm") and sentencepiece.looks_like_model(start)
+    ):
+        return True
+    return file.suffix == ".tiktoken" and ranks.looks_like_ranks(start)
 
 
 def _parser(file: Path, data: bytes, json: dict[str, Any]) -> Callable[[], Tokenizer]:
     """Return the parser of a file that needs no settings, recognized by how it begins."""
     if ranks.PLUGIN_KEY in json:
         return lambda: _checked(file, lambda: ranks.parse_plugin(json, _read(file.with_suffix(".tiktoken"))))
-    if isinstance(json.get("model"), dict):
-        return lambda: huggingface.parse(data)
     if data.startswith(native.MAGIC):
         return lambda: _checked(file, lambda: native.parse(data))
-    if data.startswith(minbpe.MAGIC.partition(b" ")[0]):
-        return lambda: minbpe.parse(data)
-    if data.startswith(gguf.MAGIC):
-        return lambda: gguf.parse(data)
-    if data.startswith(token_lengths.MAGIC):
-        raise token_lengths.not_a_tokenizer()
-    if data.startswith(b"\x80"):
-        raise BadFile(
-            "is a pickle; reading it would execute the code in it, which merganser never does; if you trust "
-            "the file, unpickle it yourself: merganser.load(pickle.load(file)) accepts a tiktoken.Encoding"
-        )
-    if data.startswith(b"PK\x03\x04"):
-        raise BadFile(
-            "is a zip file, as written by torch.save; reading it would execute the code in it, which "
-            "merganser never does; pass the file of the tokenizer, or export it with the program that wrote "
-            "this one"
-        )
-    raise BadFile(
-        "is not in a known tokenizer format, judging by its first bytes; pass a file of merganser, tiktoken, "
-        "Hugging Face, GPT-2, minbpe or llama.cpp (GGUF)"
-    )
+    for recognized, parse in (
+        (isinstance(json.get("model"), dict), lambda: huggingface.parse(data)),
+        (tekken.is_tekken(json), lambda: tekken.parse(json)),
+        (data.startswith(minbpe.MAGIC.partition(b" ")[0]), lambda: minbpe.parse(data)),
+        (data.startswith(gguf.MAGIC), lambda: gguf.parse(data)),
+        (sentencepiece.looks_like_model(data), lambda: sentencepiece.parse(data).tokenizer()),
+    ):
+        if recognized:
+            return parse
+    raise refusal(data)
 
 
 def _find_in(folder: Path) -> Path:
@@ -192,10 +237,27 @@ def _read(file: Path) -> bytes:
     except ValueError as error:  # a path with a NUL
         raise FormatError(f"cannot read the tokenizer {str(file)!r}: {error}; check the path") from error
     if size > limit and not is_gguf:
-        raise BadFile(
-            f"is larger than {native.MAX_FILE_BYTES >> 20} MiB and cannot be a tokenizer; check the path"
-        )
-    return b"".join(chunks)
+        raise _too_large(native.MAX_FILE_BYTES)
+    data = b"".join(chunks)
+    return _unzipped(data) if data.startswith(_GZIP) else data
+
+
+def _unzipped(data: bytes) -> bytes:
+    """Return gzipped data; a small file that would become large is refused before it does."""
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        unzipped = inflater.decompress(data, _MAX_UNZIPPED)
+    except zlib.error as error:
+        raise BadFile(f"is corrupt: it is gzipped, but {error}; get a fresh copy") from None
+    if inflater.unconsumed_tail:
+        raise _too_large(_MAX_UNZIPPED)
+    if not inflater.eof:
+        raise BadFile("is corrupt: it is gzipped and truncated; get a fresh copy")
+    return unzipped
+
+
+def _too_large(limit: int) -> BadFile:
+    return BadFile(f"is larger than {limit >> 20} MiB and cannot be a tokenizer; check the path")
 
 
 def _checked(file: Path, parse: Callable[[], Tokenizer]) -> Tokenizer:
@@ -222,14 +284,26 @@ def _from_gpt2(
 ) -> Tokenizer:
     if special_tokens is not None:
         raise SettingsError(f"{file} already contains its special tokens; load it without special_tokens=")
+    openai = file.name in (gpt2.OPENAI_VOCAB, gpt2.OPENAI_MERGES)
+    names = (gpt2.OPENAI_VOCAB, gpt2.OPENAI_MERGES) if openai else (gpt2.VOCAB, gpt2.MERGES)
     if data.startswith(b"{"):
-        vocab, merges = data, _read(file.with_name(gpt2.MERGES))
+        vocab, merges = data, _read(file.with_name(names[1]))
     else:
-        vocab, merges = _read(file.with_name(gpt2.VOCAB)), data
-    mergeable_ranks, specials, pairs = gpt2.parse(vocab, merges)
-    tokenizer = _from_ranks(file, mergeable_ranks, pattern, specials)
-    gpt2.check_merges(tokenizer, pairs)
-    return tokenizer
+        vocab, merges = _read(file.with_name(names[0])), data
+    listed, pairs = two_files.checked(vocab, merges)
+    if two_files.ends_words(listed):
+        _refuse_overrides(str(file), pattern, None)
+        return two_files.word_ending(listed, pairs).tokenizer()
+    config = file.with_name(huggingface.CONFIG)
+    known = "gpt2" if openai else two_files.pattern_of(_read(config) if config.is_file() else None)
+    pattern = pattern or known
+    try:
+        mergeable_ranks, specials, merged = gpt2.parse(vocab, merges)
+        tokenizer = _from_ranks(file, mergeable_ranks, pattern, specials)
+        gpt2.check_merges(tokenizer, merged)
+        return tokenizer
+    except (BadFile, FormatError):
+        return two_files.byte_level(listed, pairs, pattern or "gpt2").tokenizer()
 
 
 def _from_ranks(
@@ -241,7 +315,7 @@ def _from_ranks(
             f"{', '.join(preset_names())} (GPT-2 uses gpt2, cl100k_base gpt4, o200k_base o200k, Qwen qwen2)"
         )
     try:
-        return Tokenizer(mergeable_ranks, pattern=pattern, special_tokens=specials)
+        return ranks.tokenizer(mergeable_ranks, pattern, specials or {})
     except TokenizerError as error:
         raise FormatError(f"{file} holds no usable tokenizer: {error}") from error
 

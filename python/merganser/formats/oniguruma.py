@@ -13,6 +13,7 @@ different ids. tests/formats/test_oniguruma.py compares the accepted character c
 """
 
 import re
+from functools import cache
 
 from merganser._core import preset_names, split
 from merganser.counts import Counts
@@ -104,23 +105,50 @@ def from_oniguruma(pattern: str, *, drops_unmatched: bool = False) -> str:
     >>> print(from_oniguruma(r"\p{L}+"))
     (?:\p{L}+)|(?:(?!\p{L}+)(?s:.))+
     """
-    if len(pattern) > MAX_PATTERN:
-        raise BadFile(f"is corrupt: its pattern has more than {MAX_PATTERN} characters; get a fresh copy")
-    for name in preset_names():
-        if pattern == to_oniguruma(Counts({}, pattern=name).pattern):
-            return name
-    if pattern.startswith(_OPEN) and pattern.endswith(_FALLBACK):
+    if preset := _presets().get(pattern):
+        return preset
+    if len(pattern) <= MAX_PATTERN and pattern.startswith(_OPEN) and pattern.endswith(_FALLBACK):
         inner = _inverse(pattern[len(_OPEN) : -len(_FALLBACK)])
         if inner is not None:
             return inner
-    ours = _inverse(pattern)
-    if ours is None:
-        raise BadFile(f"cannot be represented: merganser may interpret its pattern {pattern!r} differently")
+    ours = translated(pattern)
     if covers(ours):
         return ours
     if drops_unmatched:
         raise BadFile(f"cannot be represented: it may drop text that its pattern {pattern!r} does not match")
     return f"(?:{ours})|(?:(?!{ours})(?s:.))+"
+
+
+def translated(pattern: str) -> str:
+    r"""Return the merganser pattern whose matches are those of a pattern for Oniguruma.
+
+    >>> print(translated(r"(?>\p{N}{1,3})|(?m:.)\z"))
+    \p{N}{1,3}+|(?s:.)$
+    """
+    if len(pattern) > MAX_PATTERN:
+        raise BadFile(f"is corrupt: its pattern has more than {MAX_PATTERN} characters; get a fresh copy")
+    if preset := _presets().get(pattern):
+        return preset_patterns()[preset]
+    ours = _inverse(pattern)
+    if ours is None:
+        raise BadFile(
+            f"cannot be represented: merganser may interpret its pattern {pattern!r} differently; use "
+            "Hugging Face's tokenizers"
+        )
+    # A word alone would be the name of a preset.
+    return f"(?:{ours})" if re.fullmatch(r"[\w-]+", ours) else ours
+
+
+@cache
+def preset_patterns() -> dict[str, str]:
+    """Return the patterns of the presets by name."""
+    return {name: Counts({}, pattern=name).pattern for name in preset_names()}
+
+
+@cache
+def _presets() -> dict[str, str]:
+    """Return the names of the presets by their patterns for Oniguruma."""
+    return {to_oniguruma(pattern): name for name, pattern in preset_patterns().items()}
 
 
 def _inverse(pattern: str) -> str | None:

@@ -5,6 +5,8 @@ A rank file has one line per token: its bytes in base64 and its rank, in any ord
     IQ== 0
     Ig== 1
 
+An empty token, `= 50256` in Whisper's file, never occurs in a text. A file may be gzipped.
+
 It lacks the pattern and the special tokens. A plugin has them: a folder `tiktoken_ext`, on `PYTHONPATH` or
 copied to site-packages, in which `tiktoken.get_encoding("NAME")` finds `NAME.py`. That module is the same for
 every tokenizer; the data is in `NAME.json` and `NAME.tiktoken`, and merganser reads only these two.
@@ -14,13 +16,16 @@ import binascii
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from merganser import _core
+from merganser.counts import Counts
 from merganser.errors import PatternError, SettingsError, TokenizerError
 from merganser.formats import BadFile, check_plain, native
 from merganser.formats.coverage import covers
+from merganser.formats.definition import Definition, added_token
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ PLUGIN_FOLDER = "tiktoken_ext"
 #: The key that identifies the JSON file of a plugin.
 PLUGIN_KEY = "tiktoken_plugin"
 
-_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} (?:0|[1-9][0-9]{0,9})")
+_LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=) (?:0|[1-9][0-9]{0,9})")
 #: Lines are matched in batches: four times as fast as one by one, with less memory than all at once.
 _LINES = re.compile(rb"(?:" + _LINE.pattern + rb"\r?\n|\r?\n)*")
 _BATCH_BYTES = 1 << 16
@@ -126,6 +131,7 @@ def parse(data: bytes) -> dict[bytes, int]:
         raise BadFile(f"is corrupt: it has more than {native.MAX_TOKENS} tokens; get a fresh copy")
     if max(map(len, tokens), default=0) > native.MAX_TOKEN_BYTES * 4 // 3:
         raise BadFile("is corrupt: it has a token that is too long; get a fresh copy")
+    tokens = [b"" if token == b"=" else token for token in tokens]
     if any(len(token) % 4 for token in tokens):
         raise BadFile("is corrupt: it has a token that is not base64; get a fresh copy")
     ranks = dict(zip(map(binascii.a2b_base64, tokens), map(int, numbers), strict=True))
@@ -153,6 +159,27 @@ def parse_plugin(metadata: dict[str, Any], ranks: bytes) -> Tokenizer:
     return Tokenizer(parse(ranks), pattern=without_fallback(pattern), special_tokens=specials)
 
 
+def tokenizer(ranks: Mapping[bytes, int], pattern: str, specials: Mapping[str, int]) -> Tokenizer:
+    """Return a tokenizer; an empty token, and one id for two special tokens, need a definition."""
+    if b"" not in ranks and len(set(specials.values())) == len(specials):
+        return Tokenizer(ranks, pattern=pattern, special_tokens=specials)
+    full = Counts({}, pattern=pattern).pattern
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": full if covers(full) else with_fallback(full)},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    return Definition(
+        tokens=[(token, rank) for token, rank in ranks.items() if token],
+        decode_only=[(token, rank) for token, rank in ranks.items() if not token],
+        added_tokens=[added_token(name, id, special=True) for name, id in specials.items()],
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte_level]},
+        decoder=byte_level,
+    ).tokenizer()
+
+
 # ── live objects ──────────────────────────────────────────────────────────────
 
 
@@ -171,13 +198,16 @@ def from_encoding(encoding: "tiktoken.Encoding") -> Tokenizer:
         raise TokenizerError(
             f"load takes a path, a tiktoken.Encoding or a tokenizers.Tokenizer, got {kind}"
         ) from None
-    tokenizer = Tokenizer(ranks, pattern=without_fallback(pattern), special_tokens=special_tokens)
-    if drops_text(tokenizer, pattern):
+    try:
+        loaded = tokenizer(ranks, without_fallback(pattern), special_tokens)
+    except BadFile as bad:
+        raise TokenizerError(f"this Encoding {bad}") from None
+    if drops_text(loaded, pattern):
         raise TokenizerError(
             "this Encoding cannot be represented: it may drop text that its pattern does not match; create "
             f"it with pat_str={with_fallback(pattern[:200])!r}, which matches all text"
         )
-    return tokenizer
+    return loaded
 
 
 def to_encoding(tokenizer: Tokenizer, name: str) -> "tiktoken.Encoding":

@@ -1,0 +1,200 @@
+"""SentencePiece's `tokenizer.model`: a protocol buffer with pieces, scores and a normalizer. BPE only.
+
+| field | content |
+|---|---|
+| 1 | a piece: its text (1), score (2) and type (3) |
+| 2 | training: kind of model (3), spaces after words (24), byte fallback (35), `<unk>` as text (44) |
+| 3 | normalizer: map of characters (2), leading space (3), extra spaces removed (4), `▁` for spaces (5) |
+| 5 | the denormalizer, which has no effect on ids; only models that were trained with one have it |
+
+Pieces are found in text by their scores: of all adjacent pairs that form a piece, the one with the highest
+score merges first, and of equal ones the leftmost. There are no merges in the file, and no pre-tokens.
+
+Control pieces, such as `<s>`, become special tokens: SentencePiece never finds them in a text.
+"""
+
+import base64
+import math
+import struct
+import warnings
+from typing import NamedTuple
+
+from merganser.errors import MerganserWarning
+from merganser.formats import BadFile, native
+from merganser.formats.definition import Definition, added_token
+from merganser.formats.protobuf import Value, fields
+from merganser.formats.stages import SPACE_SYMBOL
+
+#: A model begins with its first piece, and pieces are the longest part of it.
+_FIRST_BYTE = b"\n"
+_KINDS = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
+#: SentencePiece prints this for `<unk>`.
+_UNKNOWN_SURFACE = " \u2047 "
+_MAX_CHARSMAP = 1 << 24
+
+
+class Piece(NamedTuple):
+    text: str
+    score: float
+    kind: int
+
+
+def looks_like_model(data: bytes) -> bool:
+    """Return whether the data begins with a piece: a field 1 of which the first field is a text."""
+    if not data.startswith(_FIRST_BYTE) or len(data) < 4:
+        return False
+    at = 2 if data[1] < 0x80 else 3
+    return data[at] == 0x0A and 2 + data[at + 1] <= data[1] | (data[2] << 7 if at == 3 else 0)
+
+
+def parse(data: bytes) -> Definition:
+    """Return the definition of a model."""
+    pieces, training, normalizing, denormalizing = _messages(data)
+    kind = training.get(3, 1)
+    if kind != 2:
+        raise BadFile(
+            f"is a SentencePiece {_KINDS.get(int(kind), kind)} model, and merganser only does BPE; load it "
+            "with sentencepiece: sentencepiece.SentencePieceProcessor(model_file=…)"
+        )
+    if denormalizing.get(2):
+        warnings.warn(
+            "the model has a denormalizer, which merganser leaves out: decoding returns the normalized text",
+            MerganserWarning,
+            stacklevel=2,
+        )
+    if not normalizing.get(5, 1):
+        raise BadFile(
+            "cannot be represented: it was trained without escape_whitespaces; load it with sentencepiece"
+        )
+    return _definition(pieces, training, normalizing)
+
+
+def _definition(pieces: list[Piece], training: dict[int, Value], normalizing: dict[int, Value]) -> Definition:
+    by_kind: dict[int, list[tuple[Piece, int]]] = {kind: [] for kind in range(1, 7)}
+    for id, piece in enumerate(pieces):
+        by_kind[piece.kind].append((piece, id))
+    if len(by_kind[_UNKNOWN]) != 1:
+        raise _corrupt("it does not have exactly one unknown piece")
+    surface = training.get(44, _UNKNOWN_SURFACE.encode())
+    [(_, unknown)] = by_kind[_UNKNOWN]
+    usable = [(piece, id) for piece, id in by_kind[_NORMAL] if " " not in piece.text]
+    decode_only = [(piece.text.encode(), id) for piece, id in by_kind[_NORMAL] if " " in piece.text]
+    decode_only.append((surface if isinstance(surface, bytes) else b"", unknown))
+    _check_unused(by_kind[_UNUSED], {piece.text for piece in pieces})
+    decode_only += [(inner(piece.text), id) for piece, id in by_kind[_UNUSED]]
+    prefix, removes = bool(normalizing.get(3, 1)), bool(normalizing.get(4, 1))
+    suffix = bool(training.get(24, 0))
+    return Definition(
+        tokens=[(inner(piece.text), id) for piece, id in usable],
+        scores=[piece.score for piece, _ in usable],
+        unit="characters",
+        byte_tokens=_byte_tokens(by_kind[_BYTE], bool(training.get(35, 0))),
+        decode_only=decode_only,
+        unknown=unknown,
+        fuse_unknown=True,
+        added_tokens=[
+            *(added_token(piece.text, id, special=True) for piece, id in by_kind[_CONTROL]),
+            # Found in the normalized text, and never merged with what surrounds them.
+            *(
+                added_token(inner(piece.text).decode(), id, normalized=True, kind="user_defined")
+                for piece, id in by_kind[_USER_DEFINED]
+            ),
+        ],
+        normalizer={
+            "type": "SentencePiece",
+            "charsmap": _charsmap(normalizing.get(2, b"")),
+            "add_dummy_prefix": prefix,
+            "remove_extra_whitespaces": removes,
+            "suffix_whitespace": suffix,
+        },
+        # With spaces after words and none at the start, a text begins with a space only in `<unk>`'s.
+        decoder={
+            "type": "SentencePiece",
+            "add_dummy_prefix": prefix and not (suffix and removes),
+            "remove_extra_whitespaces": removes,
+        },
+    )
+
+
+def inner(text: str) -> bytes:
+    """Return the inner bytes of a piece: spaces where SentencePiece has `▁`."""
+    return text.replace(SPACE_SYMBOL, " ").encode()
+
+
+def _check_unused(unused: list[tuple[Piece, int]], texts: set[str]) -> None:
+    """Raise a `BadFile` for an unused piece that merging can pass through: it is split again at the end."""
+    for piece, _ in unused:
+        text = piece.text
+        for at in range(1, len(text)):
+            if all(len(part) == 1 or part in texts for part in (text[:at], text[at:])):
+                raise BadFile(
+                    f"cannot be represented: its unused piece {text!r} is formed by other pieces; load it "
+                    "with sentencepiece"
+                )
+
+
+def _byte_tokens(pieces: list[tuple[Piece, int]], fallback: bool) -> list[int | None] | None:
+    if not fallback and not pieces:
+        return None
+    ids: list[int | None] = [None] * 256
+    for piece, id in pieces:
+        digits = piece.text[3:5]
+        if piece.text != f"<0x{digits.upper()}>" or not set(digits) <= set("0123456789ABCDEF"):
+            raise _corrupt(f"its byte piece {piece.text[:40]!r} is no byte")
+        ids[int(digits, 16)] = id
+    if not fallback or None in ids:
+        raise _corrupt("it does not have a piece for each byte, or does not use them")
+    return ids
+
+
+def _charsmap(data: Value) -> str | None:
+    if not isinstance(data, bytes) or len(data) > _MAX_CHARSMAP:
+        raise _corrupt("its map of characters is not binary data of at most 16 MiB")
+    return base64.b64encode(data).decode() if data else None
+
+
+# ── messages ──────────────────────────────────────────────────────────────────
+
+
+def _messages(data: bytes) -> tuple[list[Piece], dict[int, Value], dict[int, Value], dict[int, Value]]:
+    """Return the pieces and the last value of each field of the three other messages."""
+    pieces: list[Piece] = []
+    settings: dict[int, dict[int, Value]] = {2: {}, 3: {}, 5: {}}
+    for number, message in fields(data):
+        if number == 1 and isinstance(message, bytes):
+            pieces.append(_piece(message))
+            if len(pieces) > native.MAX_TOKENS:
+                raise _corrupt(f"it has more than {native.MAX_TOKENS} pieces")
+        elif number in settings and isinstance(message, bytes):
+            settings[number].update(fields(message))
+    if len({piece.text for piece in pieces}) < len(pieces):
+        raise _corrupt("it has the same piece twice")
+    for number, kinds in (
+        (2, {3: int, 24: int, 35: int, 44: bytes}),
+        (3, {2: bytes, 3: int, 4: int, 5: int}),
+    ):
+        if any(not isinstance(settings[number].get(field, kind()), kind) for field, kind in kinds.items()):
+            raise _corrupt("one of its settings has the wrong type")
+    return pieces, settings[2], settings[3], settings[5]
+
+
+def _piece(message: bytes) -> Piece:
+    text, score, kind = b"", 0.0, _NORMAL
+    for number, value in fields(message):
+        if number == 1 and isinstance(value, bytes):
+            text = value
+        elif number == 2 and isinstance(value, bytes) and len(value) == 4:
+            [score] = struct.unpack("<f", value)
+        elif number == 3 and isinstance(value, int):
+            kind = value
+    if not text or len(text) > native.MAX_TOKEN_BYTES or math.isnan(score) or not _NORMAL <= kind <= _BYTE:
+        raise _corrupt("a piece has no text, score or type")
+    try:
+        return Piece(text.decode(), score, kind)
+    except UnicodeDecodeError:
+        raise _corrupt(f"its piece {text[:40]!r} is not UTF-8") from None
+
+
+def _corrupt(reason: str) -> BadFile:
+    return BadFile(f"is corrupt: {reason}; get a fresh copy")

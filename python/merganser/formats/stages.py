@@ -1,0 +1,174 @@
+"""The stages of a tokenizer.json, checked and rewritten for the core.
+
+Three things change. A normalizer that spells bytes as characters becomes a pre-tokenizer. Patterns of
+Oniguruma become ours (`formats/oniguruma.py`). And where every space of the text becomes `▁`, the stages
+keep the space and turn the rare `▁` of a text into one instead; tokens follow (`formats/definition.py`):
+
+    Prepend "▁", Replace " " → "▁"        Prepend " ", Replace "▁" → " "
+    Metaspace "▁"                         Metaspace " ", after Replace "▁" → " "
+"""
+
+from typing import Any, TypeAlias
+
+from merganser.formats import BadFile, oniguruma
+
+Stage: TypeAlias = dict[str, Any]
+
+SPACE_SYMBOL = "▁"
+#: Stages may contain stages; deeper nesting than this is an attack.
+_MAX_DEPTH = 16
+#: The key under which a stage of type Sequence lists its parts.
+_PARTS = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+    "decoder": "decoders",
+    "post_processor": "processors",
+}
+#: Replaces every `▁` by a space.
+_TO_SPACES: Stage = {"type": "Replace", "pattern": {"String": SPACE_SYMBOL}, "content": " "}
+
+
+def flattened(stage: Any, kind: str, depth: int = 0) -> list[Stage]:
+    """Return the parts of a stage in order; patterns are translated.
+
+    >>> flattened({"type": "Sequence", "normalizers": [{"type": "NFC"}, None]}, "normalizer")
+    [{'type': 'NFC'}]
+    """
+    match stage:
+        case None:
+            return []
+        case {"type": "Sequence", **rest} if depth < _MAX_DEPTH:
+            parts = rest.get(_PARTS[kind])
+            if isinstance(parts, list):
+                return [inner for part in parts for inner in flattened(part, kind, depth + 1)]
+        case {"type": str()} if depth < _MAX_DEPTH:
+            return [_translated(stage)]
+    raise BadFile(f"is corrupt: its {kind} is not an object with a type; get a fresh copy")
+
+
+def sequence(parts: list[Stage], kind: str) -> Stage | None:
+    """Return the stage that runs `parts` in turn, or None if there are none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return {"type": "Sequence", _PARTS[kind]: parts}
+
+
+def _translated(stage: Stage) -> Stage:
+    """Return a stage with its pattern translated, and in the form of today if an old version wrote it."""
+    match stage:
+        case {"pattern": {"Regex": str(pattern)}}:
+            return stage | {"pattern": {"Regex": oniguruma.translated(pattern)}}
+        case {"type": "Metaspace"}:
+            scheme = "never" if stage.get("add_prefix_space") is False else "always"
+            return {
+                "type": "Metaspace",
+                "replacement": stage.get("replacement"),
+                "prepend_scheme": stage.get("prepend_scheme", scheme),
+                "split": stage.get("split", True),
+            }
+        case {"type": "ByteLevel"}:
+            return {"add_prefix_space": True, "trim_offsets": True, "use_regex": True} | stage
+    return stage
+
+
+def has(parts: list[Stage], name: str) -> bool:
+    return any(part["type"] == name for part in parts)
+
+
+def bytes_after_normalizing(
+    normalizers: list[Stage], pre_tokenizers: list[Stage]
+) -> tuple[list[Stage], list[Stage]]:
+    """Return stages in which a normalizer ByteLevel, if there is one, is the first pre-tokenizer instead."""
+    if not has(normalizers, "ByteLevel"):
+        return normalizers, pre_tokenizers
+    if has(normalizers[:-1], "ByteLevel") or has(pre_tokenizers, "ByteLevel"):
+        raise BadFile(
+            "cannot be represented: its stages spell bytes as characters twice, or normalize them "
+            "afterwards; load it with Hugging Face's tokenizers"
+        )
+    first = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    return normalizers[:-1], [first, *pre_tokenizers]
+
+
+def with_spaces(
+    normalizers: list[Stage], pre_tokenizers: list[Stage], decoders: list[Stage], added: list[Stage]
+) -> tuple[list[Stage], list[Stage], list[Stage]] | None:
+    """Return equivalent stages whose inner form has a space for each `▁`, or None if there are none."""
+    if not decoders or not _shows_spaces(decoders[0]):
+        return None
+    decoders = [part | {"replacement": " "} if part["type"] == "Metaspace" else part for part in decoders]
+    if len(pre_tokenizers) == 1 and pre_tokenizers[0].get("replacement") == SPACE_SYMBOL:
+        # Added tokens are searched for in text that still distinguishes the two characters.
+        if pre_tokenizers[0]["type"] != "Metaspace" or any(map(_has_space, added)):
+            return None
+        return [*normalizers, _TO_SPACES], [pre_tokenizers[0] | {"replacement": " "}], decoders
+    rewritten = _normalizers_with_spaces(normalizers)
+    if rewritten is None or not all(map(_splits_at_spaces, pre_tokenizers)):
+        return None
+    # After the normalizer no text has a space, so a pre-tokenizer that splits at spaces does nothing.
+    return rewritten, [], decoders
+
+
+def decoded_suffix(decoders: list[Stage], suffix: str) -> str:
+    """Return what the suffix of a word decodes to: a space if a decoder knows it, else itself."""
+    known = any(part["type"] == "BPEDecoder" and part.get("suffix", "</w>") == suffix for part in decoders)
+    return " " if known else suffix
+
+
+def without_prefixes(decoders: list[Stage], prefix: str) -> list[Stage]:
+    """Return decoders for tokens that have a space before words in place of a prefix inside words."""
+    if not prefix:
+        return decoders
+    match decoders:
+        case [{"type": "WordPiece", "prefix": written, "cleanup": False}] if written == prefix:
+            return [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    raise BadFile(
+        "cannot be represented: it has a continuing_subword_prefix, and its decoder is not WordPiece without "
+        "cleanup; load it with Hugging Face's tokenizers"
+    )
+
+
+def _shows_spaces(decoder: Stage) -> bool:
+    match decoder:
+        case {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}:
+            return True
+        case {"type": "Metaspace", "replacement": "▁"}:
+            return True
+    return False
+
+
+def _has_space(token: Stage) -> bool:
+    return bool(token["normalized"]) and any(space in token["content"] for space in (" ", SPACE_SYMBOL))
+
+
+def _splits_at_spaces(pre_tokenizer: Stage) -> bool:
+    match pre_tokenizer:
+        case {"type": "Split", "pattern": {"String": " "}, "invert": False}:
+            return True
+    return False
+
+
+def _normalizers_with_spaces(normalizers: list[Stage]) -> list[Stage] | None:
+    """Return normalizers that yield a space for each `▁`, or None if what follows the Replace could tell."""
+    parts: list[Stage] = []
+    found, indifferent = False, True
+    for part in reversed(normalizers):
+        match part:
+            case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"} if not found:
+                parts.append(_TO_SPACES)
+                found = True
+            case {"type": "Prepend", "prepend": "▁"} if indifferent:
+                parts.append(part | {"prepend": " "})
+            case _:
+                indifferent = indifferent and _is_indifferent(part)
+                parts.append(part)
+                if not found and not indifferent:
+                    return None
+    return parts[::-1] if found else None
+
+
+def _is_indifferent(normalizer: Stage) -> bool:
+    """Return whether a normalizer treats a space as it does `▁`."""
+    if normalizer["type"] == "Prepend":
+        return not {" ", SPACE_SYMBOL} & set(str(normalizer.get("prepend")))
+    return normalizer["type"] in ("NFC", "NFD", "Lowercase")

@@ -1,0 +1,62 @@
+"""Every tokenizer in `../shared/tokenizers` against its owner, on more text than tests/formats has time for.
+
+`python tests/long/test_every_tokenizer.py` prints a table: on how many texts the ids of each file are equal.
+The owners are slow, so that of each corpus 60 pieces of 3,000 characters are compared; every assigned code
+point alone and between letters; and runs of a million characters.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import merganser
+import owners
+import pytest
+
+RUNS = [character * 1_000_000 for character in ("a", " ", "▁", "\u0301", "é", "中", "\n", "!")]
+
+
+def compare(file: Path) -> tuple[int, int, str]:
+    """Return the number of texts, of those with equal ids, and the first difference."""
+    theirs = owners.owner(file)
+    assert theirs is not None
+    loaded = merganser.load(file, **theirs.settings)
+    texts = [*owners.AWKWARD, *owners.samples(60, 3000), *owners.code_points(1), *RUNS]
+    if theirs.finds_special:
+        texts += owners.with_added(owners.samples(20, 300), list(loaded.special_tokens)[:200])
+    equal, first = 0, ""
+    for text in texts:
+        expected, ours = theirs.encode(text), theirs.ours(loaded, text)
+        equal += ours == expected
+        if ours != expected and not first:
+            first = f"{text[:40]!r} {owners.first_difference(ours, expected)}"
+    return len(texts), equal, first
+
+
+@pytest.mark.parametrize(
+    "file", owners.files() or [Path("none")], ids=lambda file: f"{file.parent.name}/{file.name}"
+)
+def test_ids_equal_the_owners(file: Path) -> None:
+    if not file.exists() or file.suffix == ".gguf":
+        pytest.skip("../shared/tokenizers is missing, or llama.cpp is the owner")
+    try:
+        texts, equal, first = compare(file)
+    except merganser.FormatError as error:
+        pytest.skip(str(error))
+    assert equal == texts, first
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for file in owners.files():
+        name = f"{file.parent.name}/{file.name}"
+        if file.suffix == ".gguf":
+            continue
+        try:
+            texts, equal, first = compare(file)
+            print(f"| {name} | {equal} of {texts} | {first} |", flush=True)
+        except merganser.FormatError as error:
+            print(f"| {name} | refused | {str(error).partition(file.name)[2][:90]} |", flush=True)

@@ -111,7 +111,7 @@ def test_labels_are_printed(plugin: str, capsys: pytest.CaptureFixture[str]) -> 
     loaded, sources = _load(tuple(map(parse, names)))
     assert list(loaded) == labels
     assert sources["ranks"] == "merganser.load('ranks.tiktoken', pattern='gpt2')"
-    assert sources["theirs"] == f"merganser.load(tiktoken.get_encoding({plugin!r}))"
+    assert sources["theirs"] == f"merganser.load('tiktoken:{plugin}')"
 
 
 def test_the_python_expression_of_a_name_loads_it(

@@ -33,6 +33,7 @@ _NAMES = 2
 @options.threads
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @options.as_json
+@naming.revision
 def command(
     tokenizers: tuple[naming.TokenizerName, ...],
     on: tuple[str, ...],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("ids", nargs=-1)
 @click.option("--separator", help="Text to write between documents, or 'none'. Default: the original.")
 @options.as_json
+@naming.revision
 def command(
     tokenizer: naming.TokenizerName, ids: tuple[str, ...], separator: str | None, as_json: bool
 ) -> None:

@@ -150,6 +150,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
 )
 @options.as_json
 @click.pass_context
+@naming.revision
 def command(
     ctx: click.Context,
     /,

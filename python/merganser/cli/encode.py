@@ -62,6 +62,7 @@ _CORPUS_OPTIONS = (
 @options.memory
 @click.option("--overwrite", is_flag=True, help="Delete the token files in the folder first.")
 @options.as_json
+@naming.revision
 def command(
     tokenizer: naming.TokenizerName,
     text: tuple[str, ...],

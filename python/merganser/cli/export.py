@@ -59,6 +59,7 @@ _BATCH = 1 << 17
     "with well-known names, such as <|pad|>. Repeatable.",
 )
 @options.as_json
+@naming.revision
 def command(
     name: naming.TokenizerName,
     format: str,

@@ -24,6 +24,7 @@ _PRETOKEN_WIDTH = formatting.WIDTH - len("  123,456,789,012  ")
     help="Number of tokens, merges or pre-tokens to show.",
 )
 @options.as_json
+@naming.revision
 def command(name: naming.TokenizerName, top: int, as_json: bool) -> None:
     """Show the contents of a tokenizer or a .counts file.
 

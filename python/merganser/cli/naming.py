@@ -3,8 +3,11 @@
 | syntax              | meaning                                                                       |
 |---------------------|-------------------------------------------------------------------------------|
 | `PATH`              | a file or folder that `merganser.load` reads                                  |
+| `NAME`              | an encoding or model of tiktoken, such as `cl100k_base` or `gpt-4o`           |
+| `OWNER/NAME`        | a repository of the Hugging Face hub; `--revision` pins a branch, tag, commit |
 | `FILE@PATTERN`      | a rank file and its split pattern, such as `cl100k_base.tiktoken@gpt4`        |
-| `tiktoken:NAME`     | `tiktoken.get_encoding(NAME)`                                                 |
+| `tiktoken:NAME`     | only tiktoken's                                                               |
+| `hf:OWNER/NAME`     | only the hub's                                                                |
 | `transformers:NAME` | `AutoTokenizer.from_pretrained(NAME)`: a folder, or a name on the hub         |
 | `tokenizers:FILE`   | `tokenizers.Tokenizer.from_file(FILE)`                                        |
 | `LABEL=…`           | any of these, with the label that `compare`, `show` and others print for it   |
@@ -14,7 +17,7 @@ An existing file or folder takes precedence: if `a=b@c:d` exists, it is that fil
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -22,21 +25,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from merganser.formats import names
+
 if TYPE_CHECKING:
     from merganser import Tokenizer
 
 #: For `--help` of every command that takes a tokenizer.
 HELP = (
-    "TOKENIZER is a PATH, a rank file with its pattern (cl100k_base.tiktoken@gpt4), tiktoken:NAME or "
-    "transformers:NAME. Prefix LABEL= to label it (mine=merganser-out)."
+    "TOKENIZER is a PATH, a rank file with its pattern (cl100k_base.tiktoken@gpt4), a name of tiktoken "
+    "(cl100k_base, gpt-4o) or of the Hugging Face hub (Qwen/Qwen3-8B); tiktoken:, hf: and transformers: "
+    "before a name say which. Prefix LABEL= to label it (mine=merganser-out)."
 )
 
 #: For each library, the function that opens a tokenizer, and what to install.
 _LIBRARIES = {
     "tiktoken": ("get_encoding", "merganser[tiktoken]"),
+    "hf": ("", ""),
     "tokenizers": ("Tokenizer.from_file", "merganser[hf]"),
     "transformers": ("AutoTokenizer.from_pretrained", "transformers"),
 }
+#: Where the value of `--revision` is kept.
+_REVISION = "merganser.revision"
 #: Excludes paths, URLs and libraries.
 _LABEL = re.compile(r"[^/\\:@]+")
 
@@ -52,6 +61,8 @@ class TokenizerName:
     label: str | None = None
     pattern: str | None = None
     library: str | None = None
+    #: The branch, tag or commit of a repository.
+    revision: str | None = None
 
     @property
     def title(self) -> str:
@@ -66,18 +77,33 @@ class TokenizerName:
         return Path(self.source).name or self.source
 
     @property
+    def is_on_hub(self) -> bool:
+        """Whether this is a repository of the Hugging Face hub, judging by the name."""
+        if self.library:
+            return self.library in ("hf", "transformers")
+        return not _exists(self.source) and names.is_repository(self.source)
+
+    @property
     def path(self) -> Path | None:
         """The file or folder, or None if a library opens the tokenizer."""
-        return None if self.library else Path(self.source)
+        if self.library or (not _exists(self.source) and names.is_name(self.source)):
+            return None
+        return Path(self.source)
 
     @property
     def expression(self) -> str:
         """The Python expression that loads the tokenizer."""
+        if self.library in names.PREFIXES:
+            return f"merganser.load({f'{self.library}:{self.source}'!r}{self._pinned})"
         if self.library:
             opener, _ = _LIBRARIES[self.library]
             return f"merganser.load({self.library}.{opener}({self.source!r}))"
         pattern = "" if self.pattern is None else f", pattern={self.pattern!r}"
-        return f"merganser.load({self.source!r}{pattern})"
+        return f"merganser.load({self.source!r}{pattern}{self._pinned})"
+
+    @property
+    def _pinned(self) -> str:
+        return "" if self.revision is None else f", revision={self.revision!r}"
 
     def load(self) -> "Tokenizer":
         """Load a `merganser.Tokenizer`."""
@@ -85,10 +111,12 @@ class TokenizerName:
         from merganser._core import preset_names
         from merganser.formats.loading import HasPattern, NeedsPattern
 
+        if self.library in names.PREFIXES:
+            return load(f"{self.library}:{self.source}", revision=self.revision)
         if self.library:
             return load(self.live())
         try:
-            return load(self.source, pattern=self.pattern)
+            return load(self.source, pattern=self.pattern, revision=self.revision)
         except NeedsPattern:
             raise FormatError(
                 f"{self.written} contains tokens but no split pattern; write {self.written}@PATTERN, where "
@@ -107,8 +135,10 @@ class TokenizerName:
         from merganser import TokenizerError
         from merganser.corpus.addresses import reason
 
-        if self.library is None:
+        if self.library in (None, "hf"):
             return self.load()
+        if self.library in names.PREFIXES:
+            return names.resolve(f"{self.library}:{self.source}", self.revision)
         opener, package = _LIBRARIES[self.library]
         try:
             module = import_module(self.library)
@@ -127,11 +157,31 @@ class _TokenizerType(click.ParamType):  # type: ignore[type-arg, unused-ignore] 
     name = "tokenizer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TokenizerName:
-        return value if isinstance(value, TokenizerName) else parse(value)
+        if isinstance(value, TokenizerName):
+            return value
+        name = parse(value)
+        pinned = ctx.meta.get(_REVISION) if ctx else None
+        # Only a name of the hub has revisions; files and tiktoken's encodings beside it do not.
+        return replace(name, revision=pinned) if pinned and name.is_on_hub else name
 
 
 #: The type of an argument or option that names a tokenizer.
 TOKENIZER = _TokenizerType()
+
+
+def _remember(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    ctx.meta[_REVISION] = value
+
+
+#: Eager, so that it is known when the tokenizers are parsed.
+revision = click.option(
+    "--revision",
+    metavar="REV",
+    is_eager=True,
+    expose_value=False,
+    callback=_remember,
+    help="Branch, tag or commit of tokenizers on the Hugging Face hub.",
+)
 
 
 def parse(written: str) -> TokenizerName:
@@ -141,7 +191,7 @@ def parse(written: str) -> TokenizerName:
     >>> name.label, name.source, name.pattern
     ('mine', 'x.tiktoken', 'gpt2')
     >>> parse("tiktoken:cl100k_base").expression
-    "merganser.load(tiktoken.get_encoding('cl100k_base'))"
+    "merganser.load('tiktoken:cl100k_base')"
     """
     if existing := _existing(written, written, None):
         return existing
@@ -179,10 +229,10 @@ def _exists(name: str) -> bool:
         return False
 
 
-def load_all(names: Iterable[TokenizerName]) -> "dict[str, Tokenizer]":
+def load_all(wanted: Iterable[TokenizerName]) -> "dict[str, Tokenizer]":
     """Load tokenizers by title; a name given twice is loaded once."""
     by_title: dict[str, TokenizerName] = {}
-    for name in names:
+    for name in wanted:
         other = by_title.setdefault(name.title, name)
         if other.written != name.written:
             raise click.UsageError(

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 @options.add_read_options
 @options.threads
 @options.as_json
+@naming.revision
 def command(
     names: tuple[str, ...],
     out: Path,
@@ -130,7 +131,7 @@ def _parse_tokenizer(argument: str) -> naming.TokenizerName | None:
     """Return the name of a tokenizer, or None if the argument is a corpus."""
     from merganser.formats.loading import is_tokenizer
 
-    name = naming.parse(argument)
+    name = naming.TOKENIZER.convert(argument, None, click.get_current_context())
     return name if name.path is None or is_tokenizer(name.path) else None
 
 

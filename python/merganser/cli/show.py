@@ -27,6 +27,7 @@ from merganser.cli.text import as_text, read_text
 )
 @as_text
 @options.as_json
+@naming.revision
 def command(
     text: str,
     tokenizers: tuple[naming.TokenizerName, ...],

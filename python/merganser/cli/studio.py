@@ -41,6 +41,7 @@ _BACKLOG = 128
     help="Folder written by `merganser embed`, for the map. Repeatable.",
 )
 @options.as_json
+@naming.revision
 def command(
     tokenizers: tuple[naming.TokenizerName, ...],
     port: int | None,

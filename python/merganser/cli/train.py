@@ -57,6 +57,7 @@ from merganser.corpus.addresses import Address
 @options.out_folder
 @options.force
 @options.as_json
+@naming.revision
 def command(
     corpus: tuple[Address, ...],
     vocab_size: int,

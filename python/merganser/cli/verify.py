@@ -34,6 +34,7 @@ _REASONS = {
 @options.separator
 @options.add_read_options
 @options.as_json
+@naming.revision
 def command(
     a: naming.TokenizerName,
     b: naming.TokenizerName,

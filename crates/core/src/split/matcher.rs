@@ -9,11 +9,11 @@
 //! | [`Kind::Literal`] | a string | `memchr` |
 //! | [`Kind::Scanner`] | the presets, which leave no gaps | as the scanner; short stretches run on a DFA |
 //! | [`Kind::Dfa`] | regular ones | as below |
-//! | [`Kind::LookAround`] | all others | 5–50 MB/s |
+//! | [`Kind::LookAround`] | all others | as in [`Tier::LookAround`](super::Tier) |
 //!
 //! A DFA searches in one of two ways. *Sparse*, if no lower-case ASCII letter begins a match: bytes that begin
-//! none are skipped, 1–2 GB/s. *Dense* otherwise: the fast table of `dfa.rs` splits the stretch, and then the
-//! pre-tokens of one character that may be gaps are matched again: 300–700 MB/s.
+//! none are skipped. *Dense* otherwise: the fast table of `dfa.rs` splits the stretch, and then the pre-tokens of
+//! one character that may be gaps are matched again.
 
 use std::sync::OnceLock;
 

@@ -4,7 +4,7 @@
 //! characters from U+0100 on. A pattern over this alphabet becomes a pattern over bytes, so that text need not
 //! be translated: each class of characters becomes the class of the bytes they stand for.
 //!
-//! Cost: once per pattern. Only patterns that need look-around translate the text, at about 100 MB/s.
+//! Cost: once per pattern. Only patterns that need look-around translate the text.
 
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, HirKind, Repetition};
 

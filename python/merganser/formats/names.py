@@ -11,23 +11,17 @@ Without a network, an error says within two seconds what to do: the server is co
 import hashlib
 import os
 import re
-import socket
 import tempfile
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from merganser.corpus.addresses import reason
 from merganser.errors import FormatError, TokenizerError
 
 PREFIXES = ("tiktoken", "hf", "transformers")
-#: Seconds to wait for a connection.
-TIMEOUT = 1.5
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 #: A missing file, and no repository.
 _FILE = re.compile(r"\.(json|model|gguf|tiktoken|gz|txt|bpe|spm|pkl|npy|merganser)$|\.model\.v\w+$|^\.")
@@ -232,28 +226,11 @@ def _from_transformers(name: str, revision: str | None) -> Any:
 
 
 def _check_connection(url: str, missing: str, file: str) -> None:
-    """Raise a `FormatError` if no connection to the server of a URL can be opened."""
-    if not reachable(url):
+    """Raise a `FormatError` if no connection to the server of a URL can be opened quickly."""
+    from merganser.corpus.reachability import connecting  # imports urllib.request, which is slow
+
+    if (problem := connecting(url)()) is not None:
         raise FormatError(
-            f"{missing}, and {urlsplit(url).hostname} cannot be reached: connect to the network once, or "
-            f"pass the path of {file}"
+            f"{missing}, and {urlsplit(url).hostname} cannot be reached ({problem}): connect to the network "
+            f"once, or pass the path of {file}"
         )
-
-
-def reachable(url: str) -> bool:
-    """Return whether a connection to the server of a URL, or to its proxy, can be opened quickly."""
-    parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
-    server = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
-    port = server.port or (443 if server.scheme == "https" else 80)
-    opened: list[bool] = []
-
-    def connect() -> None:
-        with suppress(OSError), socket.create_connection((server.hostname or "", port), TIMEOUT):
-            opened.append(True)
-
-    # In a thread, because looking up a name has no time limit.
-    thread = Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(TIMEOUT)
-    return bool(opened)

@@ -158,7 +158,7 @@ class TestCharts:
         with opened(browser, address, "charts?tokenizers=two&path=text.txt") as page:
             page.wait_for_selector("[data-drawn=light]")
             assert page.locator("section").count() == 12
-            assert page.locator(".chart svg").count() == 10
+            assert page.locator(".chart svg").count() == 11
             assert "measured on text.txt" in page.locator("section.card").first.inner_text()
             assert page.get_by_text("Measured on 1,500 bytes").is_visible()
             page.locator(".chart").nth(1).locator("path[aria-roledescription=bar]").first.hover()

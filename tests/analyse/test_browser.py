@@ -32,7 +32,7 @@ def test_the_page_opens_from_disk_and_fits_the_window(
     with watched(browser, page_path.as_uri(), scheme=scheme, width=width) as page:
         page.wait_for_selector(f"html[data-drawn={scheme}]")
         assert page.locator("section").count() == 12
-        assert page.locator(".chart svg").count() == 9
+        assert page.locator(".chart svg").count() == 10
         for chart in page.locator(".chart svg").all():
             box = chart.bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] > 50
@@ -49,7 +49,7 @@ def test_a_change_of_the_color_scheme_redraws_the_charts(browser: Any, page_path
         page.wait_for_selector("html[data-drawn=light]")
         page.emulate_media(color_scheme="dark")
         page.wait_for_selector("html[data-drawn=dark]")
-        assert page.locator(".chart svg").count() == 9
+        assert page.locator(".chart svg").count() == 10
 
 
 def test_hostile_text_is_inert(browser: Any, page_path: Path) -> None:

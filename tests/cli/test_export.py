@@ -51,8 +51,8 @@ def test_written_files_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "t.merganser", "--to", "minbpe", "--out", "m.model"]) == 0
     out = capsys.readouterr().out
     assert "wrote m.model\nwrote m.vocab\n" in out
-    assert "minbpe's load() ignores the pattern in the file (line 2); pass it to the constructor:\n" in out
-    assert out.endswith('RegexTokenizer(open("m.model").readlines()[1].strip()); tokenizer.load("m.model")\n')
+    assert "minbpe's load() ignores line 2 of the file, the pattern; pass it yourself:\n" in out
+    assert out.endswith('RegexTokenizer(open("m.model").readlines()[1].strip())\ntokenizer.load("m.model")\n')
 
 
 def test_instructions_for_loading_and_padding_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,10 +116,10 @@ def command(
             if "pad" not in facts["roles"]:
                 click.echo(_pad_hint(tokenizer, facts["roles"]))
         elif format == "minbpe":
-            click.echo(
-                "minbpe's load() ignores the pattern in the file (line 2); pass it to the constructor:"
-            )
-            click.echo(facts["load"])
+            model = json.dumps(next(file.name for file in written if file.suffix == ".model"))
+            click.echo("minbpe's load() ignores line 2 of the file, the pattern; pass it yourself:")
+            click.echo(f"tokenizer = RegexTokenizer(open({model}).readlines()[1].strip())")
+            click.echo(f"tokenizer.load({model})")
         return
     if on or chat or roles:
         raise click.UsageError("--on, --chat and --role apply to tokenizers, not to counts")

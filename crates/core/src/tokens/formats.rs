@@ -139,8 +139,10 @@ pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
     out.write_all(&[code])?;
     out.write_all(&documents.to_le_bytes())?;
     out.write_all(&(documents + 1).to_le_bytes())?;
-    let mut start = 0;
-    for end in bounds()?.skip(1) {
+    let mut ends = bounds()?;
+    // Not `skip`, which would drop an error: the numbers that follow would be off by one.
+    let mut start = ends.next().transpose()?.unwrap_or_default();
+    for end in ends {
         let end = end?;
         let tokens = i32::try_from(end - start).map_err(|_| MegatronError::TooLong(end - start))?;
         out.write_all(&tokens.to_le_bytes())?;

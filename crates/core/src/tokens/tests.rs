@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -305,6 +306,16 @@ fn numbers_that_a_format_cannot_hold_are_refused() {
     let bounds = || Ok([0, 5, 5 + (1u64 << 31)].map(Ok).into_iter());
     let long = formats::write_megatron_index(&mut Vec::new(), IdWidth::Two, 2, bounds);
     assert!(matches!(long, Err(formats::MegatronError::TooLong(0x8000_0000))));
+}
+
+#[test]
+fn a_bound_that_cannot_be_read_is_an_error_wherever_it_is() {
+    for unreadable in 0..3 {
+        let read = |n: usize| if n == unreadable { Err(io::ErrorKind::Other.into()) } else { Ok(n as u64) };
+        let written =
+            formats::write_megatron_index(&mut Vec::new(), IdWidth::Two, 2, || Ok((0..3).map(read)));
+        assert!(matches!(written, Err(formats::MegatronError::Write(_))), "{unreadable}");
+    }
 }
 
 #[test]

@@ -111,12 +111,17 @@ impl MergeLog {
 
     /// Empties the file and writes the header.
     fn begin(&mut self) -> Result<()> {
-        self.cut(0)?;
+        if let Err(error) = self.cut(0) {
+            self.file = None;
+            return Err(error);
+        }
         self.sum = crc32fast::Hasher::new();
-        let header = std::mem::take(&mut self.header);
+        let header = self.header.clone();
         self.check(header.as_bytes());
-        self.append(&header)?;
-        self.header = header;
+        if let Err(error) = self.append(&header) {
+            self.file = None; // the next write begins again, and no merge comes before the header
+            return Err(error);
+        }
         self.path.parent().into_iter().for_each(sync_folder);
         Ok(())
     }

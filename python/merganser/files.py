@@ -86,7 +86,8 @@ def check_file(path: Path, instead: str = "choose another path") -> None:
 
 def _probe(existing: Path, folder: Path, instead: str) -> None:
     """Create and remove a file: permission bits alone do not show quotas, read-only mounts or ACLs."""
-    file = existing / f".{secrets.token_hex(8)}.tmp"
+    _core.remove_stale(existing / "probe")
+    file = existing / f".probe.{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
         file.touch(exist_ok=False)
         file.unlink()

@@ -102,6 +102,9 @@ def encode_corpus(
         nonlocal found, begun
         if overwrite:
             _empty(folder)
+        for file in shard_files(folder):
+            if file.name.startswith("."):  # left by a run that was killed: the folder is locked
+                file.unlink(missing_ok=True)
         # Set before `tokens.json` is written, so that an interrupt right after it removes it.
         begun = not (folder / FILE_NAME).exists()
         start = _begin(folder, facts)

@@ -73,23 +73,18 @@ impl Tokenizer {
     ) -> Result<()> {
         let before = ids.len();
         ids.extend(options.prepend);
-        if let Some(pipeline) = self.pipeline() {
-            let done = self
+        let done = match self.pipeline() {
+            Some(pipeline) => self
                 .check_disallowed(text, options)
-                .and_then(|()| self.encode_stages(pipeline, text, &options.allowed, progress, ids));
-            match done {
-                Ok(()) => ids.extend(options.append),
-                Err(_) => ids.truncate(before),
-            }
-            return done;
-        }
-        let done = self.for_each_stretch(text, options, |stretch| match stretch {
-            Stretch::Text(text) => self.encode_while(text, progress, ids),
-            Stretch::Special(id) => {
-                ids.push(id);
-                Ok(())
-            }
-        });
+                .and_then(|()| self.encode_stages(pipeline, text, &options.allowed, progress, ids)),
+            None => self.for_each_stretch(text, options, |stretch| match stretch {
+                Stretch::Text(text) => self.encode_while(text, progress, ids),
+                Stretch::Special(id) => {
+                    ids.push(id);
+                    Ok(())
+                }
+            }),
+        };
         match done {
             Ok(()) => ids.extend(options.append),
             Err(_) => ids.truncate(before),

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use super::{Options, Spans};
 use crate::added::{AddedToken, Segment};
 use crate::normalize::Aligned;
-use crate::pretokenize::{Pieces, Scratch};
+use crate::pretokenize::Pieces;
 use crate::tokenizer::Pipeline;
 use crate::{Result, Tokenizer};
 
@@ -110,12 +110,10 @@ impl Encoder<'_> {
     }
 
     fn normal(&mut self, text: &Aligned, first: bool) -> Result<()> {
-        let (mut scratch, mut pieces) = (Scratch::default(), Pieces::default());
-        let pretokenizer = &self.pipeline.pretokenizer;
-        let split = pretokenizer.pretokenize(Cow::Borrowed(&text.text), first, &mut scratch, &mut pieces)?;
-        let origins = origins_after_insertion(text, &split);
+        let mut pieces = Pieces::default();
+        let split = self.pipeline.pretokenizer.pretokenize_aligned(text, first, &mut pieces)?;
         for range in pieces.ranges() {
-            self.pretoken(&split.as_bytes()[range.clone()], &origins[range]);
+            self.pretoken(&split.text.as_bytes()[range.clone()], &split.origins[range]);
         }
         Ok(())
     }
@@ -181,25 +179,6 @@ impl Encoder<'_> {
         self.ids.push(id);
         self.bytes.push(span);
     }
-}
-
-/// Returns the origins of a text into which a pre-tokenizer has put spaces: each has the origin of the
-/// character after it.
-fn origins_after_insertion(before: &Aligned, after: &str) -> Vec<(u32, u32)> {
-    if before.text.len() == after.len() {
-        return before.origins.clone();
-    }
-    let mut old = before.text.bytes().zip(&before.origins).peekable();
-    let mut last = (0, 0);
-    let mut origins = Vec::with_capacity(after.len());
-    for byte in after.bytes() {
-        match old.next_if(|&(same, _)| same == byte) {
-            Some((_, &origin)) => last = origin,
-            None => last = old.peek().map_or(last, |&(_, &origin)| origin),
-        }
-        origins.push(last);
-    }
-    origins
 }
 
 /// Returns the characters that each range of bytes has a part of.

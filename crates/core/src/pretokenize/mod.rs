@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::normalize::Aligned;
 use crate::split::Splitter;
 use crate::{Error, Result};
 use insert::{Insert, Origins};
@@ -92,6 +93,14 @@ impl Pretokenizer {
         pieces: &mut Pieces,
     ) -> Result<Cow<'a, str>> {
         self.run(text, first, scratch, pieces, None)
+    }
+
+    /// Does the work of [`Pretokenizer::pretokenize`] on a text that knows where its bytes come from.
+    pub fn pretokenize_aligned(&self, text: &Aligned, first: bool, pieces: &mut Pieces) -> Result<Aligned> {
+        let mut origins = text.origins.clone();
+        let given = Cow::Borrowed(&text.text[..]);
+        let changed = self.run(given, first, &mut Scratch::default(), pieces, Some(&mut origins))?;
+        Ok(Aligned { text: changed.into_owned(), origins })
     }
 
     fn run<'a>(

@@ -507,14 +507,19 @@ fn lay_out(ranks: &[(Vec<u8>, u32)], specials: &[(String, u32)]) -> Result<(Vec<
     if let Some((_, id)) = ranks.iter().find(|(token, _)| token.is_empty()) {
         return bad(format!("the token with id {id} is empty"));
     }
+    Ok(concatenated(all.into_iter()))
+}
+
+/// Joins the bytes of ids, lowest first, and returns them with the start of each id.
+fn concatenated<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>) -> (Vec<u8>, Vec<u32>) {
     let mut bytes = Vec::new();
     let mut starts = Vec::new();
-    for (token, id) in all {
+    for (token, id) in tokens {
         starts.resize(id as usize + 1, bytes.len() as u32);
         bytes.extend_from_slice(token);
     }
     starts.push(bytes.len() as u32);
-    Ok((bytes, starts))
+    (bytes, starts)
 }
 
 fn check_specials(specials: &[(String, u32)], id_of: impl Fn(&[u8]) -> Option<u32>) -> Result<()> {

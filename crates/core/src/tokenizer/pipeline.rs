@@ -18,7 +18,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::decoder::Decoder;
-use super::{Tokenizer, bad, check_size, finder, span};
+use super::{Tokenizer, bad, check_size, concatenated, finder, span};
 use crate::added::{AddedToken, AddedTokens};
 use crate::merge::boundaries::Boundaries;
 use crate::merge::cache::Cache;
@@ -331,14 +331,7 @@ fn lay_out(vocabulary: &Vocabulary, added: &[AddedToken], json: &Value) -> Resul
     check_size(texts.iter().map(|(_, text)| text.len()).sum())?;
     texts.sort_by_key(|&(id, _)| id);
     texts.dedup_by_key(|&mut (id, _)| id);
-    let mut bytes = Vec::new();
-    let mut starts = Vec::new();
-    for (id, text) in texts {
-        starts.resize(id as usize + 1, bytes.len() as u32);
-        bytes.extend_from_slice(&text);
-    }
-    starts.push(bytes.len() as u32);
-    Ok((bytes, starts))
+    Ok(concatenated(texts.iter().map(|(id, text)| (&text[..], *id))))
 }
 
 /// Returns the ids by bytes; of several with the same bytes, the lowest id.

@@ -42,6 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["MERGANSER_CACHE"] = folder.name
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one worker more than there are cores: tests of Ray, browsers and servers often wait."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {file: place for place, file in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONGEST)))

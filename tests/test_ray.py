@@ -83,7 +83,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{n}.txt").write_text(source[n * 20_000 :][:20_000] + "\n\nnaïve café 字", "utf-8")
     (folder / "empty.txt").write_text("")
     with (folder / "large.txt").open("wb") as file:
-        for n in range(15):
+        for n in range(3):
             file.write(source.encode() + b"\xff<|endoftext|>" + b"x%d " % n * 9)
     return folder
 

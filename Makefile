@@ -14,7 +14,7 @@ EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.tom
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: audit bench browser clean demo docs-figures format lint load lock sbom test test-long toolchain
+.PHONY: audit bench browser clean demo docs-figures format fuzz lint load lock sbom test test-long toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -71,6 +71,26 @@ lock: .venv/maturin
 MINUTES ?= 60
 load: .venv/dev
 	$(BIN)/python tests/support/load.py --minutes $(MINUTES)
+
+# libFuzzer on every target of crates/fuzz, or those in TARGETS, for MINUTES each. An input that fails is kept in
+# crates/fuzz/corpus, so that `make test` tries it from then on.
+TARGETS ?= split pattern encode ranks records counts_file merges_log stages charsmap
+HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=on
+fuzz: | toolchain
+	RUSTFLAGS="$(COVERAGE)" cargo build --quiet --release -p merganser-fuzz --features libfuzzer \
+		--target $(HOST) --target-dir target/fuzz
+	@for target in $(TARGETS); do \
+		echo "$$target: $(MINUTES) minutes"; \
+		mkdir -p target/fuzz/corpus/$$target; \
+		FUZZ_TARGET=$$target target/fuzz/$(HOST)/release/fuzz target/fuzz/corpus/$$target crates/fuzz/corpus/$$target \
+			-max_total_time=$$(($(MINUTES) * 60)) -timeout=20 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
+			-artifact_prefix=crates/fuzz/corpus/$$target/ > target/fuzz/$$target.log 2>&1 \
+			|| { tail -n 40 target/fuzz/$$target.log; exit 1; }; \
+		grep -E 'number_of_executed_units|peak_rss' target/fuzz/$$target.log; \
+	done
 
 format: .venv/dev
 	$(BIN)/ruff format python tests benchmarks tools

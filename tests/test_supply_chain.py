@@ -21,7 +21,8 @@ else:
 
 PACKAGE = Path(merganser.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-CRATES = ("core", "python")
+CRATES = ("core", "fuzz", "python")
+SHIPPED = ("core", "python")
 
 #: Modules that execute data, and calls that execute text.
 FORBIDDEN_MODULES = {
@@ -115,7 +116,7 @@ def test_the_installed_package_has_an_sbom_of_its_crates() -> None:
     assert sbom["bomFormat"] == "CycloneDX"
     listed = {(part["name"], part["version"]): part for part in sbom["components"]}
     versions = tomllib.loads((ROOT / "Cargo.lock").read_text("utf-8"))["package"]
-    for crate in CRATES:
+    for crate in SHIPPED:
         manifest = tomllib.loads((ROOT / f"crates/{crate}/Cargo.toml").read_text("utf-8"))
         for name in manifest["dependencies"].keys() - {"merganser-core"}:
             [package] = [package for package in versions if package["name"] == name]

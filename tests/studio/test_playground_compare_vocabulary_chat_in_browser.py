@@ -377,6 +377,18 @@ def test_the_playground_works_by_keyboard_alone(studio: Opening) -> None:
         page.wait_for_selector(".view-playground")
 
 
+def test_a_view_that_ends_its_work_after_it_was_left_does_not_keep_the_page(studio: Opening) -> None:
+    with studio("vocabulary") as page:
+        page.wait_for_selector(".view-vocabulary button.token")
+        # The address has changed, the event that tells of it comes later, and in between the view has news.
+        page.evaluate("""() => {
+          location.hash = "#/playground";
+          document.querySelector(".view-vocabulary button.token").click();
+        }""")
+        page.wait_for_selector(".view-playground")
+        assert "id=" not in page.evaluate("location.hash")
+
+
 def test_the_color_scheme_can_be_switched_and_is_remembered(studio: Opening) -> None:
     with studio("playground", scheme="light") as page:
         page.focus("#theme")

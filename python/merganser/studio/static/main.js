@@ -30,21 +30,23 @@ function address(name, parameters) {
   return `#/${name}${query.size ? `?${query}` : ""}`;
 }
 
-function stateOf(parameters) {
+function stateOf(name, parameters) {
   const mine = visits;
+  // The address changes before the event that tells of it, and a view may finish its work in between.
+  const isLeft = () => mine !== visits || (location.hash !== shown && location.hash !== "#view");
   return {
     get about() { return about; },
     get: (key) => parameters.get(key) ?? undefined,
     set(changes) {
-      if (mine !== visits) return; // another view is shown
+      if (isLeft()) return;
       for (const [key, value] of Object.entries(changes)) {
         if (value === undefined || value === "") parameters.delete(key);
         else parameters.set(key, value);
       }
-      shown = address(read().name, Object.fromEntries(parameters));
+      shown = address(name, Object.fromEntries(parameters));
       history.replaceState(null, "", shown);
     },
-    go(name, values = {}) { location.hash = address(name, values); },
+    go(view, values = {}) { location.hash = address(view, values); },
     async refresh() { about = await api.get("about"); },
   };
 }
@@ -70,7 +72,7 @@ async function show() {
   const element = make("div", { class: `view view-${name}` });
   fill(main, make("h1", { class: "unseen" }, view.title), element);
   document.documentElement.dataset.view = name;
-  const unmount = await view.mount(element, stateOf(parameters), api);
+  const unmount = await view.mount(element, stateOf(name, parameters), api);
   if (typeof unmount !== "function") return;
   if (mine === visits) leave = unmount;
   else unmount(); // the user left while the view was loading

@@ -1,5 +1,6 @@
 """Counting with a memory budget: the same counts, and no finished work is lost."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -308,6 +309,22 @@ def test_several_counts_of_one_corpus_with_one_new_work_folder(
     assert written
     for file in written:
         assert same(CountsFile.open(file), expected)
+
+
+def test_a_work_folder_stays_locked_until_it_is_removed(corpus: Path, tmp_path: Path) -> None:
+    counter = merganser._core.Counter("gpt4", [], None, 1, None)
+    counter.spill_to(tmp_path / "work", 10**6, 1e-6, "{}")
+    counter.add_files(sorted(corpus.iterdir()), merganser.ReadOptions()._native())
+    counter.finish_to(tmp_path / "a.counts", [])
+    assert list((tmp_path / "work").glob("run-*.counts"))
+    folder = os.open(tmp_path / "work", os.O_RDONLY)
+    try:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        counter.abandon()
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(folder)
 
 
 def test_a_work_folder_in_use_is_locked(corpus: Path, tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 //! Counts, and counting.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use merganser_core::Progress;
 use merganser_core::corpus::{self, Cutters, Position, ShardCut};
-use merganser_core::count::{self, CountSettings, Source, Spill};
+use merganser_core::count::{self, CountSettings, FolderLock, Source, Spill};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 
@@ -236,7 +236,7 @@ pub fn shard_cuts(
 /// progress
 ///     Called with the stage, the bytes read, and the total or 0.
 #[pyclass(frozen, module = "merganser._core")]
-pub struct Counter(Fed<count::Counter>);
+pub struct Counter(Fed<count::Counter>, Mutex<Option<FolderLock>>);
 
 #[pymethods]
 impl Counter {
@@ -251,7 +251,7 @@ impl Counter {
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
         let counter = run(py, || count::Counter::new(settings, threads))?;
-        Ok(Counter(Fed::new(counter, progress, "counter")))
+        Ok(Counter(Fed::new(counter, progress, "counter"), Mutex::default()))
     }
 
     /// Count documents in memory; none is copied.
@@ -357,16 +357,23 @@ impl Counter {
 
     /// Write the counts, and those of other files, to a `.counts` file.
     ///
+    /// The work folder stays locked until `abandon` is called, so that it can be removed.
+    ///
     /// Returns
     /// -------
     /// tuple of int
     ///     Documents, invalid bytes, unique pre-tokens, and the sum of all counts.
     fn finish_to(&self, py: Python<'_>, out: PathBuf, others: Vec<PathBuf>) -> PyResult<TotalsTuple> {
-        self.0.finish(py, |counter, progress| counter.finish_to(&out, &others, progress)).map(as_tuple)
+        let finished = self.0.finish(py, |counter, progress| {
+            *self.1.lock().unwrap() = counter.lock_handle();
+            counter.finish_to(&out, &others, progress)
+        });
+        finished.map(as_tuple)
     }
 
     /// Drop what was counted and unlock the work folder.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        *self.1.lock().unwrap() = None;
         self.0.abandon(py)
     }
 

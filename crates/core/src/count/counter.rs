@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::file::LOOK;
 use super::sorted::Sorted;
 use super::table::PretokenTable;
-use super::{CountSettings, Counts, CountsTotals, CountsWriter, Spill, merge};
+use super::{CountSettings, Counts, CountsTotals, CountsWriter, FolderLock, Spill, merge};
 use crate::corpus::{Block, BlockSource, Boundary, Consumer, Cutters, Feed, FirstError, Position};
 use crate::split::{Scratch, Splitter, Tier};
 use crate::team::Team;
@@ -136,6 +136,12 @@ impl Counter {
             }
         });
         spill.log(written.into_inner().unwrap()?, next, in_document)
+    }
+
+    /// Returns a handle that keeps the work folder locked after this counter is gone: whoever removes the
+    /// folder must hold it.
+    pub fn lock_handle(&self) -> Option<FolderLock> {
+        self.spill.as_ref()?.lock_handle()
     }
 
     /// Writes the counts, and those of other files, to a sorted file. Counts on disk are never loaded as a

@@ -27,6 +27,9 @@ use crate::{Error, Progress, Result};
 const JOB: &str = "job.json";
 const LOG: &str = "log.jsonl";
 
+/// Keeps a work folder locked as long as it exists.
+pub struct FolderLock(#[expect(dead_code, reason = "unlocks when it is dropped")] File);
+
 /// Where and when tables are written to disk.
 pub struct Spill {
     folder: PathBuf,
@@ -83,6 +86,11 @@ impl Spill {
             self.lock = lock(&self.folder, progress)?;
         }
         Ok(exists)
+    }
+
+    /// Returns a handle that keeps the folder locked after this spill is gone.
+    pub fn lock_handle(&self) -> Option<FolderLock> {
+        self.lock.as_ref()?.try_clone().ok().map(FolderLock)
     }
 
     pub fn folder(&self) -> &Path {

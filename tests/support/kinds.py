@@ -168,8 +168,9 @@ HUGGING_FACE: dict[str, dict[str, Any]] = {
 
 @cache
 def text() -> str:
-    """Return the text that the tokenizers are trained on."""
-    return "".join(corpus_text(name, 30_000) for name in ("english.txt", "multilingual.txt", "code.txt"))
+    """Return the text that the tokenizers are trained on. `##` is an added token and a prefix here."""
+    texts = (corpus_text(name, 30_000) for name in ("english.txt", "multilingual.txt", "code.txt"))
+    return "".join(texts).replace("##", "")
 
 
 @cache

@@ -30,7 +30,8 @@ _COMMON = (
     "them more some now into your than then its only our upon these any will did how very should might such "
     "before after over first where again most own old long little great every must other about out up down "
     "through never while under also new two three many same still another much yet between once both too "
-    "because without against until though here himself myself nothing something always often perhaps"
+    "because without against until though here himself myself nothing something always often perhaps "
+    "light nature left"
 )
 _STEMS = (
     "walk talk turn open close learn teach count measure carry follow answer wonder listen gather wander "

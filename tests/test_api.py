@@ -14,6 +14,7 @@ from merganser import _core, cli, errors
 def test_public_names_change_only_on_purpose() -> None:
     assert merganser.__all__ == [
         "ArgumentError",
+        "Characters",
         "ChatError",
         "CheckpointError",
         "CorpusError",
@@ -54,6 +55,16 @@ def test_public_names_change_only_on_purpose() -> None:
     ]
     for name in merganser.__all__:
         assert getattr(merganser, name).__doc__
+
+
+def test_names_are_imported_when_they_are_used() -> None:
+    code = "import sys, merganser; print(*(name for name in sys.modules if name.startswith('merganser')))"
+    done = processes.run([sys.executable, "-c", code])
+    assert done.stdout.split() == ["merganser._core", "merganser"], done.stderr
+    assert {*merganser._MODULES, "__version__", "preset_names", "split"} == set(merganser.__all__)
+    assert set(merganser.__all__) <= set(dir(merganser))
+    with pytest.raises(AttributeError, match="'merganser' has no attribute 'trian'"):
+        merganser.trian  # noqa: B018
 
 
 def test_the_version_equals_the_version_of_the_crate(capsys: pytest.CaptureFixture[str]) -> None:

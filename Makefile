@@ -14,7 +14,7 @@ EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.tom
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: audit bench browser clean demo docs-figures format fuzz lint load lock sbom test test-long toolchain
+.PHONY: audit bench browser clean demo docs-figures format fuzz lint load lock sanitize sbom test test-long toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -91,6 +91,18 @@ fuzz: | toolchain
 			|| { tail -n 40 target/fuzz/$$target.log; exit 1; }; \
 		grep -E 'number_of_executed_units|peak_rss' target/fuzz/$$target.log; \
 	done
+
+# The core's tests and kept fuzz inputs under AddressSanitizer with leak checks, its threads under ThreadSanitizer
+# (as far as that goes without an instrumented standard library), and the bindings under valgrind; then the `unsafe`
+# blocks that no test reaches. RUSTC_BOOTSTRAP lets a stable compiler take -Z flags.
+SANITIZE := RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS= cargo test --quiet --lib --tests --target $(HOST)
+sanitize: .venv/dev
+	RUSTFLAGS="-Zsanitizer=address" $(SANITIZE) --target-dir target/asan
+	RUSTFLAGS="-Zsanitizer=thread --cfg plain_atomics" TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" \
+		$(SANITIZE) -p merganser-core --target-dir target/tsan -- team count:: encode:: threads embed
+	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=1 --errors-for-leak-kinds=none --suppressions=tools/valgrind.supp \
+		$(BIN)/python -X faulthandler tests/support/bindings.py
+	$(BIN)/python tools/unsafe_reached.py
 
 format: .venv/dev
 	$(BIN)/ruff format python tests benchmarks tools

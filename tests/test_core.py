@@ -123,6 +123,8 @@ def test_training_names_an_unknown_tie_break(tmp_path: Path) -> None:
             [],
             base=None,
             progress=None,
+            normalizer=None,
+            pattern=None,
             tie_break="dice",
             min_frequency=1,
             max_token_bytes=None,

@@ -14,6 +14,7 @@ EXAMPLES = [
     (page, language, code)
     for page in (
         "docs/analyse.md",
+        "docs/characters.md",
         "docs/learn/char-bpe.md",
         "docs/learn/embeddings.md",
         "docs/nanochat.md",

@@ -43,6 +43,7 @@ EXCEPTIONS = {("chat/nanochat.py", "pickle")}
 #: Where a name that is not a literal is imported, none of them from a file: the names of commands, views,
 #: steps and lazy names are tables in the source, and the libraries of `tiktoken:NAME` are two.
 DYNAMIC_IMPORTS = {
+    "__init__.py",
     "analyse/__init__.py",
     "cli/__init__.py",
     "cli/learn.py",

@@ -39,6 +39,7 @@ __all__ = [
     "token_totals",
     "top_counts",
     "train",
+    "train_characters",
 ]
 
 __version__: str
@@ -229,6 +230,8 @@ class Counter:
         """Return the counts."""
     def finish_to(self, out: Path, others: list[Path]) -> tuple[int, int, int, int]:
         """Write the counts, and those of other files, to a `.counts` file.
+
+        The work folder stays locked until `abandon` is called, so that it can be removed.
 
         Returns
         -------
@@ -1049,6 +1052,8 @@ def train(
     *,
     base: Tokenizer | None,
     progress: _Progress | None,
+    normalizer: str | None,
+    pattern: str | None,
     tie_break: str,
     min_frequency: int,
     max_token_bytes: int | None,
@@ -1075,8 +1080,13 @@ def train(
         A tokenizer to continue from.
     progress
         Called with "merge" or "certify", how much is done, and the total.
+    normalizer
+        A normalizer of a tokenizer.json, as JSON, for what was counted; or None.
+    pattern
+        What splits the normalized text; None without a normalizer.
     tie_break
-        Which of several equally frequent pairs comes first: "ids", "huggingface" or "bytes".
+        Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes" or
+        "sentencepiece".
     min_frequency
         Pairs that occur less often are not merged.
     max_token_bytes
@@ -1106,6 +1116,64 @@ def train(
         If the counts are corrupt, or too large for 64 bits.
     CheckpointError
         If `log` belongs to another training, or is in use.
+    """
+
+def train_characters(
+    counts: Counts | Path,
+    tokens: int,
+    *,
+    progress: _Progress | None,
+    normalizer: str,
+    pattern: str | None,
+    mark: str,
+    split_scripts: bool,
+    split_digits: bool,
+    coverage: float,
+    max_alphabet: int | None,
+    tie_break: str,
+    min_frequency: int,
+    max_token_characters: int | None,
+    forbidden: list[str],
+    threads: int,
+    memory: int | None,
+    folder: Path,
+    log: Path | None,
+    restart: bool,
+    checkpoint_every: float,
+) -> tuple[list[tuple[bytes, int]], list[tuple[bytes, bytes]], list[int]]:
+    """Train on the characters of counted words.
+
+    Parameters
+    ----------
+    counts
+        Counts, or the path of a `.counts` file.
+    tokens
+        The maximum number of tokens: the alphabet and the merges.
+    progress
+        Called with "merge", how much is done, and the total.
+    normalizer
+        A normalizer of a tokenizer.json, as JSON.
+    pattern
+        What splits normalized words further, or None; only with the mark "suffix".
+    mark
+        "space" if `▁` begins words, "suffix" if the byte 0xFF ends them, or "none".
+    split_scripts, split_digits
+        Whether tokens end where scripts meet, and whether digits are never merged.
+    coverage
+        The part of the text that the alphabet covers.
+    max_alphabet
+        The maximum number of characters in the alphabet, or None.
+    tie_break, min_frequency, threads, memory, folder, log, restart, checkpoint_every
+        As in `train`.
+    max_token_characters
+        The maximum length of a token, or None.
+    forbidden
+        Strings that are left out of words, and that no merge forms.
+
+    Returns
+    -------
+    tuple
+        The alphabet with counts, the two halves of each merge, and how often each merge occurred.
     """
 
 def split(text: str, pattern: str = "gpt4") -> list[str]:

@@ -23,6 +23,7 @@ from merganser.formats import (
     gpt2,
     huggingface,
     minbpe,
+    sentencepiece,
     tiktoken,
     token_lengths,
 )
@@ -30,7 +31,9 @@ from merganser.tokenizer import Tokenizer
 from merganser.verification import Pretokens, verify_export
 from merganser.verification.readers import readers
 
-ExportFormat: TypeAlias = Literal["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
+ExportFormat: TypeAlias = Literal[
+    "tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "sentencepiece", "token-lengths"
+]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 Files: TypeAlias = dict[str, bytes]
 
@@ -50,11 +53,15 @@ _FORMATS: dict[str, _Format] = {
     "tiktoken": _Format(tiktoken.contents, tiktoken.matches, (".tiktoken",)),
     "huggingface": _Format(
         lambda tokenizer, _: huggingface.contents(tokenizer),
-        lambda files, tokenizer: huggingface.parse(files[huggingface.FILE]) == tokenizer,
+        # One with stages may be read back as other stages with the same ids, which verification compares.
+        lambda files, tokenizer: (
+            tokenizer.has_stages or huggingface.parse(files[huggingface.FILE]) == tokenizer
+        ),
     ),
     "gpt2": _Format(gpt2.contents, gpt2.matches),
     "minbpe": _Format(minbpe.contents, minbpe.matches, (".model",)),
     "gguf": _Format(gguf.contents, gguf.matches, (".gguf",), gguf.CAUTION),
+    "sentencepiece": _Format(sentencepiece.contents, sentencepiece.matches, (".model",)),
     "token-lengths": _Format(token_lengths.contents, token_lengths.matches, (".npy", ".pt")),
 }
 
@@ -75,7 +82,7 @@ def export(
         raise SettingsError(f"{format} does not support chat templates; omit chat=, or export to huggingface")
     if roles and format != "huggingface":
         raise SettingsError(f"{format} does not support roles; omit roles=, or export to huggingface")
-    if format != "token-lengths":  # the lengths of tokens are the same for every kind
+    if format not in ("huggingface", "sentencepiece", "token-lengths"):
         check_plain(tokenizer, format)
     contents, matches, suffixes, caution = _FORMATS[format]
     target = Path(path)

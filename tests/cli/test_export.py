@@ -30,7 +30,21 @@ def tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> merganser.Toke
 
 
 def test_all_formats_are_offered() -> None:
-    assert tuple(export._FOR_TOKENIZERS) == exporting.FORMATS == tuple(FILES)
+    assert tuple(export._FOR_TOKENIZERS) == exporting.FORMATS
+    assert {*FILES, "sentencepiece"} == {*exporting.FORMATS}
+
+
+def test_characters_are_trained_and_exported(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("text.txt").write_text("low lower lowest slow slower\n" * 9)
+    command = ["train", "text.txt", "--vocab-size", "280", "--unit", "characters", "--byte-fallback"]
+    assert main([*command, "--max-token-characters", "4", "--out", "made"]) == 0, capsys.readouterr().err
+    assert main(["export", "made", "--to", "sentencepiece", "--out", "sp"]) == 0, capsys.readouterr().err
+    assert merganser.load("sp/tokenizer.model") == merganser.load("made")
+    capsys.readouterr()
+    assert main(["train", "text.txt", "--vocab-size", "280", "--byte-fallback", "--out", "other"]) == 2
+    assert "--byte-fallback requires --unit characters" in capsys.readouterr().err
+    assert main(["export", "t.merganser", "--to", "sentencepiece", "--out", "sp"]) == 1
+    assert "is not of SentencePiece's kind" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", FILES)

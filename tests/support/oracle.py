@@ -50,6 +50,10 @@ def huggingface_index(byte: int) -> int:
     return (printable + rest).index(byte)
 
 
+def _characters(left: bytes, right: bytes) -> int:
+    return sum(byte & 0xC0 != 0x80 for byte in left + right)
+
+
 def train(
     counts: Mapping[bytes, int],
     merges: int,
@@ -86,6 +90,8 @@ def train(
         tied = [pair for pair, count in candidates.items() if count == most]
         if tie_break == "bytes":
             best = max(tied)
+        elif tie_break == "sentencepiece":
+            best = min(tied, key=lambda pair: (_characters(*pair), pair[0] + pair[1]))
         else:
             best = min(tied, key=lambda pair: (place(pair[0]), place(pair[1])))
         pretokens = [(merge_pair(tokens, best), count) for tokens, count in pretokens]

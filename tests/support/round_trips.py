@@ -11,7 +11,8 @@ from stand_in_vocabs import WHOLE_ONLY
 from tokenizers import Tokenizer as Theirs
 
 #: Formats that hold a tokenizer.
-FORMATS_READ = [format for format in FORMATS if format != "token-lengths"]
+#: Formats that hold any byte-level tokenizer.
+FORMATS_READ = [format for format in FORMATS if format not in ("sentencepiece", "token-lengths")]
 #: Settings that a format does not store.
 UNSAID = {"gpt2": ("pattern",)}
 _BYTES = "requires every byte to be its own id"

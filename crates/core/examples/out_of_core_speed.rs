@@ -42,6 +42,7 @@ fn main() {
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
+        max_token_characters: None,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

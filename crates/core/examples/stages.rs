@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tie_break: TieBreak::Ids,
         min_frequency: 1,
         max_token_bytes: None,
+        max_token_characters: None,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

@@ -80,6 +80,7 @@ pub fn merges_log(data: &[u8]) {
     });
     fn train(path: &std::path::Path) -> merganser_core::Result<Vec<u64>> {
         let job = TrainingJob {
+            preparation: None,
             merges: 20,
             tie_break: TieBreak::Ids,
             min_frequency: 2,

@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use super::tokens::{TokenWriter, fingerprint};
     #[pymodule_export]
-    use super::train::{Training, train};
+    use super::train::{Training, train, train_characters};
 
     use pyo3::prelude::*;
 

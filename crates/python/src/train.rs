@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use merganser_core::Progress;
-use merganser_core::train::{Limit, LogSettings, TieBreak, TrainingJob, train_tokenizer};
+use merganser_core::count::{Preparation, WordMark};
+use merganser_core::normalize::Normalizer;
+use merganser_core::split::Splitter;
+use merganser_core::train::{
+    CharacterJob, Limit, LogSettings, TieBreak, TrainingJob, train_characters as train_on_characters,
+    train_tokenizer,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::counts::GivenCounts;
-use crate::errors::raise;
+use crate::errors::{raise, to_python};
 use crate::interrupt::{Callback, run_interruptible};
 use crate::tokenizer::{Model, Tokenizer};
 
@@ -18,6 +24,8 @@ use crate::tokenizer::{Model, Tokenizer};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct TrainingArguments {
+    normalizer: Option<String>,
+    pattern: Option<String>,
     tie_break: String,
     min_frequency: u64,
     max_token_bytes: Option<usize>,
@@ -36,8 +44,11 @@ fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
         "ids" => Ok(TieBreak::Ids),
         "huggingface" => Ok(TieBreak::HuggingFace),
         "bytes" => Ok(TieBreak::Bytes),
+        "sentencepiece" => Ok(TieBreak::SentencePiece),
         other => {
-            let message = format!("tie_break must be \"ids\", \"huggingface\" or \"bytes\", got {other:?}");
+            let message = format!(
+                "tie_break must be \"ids\", \"huggingface\", \"bytes\" or \"sentencepiece\", got {other:?}"
+            );
             Err(raise(py, "SettingsError", message))
         }
     }
@@ -74,8 +85,13 @@ pub struct Training {
 ///     A tokenizer to continue from.
 /// progress
 ///     Called with "merge" or "certify", how much is done, and the total.
+/// normalizer
+///     A normalizer of a tokenizer.json, as JSON, for what was counted; or None.
+/// pattern
+///     What splits the normalized text; None without a normalizer.
 /// tie_break
-///     Which of several equally frequent pairs comes first: "ids", "huggingface" or "bytes".
+///     Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes" or
+///     "sentencepiece".
 /// min_frequency
 ///     Pairs that occur less often are not merged.
 /// max_token_bytes
@@ -117,7 +133,11 @@ pub fn train(
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Training> {
     let settings: TrainingArguments = settings.unwrap_or(&PyDict::new(py)).extract()?;
+    let preparation = settings.normalizer.as_deref().map(|normalizer| {
+        prepared(normalizer, settings.pattern.as_deref(), WordMark::None, false, false, Vec::new())
+    });
     let job = TrainingJob {
+        preparation: preparation.transpose().map_err(|error| to_python(py, error))?,
         merges,
         tie_break: tie_break(py, &settings.tie_break)?,
         min_frequency: settings.min_frequency,
@@ -149,4 +169,131 @@ pub fn train(
         proven_merges: trained.certificate.map(|certificate| certificate.proven),
         checked_merges: trained.certificate.map(|certificate| certificate.checked),
     })
+}
+
+fn prepared(
+    normalizer: &str,
+    pattern: Option<&str>,
+    mark: WordMark,
+    split_scripts: bool,
+    split_digits: bool,
+    mut literals: Vec<String>,
+) -> merganser_core::Result<Preparation> {
+    literals.sort_by_key(|literal| std::cmp::Reverse(literal.len()));
+    Ok(Preparation {
+        normalizer: Normalizer::from_text(normalizer)?,
+        splitter: pattern.map(Splitter::new).transpose()?,
+        mark,
+        split_scripts,
+        split_digits,
+        literals,
+        alphabet: None,
+    })
+}
+
+/// The keyword arguments of `train_characters`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct CharacterArguments {
+    normalizer: String,
+    pattern: Option<String>,
+    mark: String,
+    split_scripts: bool,
+    split_digits: bool,
+    coverage: f32,
+    max_alphabet: Option<usize>,
+    tie_break: String,
+    min_frequency: u64,
+    max_token_characters: Option<usize>,
+    forbidden: Vec<String>,
+    threads: usize,
+    memory: Option<u64>,
+    folder: PathBuf,
+    log: Option<PathBuf>,
+    restart: bool,
+    checkpoint_every: f64,
+}
+
+type Bytes = Vec<u8>;
+/// The alphabet with counts, the merges, and how often each occurred.
+type TrainedOnCharacters = (Vec<(Bytes, u64)>, Vec<(Bytes, Bytes)>, Vec<u64>);
+
+/// Train on the characters of counted words.
+///
+/// Parameters
+/// ----------
+/// counts
+///     Counts, or the path of a `.counts` file.
+/// tokens
+///     The maximum number of tokens: the alphabet and the merges.
+/// progress
+///     Called with "merge", how much is done, and the total.
+/// normalizer
+///     A normalizer of a tokenizer.json, as JSON.
+/// pattern
+///     What splits normalized words further, or None; only with the mark "suffix".
+/// mark
+///     "space" if `▁` begins words, "suffix" if the byte 0xFF ends them, or "none".
+/// split_scripts, split_digits
+///     Whether tokens end where scripts meet, and whether digits are never merged.
+/// coverage
+///     The part of the text that the alphabet covers.
+/// max_alphabet
+///     The maximum number of characters in the alphabet, or None.
+/// tie_break, min_frequency, threads, memory, folder, log, restart, checkpoint_every
+///     As in `train`.
+/// max_token_characters
+///     The maximum length of a token, or None.
+/// forbidden
+///     Strings that are left out of words, and that no merge forms.
+///
+/// Returns
+/// -------
+/// tuple
+///     The alphabet with counts, the two halves of each merge, and how often each merge occurred.
+#[pyfunction]
+#[pyo3(signature = (counts, tokens, *, progress, **settings))]
+pub fn train_characters(
+    py: Python<'_>,
+    counts: GivenCounts,
+    tokens: usize,
+    progress: Callback<'_, '_>,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<TrainedOnCharacters> {
+    let settings: CharacterArguments = settings.unwrap_or(&PyDict::new(py)).extract()?;
+    let mark = match &settings.mark[..] {
+        "space" => WordMark::Space,
+        "suffix" => WordMark::Suffix,
+        _ => WordMark::None,
+    };
+    let pattern = settings.pattern.as_deref();
+    let preparation = prepared(
+        &settings.normalizer,
+        pattern,
+        mark,
+        settings.split_scripts,
+        settings.split_digits,
+        settings.forbidden.clone(),
+    );
+    let job = CharacterJob {
+        tokens,
+        preparation: preparation.map_err(|error| to_python(py, error))?,
+        coverage: settings.coverage,
+        max_alphabet: settings.max_alphabet,
+        tie_break: tie_break(py, &settings.tie_break)?,
+        min_frequency: settings.min_frequency,
+        max_token_characters: settings.max_token_characters,
+        forbidden: settings.forbidden.iter().map(|text| text.clone().into_bytes()).collect(),
+        threads: settings.threads,
+        limit: settings.memory.map(|memory| Limit { memory, folder: &settings.folder }),
+        log: settings.log.as_ref().map(|path| LogSettings {
+            path,
+            restart: settings.restart,
+            every: Duration::from_secs_f64(settings.checkpoint_every),
+        }),
+    };
+    let trained = run_interruptible(py, progress, &Progress::new(), |progress| {
+        train_on_characters(&counts.source()?, job, progress)
+    })?;
+    Ok((trained.alphabet, trained.merges, trained.merge_counts))
 }

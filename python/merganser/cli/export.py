@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from merganser.exporting import ExportFormat
 
 #: As in `merganser.exporting`, which --help does not import.
-_FOR_TOKENIZERS = ["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "token-lengths"]
+_FOR_TOKENIZERS = ["tiktoken", "huggingface", "gpt2", "minbpe", "gguf", "sentencepiece", "token-lengths"]
 _FOR_COUNTS = ["tsv", "parquet"]
 
 #: The number of pre-tokens in a Parquet row group.
@@ -31,6 +31,7 @@ _BATCH = 1 << 17
     "--to",
     "format",
     type=click.Choice([*_FOR_TOKENIZERS, *_FOR_COUNTS]),
+    metavar="FORMAT",
     required=True,
     help="Output format: tsv or parquet for counts, the others for tokenizers.",
 )
@@ -77,6 +78,7 @@ def command(
     gpt2           a folder with vocab.json and merges.txt
     minbpe         .model and .vocab
     gguf           a vocabulary for llama.cpp
+    sentencepiece  tokenizer.model, for tokenizers of SentencePiece's kind
     token-lengths  the length of every token in bytes, as .npy or .pt
     tsv, parquet   the pre-tokens of a .counts file, sorted by bytes
 

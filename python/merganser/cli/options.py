@@ -15,6 +15,7 @@ from merganser.corpus.addresses import Address
 if TYPE_CHECKING:
     from merganser import Local, Ray
     from merganser.corpus.split_settings import Separator
+    from merganser.training.training import Unit
 
 corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
 tokenizer = click.argument("tokenizer", type=TOKENIZER)
@@ -224,6 +225,50 @@ def engine(local: "Local", ray: str | None, storage: str | None) -> "Local | Ray
         keep_work=local.keep_work,
         local=local,
     )
+
+
+#: The options of `merganser.Characters`.
+_CHARACTER_OPTIONS = (
+    click.option("--max-token-characters", type=int, help="Maximum length of a token. Default: 16."),
+    click.option("--split-scripts/--no-split-scripts", default=None, help="End tokens where scripts meet."),
+    click.option("--split-digits", is_flag=True, default=None, help="Never merge digits."),
+    click.option("--user-defined", multiple=True, metavar="TOKEN", help="Token always found. Repeatable."),
+    click.option("--byte-fallback", is_flag=True, default=None, help="Encode unknown characters as bytes."),
+    click.option(
+        "--character-coverage", type=float, help="Part of the text in known characters. Default: 1."
+    ),
+    click.option("--word-mark", type=click.Choice(["▁", "</w>"]), help="Mark of words. Default: ▁."),
+)
+
+
+def add_character_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--unit` and the options of `merganser.Characters`."""
+    unit = click.option(
+        "--unit",
+        type=click.Choice(["bytes", "characters"]),
+        default="bytes",
+        show_default=True,
+        help="What merging starts from. The options below are for characters.",
+    )
+    for option in (*_CHARACTER_OPTIONS, unit):
+        function = option(function)
+    return function
+
+
+def take_unit(arguments: dict[str, Any]) -> "Unit":
+    """Remove `--unit` and the options of characters from the arguments; return what they mean."""
+    from dataclasses import fields
+
+    from merganser import Characters
+
+    names = [field.name for field in fields(Characters)]
+    found = {name: arguments.pop(name) for name in names}
+    given = {name: value for name, value in found.items() if value not in (None, ())}
+    if arguments.pop("unit") == "characters":
+        return Characters(**given)
+    if given:
+        raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} requires --unit characters")
+    return "bytes"
 
 
 def add_split_options(function: Callable[..., Any]) -> Callable[..., Any]:

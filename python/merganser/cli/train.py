@@ -29,10 +29,8 @@ from merganser.corpus.addresses import Address
 @options.add_read_options
 @click.option(
     "--tie-break",
-    type=click.Choice(["ids", "huggingface", "bytes"]),
-    default="ids",
-    show_default=True,
-    help="Order of equally frequent pairs.",
+    type=click.Choice(["ids", "huggingface", "bytes", "sentencepiece"]),
+    help="Order of equally frequent pairs; ids by default, sentencepiece for characters marked by ▁.",
 )
 @click.option(
     "--min-frequency", type=int, default=1, show_default=True, help="Minimum count of a pair to merge it."
@@ -52,6 +50,11 @@ from merganser.corpus.addresses import Address
     help="Prove which merges are unaffected by dropped pre-tokens.",
 )
 @click.option("--base", type=naming.TOKENIZER, help="Tokenizer to extend. Its ids do not change.")
+@click.option(
+    "--normalizer",
+    help="Normalize text first: nfc, nfkc, lowercase, nfc+lowercase; nmt_nfkc for characters.",
+)
+@options.add_character_options
 @options.add_engine_options
 @options.add_ray_options
 @options.out_folder
@@ -80,6 +83,9 @@ def command(
     """Train a tokenizer on CORPUS.
 
     Example: merganser train texts --vocab-size 32000 --special '<|endoftext|>'
+
+    With --unit characters, the tokenizer is of SentencePiece's kind: --byte-fallback, --normalizer nmt_nfkc
+    and --character-coverage 0.9995 are its usual settings.
     """
     from merganser import Local, train
     from merganser.cli import resumable
@@ -91,6 +97,7 @@ def command(
     stages: dict[str, float] = {}
     start = time.perf_counter()
     base_tokenizer = base.load() if base else None
+    unit = options.take_unit(rules)
     # The work folder is kept until the tokenizer is on disk.
     work_dir = work_dir or out / "work"
     local = Local(threads, memory, work_dir, resume, checkpoint_every, keep_work=True)
@@ -108,6 +115,7 @@ def command(
                 vocab_size,
                 **options.split_arguments(pattern, special, separator),
                 base=base_tokenizer,
+                unit=unit,
                 engine=engine,
                 progress=watch,
                 **rules,
@@ -141,7 +149,7 @@ def command(
     summary = f"{tokenizer.vocab_size:,} tokens from {formatting.count(facts['documents'], 'document')}: "
     click.echo(formatting.with_path(summary, path))
     click.echo("  ".join(f"{stage} {duration:.2f} s" for stage, duration in seconds.items()))
-    if facts["min_pretoken_count"] > 1:
+    if facts.get("min_pretoken_count", 1) > 1:
         _print_pruning(facts, len(tokenizer.merges) - len(base_tokenizer.merges if base_tokenizer else ()))
     formatting.note_invalid_bytes(facts["invalid_bytes"])
 

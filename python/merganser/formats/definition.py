@@ -16,7 +16,7 @@ with patterns in merganser's syntax (`formats/stages.py`).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -91,12 +91,14 @@ class Definition:
         decode_only = [(token.hex(), id) for token, id in self.decode_only]
         return json.dumps(fields | {"decode_only": decode_only})
 
-    def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer; raise a `BadFile` if it is none."""
+    def tokenizer(
+        self, merge_counts: Mapping[int, int] | None = None, training: Mapping[str, Any] | None = None
+    ) -> Tokenizer:
+        """Return the tokenizer, with facts about its training; raise a `BadFile` if it is none."""
         merges = None if self.merges is None else list(self.merges)
         scores = None if self.scores is None else list(self.scores)
         try:
             model = _core.Model.from_definition(list(self.tokens), merges, scores, self.as_json())
         except MerganserError as error:
             raise BadFile(f"holds no usable tokenizer: {error}") from error
-        return Tokenizer._of(model, {}, {})
+        return Tokenizer._of(model, merge_counts or {}, training or {})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from merganser._core import split
 from merganser.errors import ExportError
 from merganser.extras import imported
-from merganser.formats import check_plain, gpt2, oniguruma
+from merganser.formats import gpt2, huggingface_writing, oniguruma
 from merganser.formats.huggingface_reading import from_live, parse
 from merganser.formats.roles import check_roles, roles
 from merganser.tokenizer import Tokenizer
@@ -63,7 +63,6 @@ def contents(
 
 def to_huggingface(tokenizer: Tokenizer) -> "tokenizers.Tokenizer":
     """Return the `tokenizers.Tokenizer` equivalent to a tokenizer."""
-    check_plain(tokenizer, "Hugging Face")
     library = imported("tokenizers", "hf", "to_huggingface")
     live: tokenizers.Tokenizer = library.Tokenizer.from_str(json.dumps(_as_json(tokenizer)))
     return live
@@ -74,6 +73,8 @@ def _json(value: dict[str, Any]) -> bytes:
 
 
 def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
+    if tokenizer.has_stages:
+        return huggingface_writing.as_json(tokenizer)
     vocab = {gpt2.to_printable(token): id for token, id in tokenizer.mergeable_ranks.items()}
     specials = sorted(tokenizer.special_tokens.items(), key=lambda entry: entry[1])
     ignore_merges = bool(gpt2.unreachable_tokens(tokenizer))

@@ -11,6 +11,7 @@ from merganser.errors import FormatError, MerganserError, SettingsError, Tokeniz
 from merganser.files import open_to_read
 from merganser.formats import (
     BadFile,
+    char_bpe,
     gguf,
     gpt2,
     huggingface,
@@ -159,8 +160,8 @@ def _exists(name: str) -> bool:
 
 def _is_vocabulary(json: dict[str, Any]) -> bool:
     """Return whether a JSON object maps tokens to ids, and is not one of the other formats."""
-    others = ranks.PLUGIN_KEY in json or isinstance(json.get("model"), dict) or tekken.is_tekken(json)
-    return bool(json) and not others
+    others = ranks.PLUGIN_KEY in json or isinstance(json.get("model"), dict)
+    return bool(json) and not (others or tekken.is_tekken(json) or char_bpe.is_char_bpe(json))
 
 
 def is_tokenizer(source: str | os.PathLike[str]) -> bool:
@@ -194,6 +195,7 @@ def _parser(file: Path, data: bytes, json: dict[str, Any]) -> Callable[[], Token
     for recognized, parse in (
         (isinstance(json.get("model"), dict), lambda: huggingface.parse(data)),
         (tekken.is_tekken(json), lambda: tekken.parse(json)),
+        (char_bpe.is_char_bpe(json), lambda: char_bpe.parse(json).tokenizer()),
         (data.startswith(minbpe.MAGIC.partition(b" ")[0]), lambda: minbpe.parse(data)),
         (data.startswith(gguf.MAGIC), lambda: gguf.parse(data)),
         (sentencepiece.looks_like_model(data), lambda: sentencepiece.parse(data).tokenizer()),

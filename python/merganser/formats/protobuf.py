@@ -5,7 +5,8 @@ data, so memory is bounded by the file whatever a length says. A field that the 
 skipped.
 """
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from merganser.formats import BadFile
@@ -44,6 +45,35 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
             raise _corrupt(f"a field is truncated at byte {at}")
         yield number, data[at : at + length]
         at += length
+
+
+def message(fields: Iterable[tuple[int, "Value | float | str"]]) -> bytes:
+    """Return a message with these fields: ints as varints, floats in 32 bits, bytes and texts with a length.
+
+    >>> message([(1, 150), (2, "hi"), (3, -0.5)])
+    b'\\x08\\x96\\x01\\x12\\x02hi\\x1d\\x00\\x00\\x00\\xbf'
+    """
+    data = bytearray()
+    for number, value in fields:
+        if isinstance(value, int):
+            data += _as_varint(number << 3 | _VARINT) + _as_varint(value)
+        elif isinstance(value, float):
+            data += _as_varint(number << 3 | _FIXED32) + struct.pack("<f", value)
+        else:
+            content = value.encode() if isinstance(value, str) else value
+            data += _as_varint(number << 3 | _BYTES) + _as_varint(len(content)) + content
+    return bytes(data)
+
+
+def _as_varint(value: int) -> bytes:
+    """Return a number of seven bits per byte; negative ones have 64 bits."""
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    data = bytearray()
+    while value >= 0x80:
+        data.append(value & 0x7F | 0x80)
+        value >>= 7
+    data.append(value)
+    return bytes(data)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

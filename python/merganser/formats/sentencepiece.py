@@ -1,9 +1,11 @@
 """SentencePiece's `tokenizer.model`: a protocol buffer with pieces, scores and a normalizer. BPE only.
 
+`parse` reads a model, `model` writes one, and `contents` exports a tokenizer of this kind.
+
 | field | content |
 |---|---|
 | 1 | a piece: its text (1), score (2) and type (3) |
-| 2 | training: kind of model (3), spaces after words (24), byte fallback (35), `<unk>` as text (44) |
+| 2 | training: kind (3), size (4), spaces after words (24), byte fallback (35), `<unk>` as text (44) |
 | 3 | normalizer: map of characters (2), leading space (3), extra spaces removed (4), `▁` for spaces (5) |
 | 5 | the denormalizer, which has no effect on ids; only models that were trained with one have it |
 
@@ -14,21 +16,31 @@ Control pieces, such as `<s>`, become special tokens: SentencePiece never finds 
 """
 
 import base64
+import io
+import json
 import math
 import struct
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from merganser.errors import MerganserWarning
+from merganser.errors import ExportError, MerganserWarning
+from merganser.extras import imported
 from merganser.formats import BadFile, native
 from merganser.formats.definition import Definition, added_token
-from merganser.formats.protobuf import Value, fields
+from merganser.formats.protobuf import Value, fields, message
 from merganser.formats.stages import SPACE_SYMBOL
+from merganser.tokenizer import Tokenizer
+
+#: The file of an export.
+FILE = "tokenizer.model"
+#: The normalizers that SentencePiece has by name; all but the first need the library.
+RULES = ("identity", "nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 
 #: A model begins with its first piece, and pieces are the longest part of it.
 _FIRST_BYTE = b"\n"
 _KINDS = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
-_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 #: SentencePiece prints this for `<unk>`.
 _UNKNOWN_SURFACE = " \u2047 "
 _MAX_CHARSMAP = 1 << 24
@@ -74,31 +86,31 @@ def _definition(pieces: list[Piece], training: dict[int, Value], normalizing: di
     by_kind: dict[int, list[tuple[Piece, int]]] = {kind: [] for kind in range(1, 7)}
     for id, piece in enumerate(pieces):
         by_kind[piece.kind].append((piece, id))
-    if len(by_kind[_UNKNOWN]) != 1:
+    if len(by_kind[UNKNOWN]) != 1:
         raise _corrupt("it does not have exactly one unknown piece")
     surface = training.get(44, _UNKNOWN_SURFACE.encode())
-    [(_, unknown)] = by_kind[_UNKNOWN]
-    usable = [(piece, id) for piece, id in by_kind[_NORMAL] if " " not in piece.text]
-    decode_only = [(piece.text.encode(), id) for piece, id in by_kind[_NORMAL] if " " in piece.text]
+    [(_, unknown)] = by_kind[UNKNOWN]
+    usable = [(piece, id) for piece, id in by_kind[NORMAL] if " " not in piece.text]
+    decode_only = [(piece.text.encode(), id) for piece, id in by_kind[NORMAL] if " " in piece.text]
     decode_only.append((surface if isinstance(surface, bytes) else b"", unknown))
-    _check_unused(by_kind[_UNUSED], {piece.text for piece in pieces})
-    decode_only += [(inner(piece.text), id) for piece, id in by_kind[_UNUSED]]
+    _check_unused(by_kind[UNUSED], {piece.text for piece in pieces})
+    decode_only += [(inner(piece.text), id) for piece, id in by_kind[UNUSED]]
     prefix, removes = bool(normalizing.get(3, 1)), bool(normalizing.get(4, 1))
     suffix = bool(training.get(24, 0))
     return Definition(
         tokens=[(inner(piece.text), id) for piece, id in usable],
         scores=[piece.score for piece, _ in usable],
         unit="characters",
-        byte_tokens=_byte_tokens(by_kind[_BYTE], bool(training.get(35, 0))),
+        byte_tokens=_byte_tokens(by_kind[BYTE], bool(training.get(35, 0))),
         decode_only=decode_only,
         unknown=unknown,
         fuse_unknown=True,
         added_tokens=[
-            *(added_token(piece.text, id, special=True) for piece, id in by_kind[_CONTROL]),
+            *(added_token(piece.text, id, special=True) for piece, id in by_kind[CONTROL]),
             # Found in the normalized text, and never merged with what surrounds them.
             *(
                 added_token(inner(piece.text).decode(), id, normalized=True, kind="user_defined")
-                for piece, id in by_kind[_USER_DEFINED]
+                for piece, id in by_kind[USER_DEFINED]
             ),
         ],
         normalizer={
@@ -154,6 +166,130 @@ def _charsmap(data: Value) -> str | None:
     return base64.b64encode(data).decode() if data else None
 
 
+# ── writing ───────────────────────────────────────────────────────────────────
+
+
+def model(
+    pieces: Sequence[Piece],
+    *,
+    charsmap: bytes = b"",
+    rule: str = "identity",
+    add_dummy_prefix: bool = True,
+    remove_extra_whitespaces: bool = True,
+    suffix_whitespace: bool = False,
+    unknown_surface: str = _UNKNOWN_SURFACE,
+) -> bytes:
+    """Return a model with these pieces, whose ids are their places."""
+    ids = {piece.text: id for id, piece in enumerate(pieces)}
+    [unknown] = [piece.text for piece in pieces if piece.kind == UNKNOWN]
+    training: list[tuple[int, int | str]] = [
+        (3, 2),  # BPE
+        (4, len(pieces)),
+        (24, suffix_whitespace),
+        (35, any(piece.kind == BYTE for piece in pieces)),
+        *((40 + nth, ids.get(name, -1)) for nth, name in enumerate((unknown, "<s>", "</s>", "<pad>"))),
+        (44, unknown_surface),
+        (45, unknown),
+    ]
+    normalizing: list[tuple[int, int | str | bytes]] = [
+        (1, rule),
+        (2, charsmap),
+        (3, add_dummy_prefix),
+        (4, remove_extra_whitespaces),
+        (5, True),
+    ]
+    return message(
+        [
+            *((1, message([(1, piece.text), (2, piece.score), (3, piece.kind)])) for piece in pieces),
+            (2, message((number, value) for number, value in training)),
+            (3, message((number, value) for number, value in normalizing)),
+        ]
+    )
+
+
+def rule_charsmap(rule: str) -> bytes:
+    """Return the map of characters of a normalizer that SentencePiece knows by name.
+
+    >>> rule_charsmap("identity")
+    b''
+    """
+    if rule == "identity":
+        return b""
+    library = imported("sentencepiece", "hf", f"the normalizer {rule}")
+    written = io.BytesIO()
+    library.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a b"]),
+        model_writer=written,
+        model_type="char",
+        vocab_size=6,
+        normalization_rule_name=rule,
+        minloglevel=2,
+    )
+    _, _, normalizing, _ = _messages(written.getvalue())
+    charsmap = normalizing[2]
+    assert isinstance(charsmap, bytes)
+    return charsmap
+
+
+def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
+    """Return the file of an export."""
+    return {name if name.endswith(".model") else FILE: from_tokenizer(tokenizer)}
+
+
+def matches(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:
+    """Return whether the file holds the tokenizer."""
+    [data] = files.values()
+    return parse(data).tokenizer() == tokenizer
+
+
+def from_tokenizer(tokenizer: Tokenizer) -> bytes:
+    """Return the model of a tokenizer that was read from one or trained as one."""
+    known = tokenizer.definition
+    settings: dict[str, Any] = json.loads(known[3]) if known else {}
+    normalizer = settings.get("normalizer") or {}
+    if known is None or normalizer.get("type") != "SentencePiece" or known[2] is None:
+        raise ExportError(
+            'this tokenizer is not of SentencePiece\'s kind; train one with unit="characters", or export '
+            "it to huggingface"
+        )
+    tokens, _, scores, _ = known
+    assert scores is not None
+    pieces: dict[int, Piece] = {
+        id: Piece(_outer(token), score, NORMAL) for (token, id), score in zip(tokens, scores, strict=True)
+    }
+    for byte, id in enumerate(settings["byte_tokens"] or ()):
+        pieces[id] = Piece(f"<0x{byte:02X}>", 0.0, BYTE)
+    for token in settings["added_tokens"]:
+        kind = USER_DEFINED if token.get("kind") == "user_defined" else CONTROL
+        text = token["content"] if kind == CONTROL else _outer(token["content"].encode())
+        pieces[token["id"]] = Piece(text, 0.0, kind)
+    surface = _UNKNOWN_SURFACE
+    for digits, id in settings["decode_only"]:
+        text = bytes.fromhex(digits).decode()
+        if id == settings["unknown"]:
+            surface = text
+        else:
+            pieces[id] = Piece(_outer(text.encode()), 0.0, UNUSED)
+    pieces[settings["unknown"]] = Piece("<unk>", 0.0, UNKNOWN)
+    if sorted(pieces) != list(range(len(pieces))):
+        raise ExportError("SentencePiece has no gaps between ids, but this tokenizer does")
+    charsmap = normalizer.get("charsmap")
+    return model(
+        [pieces[id] for id in range(len(pieces))],
+        charsmap=base64.b64decode(charsmap) if charsmap else b"",
+        rule="user_defined" if charsmap else "identity",
+        add_dummy_prefix=normalizer["add_dummy_prefix"],
+        remove_extra_whitespaces=normalizer["remove_extra_whitespaces"],
+        suffix_whitespace=normalizer["suffix_whitespace"],
+        unknown_surface=surface,
+    )
+
+
+def _outer(token: bytes) -> str:
+    """Return the piece of inner bytes."""
+    return token.decode().replace(" ", SPACE_SYMBOL)
+
+
 # ── messages ──────────────────────────────────────────────────────────────────
 
 
@@ -161,13 +297,13 @@ def _messages(data: bytes) -> tuple[list[Piece], dict[int, Value], dict[int, Val
     """Return the pieces and the last value of each field of the three other messages."""
     pieces: list[Piece] = []
     settings: dict[int, dict[int, Value]] = {2: {}, 3: {}, 5: {}}
-    for number, message in fields(data):
-        if number == 1 and isinstance(message, bytes):
-            pieces.append(_piece(message))
+    for number, part in fields(data):
+        if number == 1 and isinstance(part, bytes):
+            pieces.append(_piece(part))
             if len(pieces) > native.MAX_TOKENS:
                 raise _corrupt(f"it has more than {native.MAX_TOKENS} pieces")
-        elif number in settings and isinstance(message, bytes):
-            settings[number].update(fields(message))
+        elif number in settings and isinstance(part, bytes):
+            settings[number].update(fields(part))
     if len({piece.text for piece in pieces}) < len(pieces):
         raise _corrupt("it has the same piece twice")
     for number, kinds in (
@@ -180,7 +316,7 @@ def _messages(data: bytes) -> tuple[list[Piece], dict[int, Value], dict[int, Val
 
 
 def _piece(message: bytes) -> Piece:
-    text, score, kind = b"", 0.0, _NORMAL
+    text, score, kind = b"", 0.0, NORMAL
     for number, value in fields(message):
         if number == 1 and isinstance(value, bytes):
             text = value
@@ -188,7 +324,7 @@ def _piece(message: bytes) -> Piece:
             [score] = struct.unpack("<f", value)
         elif number == 3 and isinstance(value, int):
             kind = value
-    if not text or len(text) > native.MAX_TOKEN_BYTES or math.isnan(score) or not _NORMAL <= kind <= _BYTE:
+    if not text or len(text) > native.MAX_TOKEN_BYTES or math.isnan(score) or not NORMAL <= kind <= BYTE:
         raise _corrupt("a piece has no text, score or type")
     try:
         return Piece(text.decode(), score, kind)

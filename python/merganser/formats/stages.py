@@ -28,21 +28,26 @@ _PARTS = {
 _TO_SPACES: Stage = {"type": "Replace", "pattern": {"String": SPACE_SYMBOL}, "content": " "}
 
 
-def flattened(stage: Any, kind: str, depth: int = 0) -> list[Stage]:
+def flattened(stage: Any, kind: str) -> list[Stage]:
     """Return the parts of a stage in order; patterns are translated.
 
     >>> flattened({"type": "Sequence", "normalizers": [{"type": "NFC"}, None]}, "normalizer")
     [{'type': 'NFC'}]
     """
+    return [_translated(part) for part in parts_of(stage, kind)]
+
+
+def parts_of(stage: Any, kind: str, depth: int = 0) -> list[Stage]:
+    """Return the parts of a stage in order, as they are."""
     match stage:
         case None:
             return []
         case {"type": "Sequence", **rest} if depth < _MAX_DEPTH:
             parts = rest.get(_PARTS[kind])
             if isinstance(parts, list):
-                return [inner for part in parts for inner in flattened(part, kind, depth + 1)]
+                return [inner for part in parts for inner in parts_of(part, kind, depth + 1)]
         case {"type": str()} if depth < _MAX_DEPTH:
-            return [_translated(stage)]
+            return [stage]
     raise BadFile(f"is corrupt: its {kind} is not an object with a type; get a fresh copy")
 
 

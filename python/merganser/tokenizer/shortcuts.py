@@ -194,6 +194,7 @@ class Shortcuts(_core.Tokenizer):
             - "minbpe": a `.model` file and a `.vocab` file; minbpe's `load` ignores the pattern in the file,
               so pass it to the constructor: `RegexTokenizer(pattern)`;
             - "gguf": a `.gguf` file for llama.cpp;
+            - "sentencepiece": a `.model` file, for tokenizers of SentencePiece's kind;
             - "token-lengths": the number of bytes of every id, for bits per byte, as `.npy`, or `.pt` with
               torch.
         on : Counts, CountsFile or corpus, optional

@@ -4,9 +4,10 @@ With a `work_dir`, the merges are logged every `checkpoint_every` seconds and wh
 The same call resumes from there and returns the identical tokenizer.
 """
 
+import json
 import warnings
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from merganser import _core
@@ -20,13 +21,17 @@ from merganser.engines.local import Local, ProgressCallback
 from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.tokenizer import Tokenizer
+from merganser.training import normalizing
+from merganser.training.characters import Characters, train_characters
 from merganser.training.counting import counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-TieBreak = Literal["ids", "huggingface", "bytes"]
-TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes")
+TieBreak = Literal["ids", "huggingface", "bytes", "sentencepiece"]
+TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes", "sentencepiece")
+#: What merging starts from.
+Unit = Literal["bytes", "characters"] | Characters
 
 
 def train(
@@ -35,22 +40,25 @@ def train(
     *,
     pattern: str | None = None,
     special_tokens: Iterable[str] | None = None,
-    tie_break: TieBreak = "ids",
+    tie_break: TieBreak | None = None,
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
     min_pretoken_count: int = 1,
     certify: bool = True,
     base: Tokenizer | None = None,
     special_tokens_extra: bool = False,
+    unit: Unit = "bytes",
+    normalizer: str | None = None,
     buffer_size: int = 8192,
     engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     separator: Separator = ...,
     **reading: "Unpack[ReadKeywords]",
 ) -> Tokenizer:
-    """Train a byte-level BPE tokenizer.
+    """Train a BPE tokenizer, on bytes or on characters.
 
-    The vocabulary consists of the 256 bytes, the merges and the special tokens, whose ids follow the merges.
+    The vocabulary consists of the 256 bytes, the merges and the special tokens, whose ids follow the merges;
+    or of special tokens, characters and merges.
 
     Parameters
     ----------
@@ -62,9 +70,11 @@ def train(
     pattern, special_tokens, separator
         As in `merganser.count`. If not given, they are taken from the counts or the base. They must not
         contradict the counts. Special tokens get ids in the order given.
-    tie_break : {"ids", "huggingface", "bytes"}
+    tie_break : {"ids", "huggingface", "bytes", "sentencepiece"}
         Which of several equally frequent pairs is merged first: the one with the smallest ids, as in rustbpe;
-        as in Hugging Face tokenizers; or the one with the greatest bytes, as in the CS336 course.
+        as in Hugging Face tokenizers; the one with the greatest bytes, as in the CS336 course; or the one
+        with the fewest characters and then the smallest bytes, as in SentencePiece. The last is the default
+        for characters marked by "▁", "ids" otherwise.
     min_frequency : int
         The number of times that a pair must occur to be merged.
     max_token_bytes : int, optional
@@ -82,6 +92,14 @@ def train(
     special_tokens_extra : bool
         Whether new special tokens come on top of `vocab_size`, so that it is the number of bytes and merges
         and the id of the first special token.
+    unit : {"bytes", "characters"} or Characters
+        What merging starts from. `merganser.Characters` has the options of character-level training, such as
+        `character_coverage` and `byte_fallback`; "characters" means its defaults.
+    normalizer : str, optional
+        How text is normalized before it is split, in training and by the tokenizer: "nfc", "nfd", "nfkc",
+        "nfkd", "lowercase", "nfc+lowercase" or "nfkc+lowercase". `pattern` must then be a preset. Characters
+        marked by "▁" have SentencePiece's rules instead: "identity", "nmt_nfkc", "nfkc", "nmt_nfkc_cf" and
+        "nfkc_cf", which need that library.
     buffer_size : int
         The number of documents to pull from an iterable at a time.
     engine : Local or Ray, optional
@@ -137,35 +155,39 @@ def train(
     """
     check_names(train, reading)
     vocab_size = as_int(vocab_size, "vocab_size")
+    options = _checked_unit(unit, base, max_token_bytes, min_pretoken_count, special_tokens_extra)
+    tie_break = tie_break or ("sentencepiece" if options and options.word_mark == "▁" else "ids")
     _check_rules(tie_break, min_frequency, max_token_bytes, min_pretoken_count)
     engine = engine or Local()
     engine.check()
+    if options:
+        return _trained_on_characters(
+            corpus_or_counts,
+            vocab_size,
+            options,
+            normalizer,
+            pattern,
+            tuple(special_tokens or ()),
+            tie_break,
+            min_frequency,
+            buffer_size,
+            engine,
+            progress,
+            separator,
+            reading,
+        )
+    behind = normalizing.stage(normalizer) if normalizer else None
+    if behind:
+        if base or min_pretoken_count > 1:
+            raise SettingsError("a normalizer cannot be combined with base or min_pretoken_count; omit them")
+        normalizing.check_pattern(pattern or SplitSettings().pattern)
     pattern, special_tokens = _following_base(base, pattern, special_tokens, corpus_or_counts)
     # Fail now rather than after an hour of counting.
     _room_for_merges(vocab_size, base, special_tokens or (), special_tokens_extra)
-    with ExitStack() as stack:
-        counts: Counts | CountsFile
-        if isinstance(corpus_or_counts, Counts):
-            counts = corpus_or_counts
-            requested = counts.settings.replaced_by(pattern, special_tokens, separator)
-            if requested != counts.settings:
-                counts = empty(requested) + counts  # the core reports the difference
-        else:
-            counting = counted(
-                corpus_or_counts,
-                pattern,
-                special_tokens,
-                separator,
-                engine,
-                progress,
-                buffer_size,
-                reading,
-            )
-            counts = stack.enter_context(counting)
-        if len(counts) == 0:
-            raise CorpusError(
-                "the corpus contains no text to train on; check the path, the glob and the separator"
-            )
+    counting = normalizing.CHUNK if behind else pattern
+    with _counts_of(
+        corpus_or_counts, counting, special_tokens, separator, engine, progress, buffer_size, reading
+    ) as counts:
         if base:
             _check_goes_on_from(base, counts)
         merges, vocab_size = _room_for_merges(vocab_size, base, counts.special_tokens, special_tokens_extra)
@@ -176,6 +198,8 @@ def train(
             counts.path if isinstance(counts, CountsFile) else counts._native,
             merges,
             list(specials),
+            normalizer=json.dumps(behind) if behind else None,
+            pattern=(pattern or SplitSettings().pattern) if behind else None,
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_bytes=max_token_bytes,
@@ -199,6 +223,126 @@ def train(
         "dropped_total": trained.dropped_total,
         "proven_merges": trained.proven_merges,
         "checked_merges": trained.checked_merges,
+        **_facts(counts),
+    }
+    known_counts = base.merge_counts if base else {}
+    tokenizer = Tokenizer._of(trained.model, {**known_counts, **trained.merge_counts}, training)
+    if learned < merges:
+        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_pretoken_count)
+    return normalizing.with_normalizer(tokenizer, normalizer) if normalizer else tokenizer
+
+
+def _trained_on_characters(
+    corpus_or_counts: Source | Counts,
+    vocab_size: int,
+    options: Characters,
+    normalizer: str | None,
+    pattern: str | None,
+    special_tokens: tuple[str, ...],
+    tie_break: TieBreak,
+    min_frequency: int,
+    buffer_size: int,
+    engine: Local | Ray,
+    progress: ProgressCallback | None,
+    separator: Separator,
+    reading: ReadKeywords,
+) -> Tokenizer:
+    if pattern is not None and options.word_mark == "▁":
+        raise SettingsError(
+            "SentencePiece's kind splits at spaces only; omit pattern, or train with word_mark='</w>'"
+        )
+    options.check_normalizer(normalizer)
+    with _counts_of(
+        corpus_or_counts, options.counting_pattern, (), separator, engine, progress, buffer_size, reading
+    ) as counts:
+        if progress:
+            progress("merge", 0, vocab_size)
+        tokenizer = train_characters(
+            counts,
+            vocab_size,
+            options,
+            normalizer=normalizer,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            merging=engine.merging(),
+            progress=progress,
+            facts=_facts(counts),
+        )
+    if not engine.keep_work:
+        engine.clean()
+    if tokenizer.vocab_size < vocab_size:
+        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, None, 1)
+    return tokenizer
+
+
+def _checked_unit(
+    unit: Unit,
+    base: Tokenizer | None,
+    max_token_bytes: int | None,
+    min_pretoken_count: int,
+    special_tokens_extra: bool,
+) -> Characters | None:
+    """Return the options for characters, or None for bytes."""
+    if unit == "bytes":
+        return None
+    if unit != "characters" and not isinstance(unit, Characters):
+        raise SettingsError(f'unit must be "bytes", "characters" or a merganser.Characters, got {unit!r}')
+    options = Characters() if unit == "characters" else unit
+    options.check()
+    for given, name in (
+        (base, "base"),
+        (max_token_bytes, "max_token_bytes"),
+        (min_pretoken_count > 1, "min_pretoken_count"),
+        (special_tokens_extra, "special_tokens_extra"),
+    ):
+        if given:
+            raise SettingsError(f'{name} is for training on bytes; omit it, or train with unit="bytes"')
+    return options
+
+
+@contextmanager
+def _counts_of(
+    corpus_or_counts: Source | Counts,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    separator: Separator,
+    engine: Local | Ray,
+    progress: ProgressCallback | None,
+    buffer_size: int,
+    reading: ReadKeywords,
+) -> Iterator[Counts | CountsFile]:
+    """Yield the counts to train on, which must not be empty."""
+    with ExitStack() as stack:
+        counts: Counts | CountsFile
+        if isinstance(corpus_or_counts, Counts):
+            counts = corpus_or_counts
+            requested = counts.settings.replaced_by(pattern, special_tokens, separator)
+            if requested != counts.settings:
+                counts = empty(requested) + counts  # the core reports the difference
+        else:
+            counting = counted(
+                corpus_or_counts,
+                pattern,
+                special_tokens,
+                separator,
+                engine,
+                progress,
+                buffer_size,
+                reading,
+            )
+            counts = stack.enter_context(counting)
+        if len(counts) == 0:
+            raise CorpusError(
+                "the corpus contains no text to train on; check the path, the glob and the separator"
+            )
+        yield counts
+
+
+def _facts(counts: Counts | CountsFile) -> dict[str, int]:
+    """Return what is known about the text that was trained on."""
+    return {
         "documents": counts.documents,
         "unique_pretokens": len(counts),
         "pretokens": counts.total,
@@ -206,11 +350,6 @@ def train(
         "skipped_records": counts.skipped.records,
         "skipped_files": counts.skipped.files,
     }
-    known_counts = base.merge_counts if base else {}
-    tokenizer = Tokenizer._of(trained.model, {**known_counts, **trained.merge_counts}, training)
-    if learned < merges:
-        _warn_smaller(tokenizer.vocab_size, vocab_size, min_frequency, max_token_bytes, min_pretoken_count)
-    return tokenizer
 
 
 def _check_rules(

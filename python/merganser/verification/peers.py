@@ -52,6 +52,8 @@ def as_peer(source: Any) -> Peer:
         return _Tiktoken(source)
     if kind.__module__.startswith("tokenizers"):
         return _HuggingFace(source)
+    if kind.__module__.startswith("sentencepiece"):
+        return _SentencePiece(source)
     if hasattr(source, "backend_tokenizer"):
         return _Transformers(source)
     if kind.__module__.startswith("transformers"):
@@ -172,6 +174,25 @@ class _HuggingFace(_Live):
         spans = self._live.pre_tokenizer.pre_tokenize_str(text)
         pretokens = [text[start:end] for _, (start, end) in spans]
         return pretokens if "".join(pretokens) == text else None
+
+
+class _SentencePiece(_Live):
+    """A `SentencePieceProcessor`, which never finds control pieces in text."""
+
+    always_special = False
+
+    @cached_property
+    def specials(self) -> dict[str, int]:
+        pieces = range(self._live.vocab_size())
+        return {self._live.id_to_piece(id): id for id in pieces if self._live.is_control(id)}
+
+    def encode(self, texts: list[str], allowed: Collection[str]) -> list[list[int]]:
+        ids: list[list[int]] = self._live.encode(texts)
+        return ids
+
+    def token_bytes(self, id: int) -> bytes:
+        piece: str = self._live.id_to_piece(id)
+        return piece.encode()
 
 
 class _Transformers(_HuggingFace):

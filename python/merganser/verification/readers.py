@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from merganser.formats import gguf, gpt2, huggingface, minbpe, tiktoken
+from merganser.formats import gguf, gpt2, huggingface, minbpe, sentencepiece, tiktoken
 from merganser.tokenizer import Tokenizer
 
 
@@ -21,12 +21,15 @@ def readers(tokenizer: Tokenizer, format: str, files: Mapping[str, bytes]) -> di
         case "gpt2":
             return _gpt2(tokenizer, files[gpt2.VOCAB], files[gpt2.MERGES])
         case "huggingface":
-            return _huggingface(files[huggingface.FILE])
-        case "minbpe":
-            return {"our reader of minbpe": minbpe.parse(_ending(files, ".model"))}
-        case "gguf":
-            return {"our reader of GGUF": gguf.parse(_ending(files, ".gguf"))}
-    return {}  # token lengths cannot encode
+            return _huggingface(tokenizer, files[huggingface.FILE])
+        case "sentencepiece":
+            return _sentencepiece(_ending(files, ".model"))
+    ours = {
+        "minbpe": lambda: minbpe.parse(_ending(files, ".model")),
+        "gguf": lambda: gguf.parse(_ending(files, ".gguf")),
+    }
+    # Token lengths cannot encode.
+    return {f"our reader of {format}": ours[format]()} if format in ours else {}
 
 
 def _ending(files: Mapping[str, bytes], suffix: str) -> bytes:
@@ -38,12 +41,23 @@ def _tiktoken(tokenizer: Tokenizer, ranks: dict[bytes, int]) -> dict[str, Any]:
     return {"tiktoken": back.to_tiktoken()} if find_spec("tiktoken") else {"our reader of ranks": back}
 
 
-def _huggingface(data: bytes) -> dict[str, Any]:
+def _huggingface(tokenizer: Tokenizer, data: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if find_spec("tokenizers"):
         from tokenizers import Tokenizer as Live
 
-        return {"Hugging Face": Live.from_str(data.decode())}
-    return {"our reader of tokenizer.json": huggingface.parse(data)}
+        found["Hugging Face"] = Live.from_str(data.decode())
+    if not found or tokenizer.has_stages:
+        found["our reader of tokenizer.json"] = huggingface.parse(data)
+    return found
+
+
+def _sentencepiece(data: bytes) -> dict[str, Any]:
+    if find_spec("sentencepiece"):
+        from sentencepiece import SentencePieceProcessor
+
+        return {"SentencePiece": SentencePieceProcessor(model_proto=data)}
+    return {"our reader of tokenizer.model": sentencepiece.parse(data).tokenizer()}
 
 
 def _gpt2(tokenizer: Tokenizer, vocab: bytes, merges: bytes) -> dict[str, Any]:

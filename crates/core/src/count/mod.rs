@@ -18,11 +18,13 @@
 //! | `counts` | the result in memory |
 //! | `file` | the result in a `.counts` file |
 //! | `source` | either of the two, for whatever goes through all pre-tokens |
+//! | `prepared` | pre-tokens cut into parts for training on characters |
 
 mod counter;
 mod counts;
 mod file;
 mod merge;
+mod prepared;
 mod settings;
 mod sorted;
 mod source;
@@ -35,7 +37,8 @@ pub use self::counter::Counter;
 pub use self::counts::Counts;
 pub use self::file::{CountsReader, CountsTotals, CountsWriter, top};
 pub use self::merge::{merge_files, part_of};
+pub use self::prepared::{Preparation, SPACE_MARK, SUFFIX_MARK, WordMark};
 pub use self::settings::{CountSettings, SettingsText};
 pub(crate) use self::source::PretokenBatch;
 pub use self::source::Source;
-pub use self::spill::Spill;
+pub use self::spill::{FolderLock, Spill};

@@ -1,11 +1,12 @@
-//! Source: unique pre-tokens with their counts, from counts in memory or from a `.counts` file.
+//! Source: pre-tokens with their counts, from counts in memory or from a `.counts` file; or parts of them.
 //!
 //! Cost: a file is read from end to end on every pass, in batches, so it need not fit in memory.
 
 use std::ops::Deref;
 use std::path::Path;
 
-use crate::count::{CountSettings, Counts, CountsReader};
+use super::table::PretokenTable;
+use crate::count::{CountSettings, Counts, CountsReader, Preparation};
 use crate::{Progress, Result};
 
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
@@ -14,7 +15,15 @@ const BATCH: usize = if cfg!(test) { 3 } else { 1 << 14 };
 /// Pre-tokens with their counts.
 pub enum Source<'a> {
     Memory(&'a Counts),
-    File { path: &'a Path, settings: CountSettings },
+    File {
+        path: &'a Path,
+        settings: CountSettings,
+    },
+    /// The parts of another source's pre-tokens. The same part may come several times.
+    Prepared {
+        from: &'a Source<'a>,
+        preparation: &'a Preparation,
+    },
 }
 
 /// Some pre-tokens and their counts, in one buffer.
@@ -27,6 +36,11 @@ pub struct PretokenBatch {
 impl PretokenBatch {
     /// The maximum number of pre-tokens in a batch.
     pub const SIZE: usize = BATCH;
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.pretokens.clear();
+    }
 
     fn push(&mut self, pretoken: &[u8], count: u64) {
         self.bytes.extend_from_slice(pretoken);
@@ -81,6 +95,7 @@ impl<'a> Source<'a> {
         match self {
             Source::Memory(counts) => Ok(counts.len() as u64),
             Source::File { path, .. } => Ok(CountsReader::open(path)?.totals().pretokens),
+            Source::Prepared { from, .. } => from.pretokens(),
         }
     }
 
@@ -88,6 +103,7 @@ impl<'a> Source<'a> {
         match self {
             Source::Memory(counts) => &counts.settings,
             Source::File { settings, .. } => settings,
+            Source::Prepared { from, .. } => from.settings(),
         }
     }
 
@@ -97,8 +113,7 @@ impl<'a> Source<'a> {
             Source::Memory(counts) => {
                 let mut next = 0;
                 Ok(Box::new(move |batch| {
-                    batch.bytes.clear();
-                    batch.pretokens.clear();
+                    batch.clear();
                     let end = counts.len().min(next + BATCH);
                     (next..end).for_each(|i| batch.push(counts.pretoken(i), counts.count(i)));
                     next = end;
@@ -108,10 +123,21 @@ impl<'a> Source<'a> {
             Source::File { path, .. } => {
                 let mut reader = CountsReader::open(path)?;
                 Ok(Box::new(move |batch| {
-                    batch.bytes.clear();
-                    batch.pretokens.clear();
+                    batch.clear();
                     while batch.pretokens.len() < BATCH && reader.advance()? {
                         batch.push(reader.pretoken(), reader.count());
+                    }
+                    Ok(!batch.pretokens.is_empty())
+                }))
+            }
+            Source::Prepared { from, preparation } => {
+                let (mut whole, mut batches) = (PretokenBatch::default(), from.batches()?);
+                Ok(Box::new(move |batch| {
+                    batch.clear();
+                    while batch.pretokens.is_empty() && batches(&mut whole)? {
+                        for (pretoken, count) in whole.iter() {
+                            preparation.for_each_part(pretoken, |part| batch.push(part, count))?;
+                        }
                     }
                     Ok(!batch.pretokens.is_empty())
                 }))
@@ -173,6 +199,14 @@ impl<'a> Source<'a> {
         match *self {
             Source::Memory(counts) => Ok(LoadedCounts::Borrowed(counts)),
             Source::File { path, .. } => Counts::load(path, progress).map(LoadedCounts::Owned),
+            Source::Prepared { .. } => {
+                let mut table = PretokenTable::default();
+                self.for_each(progress, |part, count| {
+                    table.add(part, count);
+                    Ok(())
+                })?;
+                table.into_counts(self.settings().clone()).map(LoadedCounts::Owned)
+            }
         }
     }
 }

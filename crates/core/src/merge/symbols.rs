@@ -16,7 +16,8 @@
 //!   `docs/how-bpe-works.md`), so at most one of those merges is ever applied. Its line number is the rank. If
 //!   none is, the token is never formed.
 //! - **Words** may end in a suffix (`</w>`) or begin without a prefix (`##`): both are bytes that UTF-8 does
-//!   not have, [`SUFFIX`] and [`FIRST`], joined to a character before any real merge.
+//!   not have, [`SUFFIX`] and [`FIRST`], joined to a character before any real merge. (A suffix that is a
+//!   token by itself is merged like any other.)
 //!
 //! Cost: one encoding per token, as in `derive`. Nothing of this remains at run time but one table look-up
 //! per id of a pre-token that the cache does not know.
@@ -371,7 +372,8 @@ impl Alphabet {
                 units.push(first);
             }
         }
-        if vocabulary.suffix {
+        // A mark that is a token is a unit of its own.
+        if vocabulary.suffix && !vocabulary.tokens.iter().any(|(token, _)| token == &[SUFFIX]) {
             for unit in units {
                 alphabet.add(&unit, &[SUFFIX]);
             }

@@ -41,7 +41,7 @@ use precompiled::Precompiled;
 use replace::Replace;
 use sentencepiece::SentencePiece;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// What happens to a text before it is split; cheap to clone, shared between threads.
 #[derive(Clone, Default)]
@@ -65,6 +65,13 @@ impl Normalizer {
         let mut steps = Vec::new();
         json::steps(value, &mut steps)?;
         Ok(Normalizer(steps.into()))
+    }
+
+    /// Reads the same object as text.
+    pub fn from_text(json: &str) -> Result<Normalizer> {
+        let value = serde_json::from_str(json)
+            .map_err(|error| Error::BadSetting { reason: format!("the normalizer is not JSON: {error}") })?;
+        Normalizer::from_json(&value)
     }
 
     /// Whether no text is changed.

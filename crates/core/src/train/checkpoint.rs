@@ -209,7 +209,7 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
     let mut forbidden: Vec<_> = settings.forbidden.iter().map(|bytes| bytes.escape_ascii()).collect();
     forbidden.sort_by_key(|bytes| bytes.to_string());
     let forbidden: Vec<String> = forbidden.into_iter().map(|bytes| bytes.to_string()).collect();
-    Ok(vec![
+    Ok([
         format!("counts={}", known_by(source)?),
         format!("special_tokens={forbidden:?}"),
         format!("base={}", settings.base.map_or("none".into(), Tokenizer::fingerprint)),
@@ -218,7 +218,10 @@ fn identity(source: &Source, settings: &TrainSettings) -> Result<Vec<String>> {
         format!("min_frequency={}", settings.min_frequency),
         format!("max_token_bytes={}", settings.max_token_bytes.map_or("none".into(), |n| n.to_string())),
         format!("min_pretoken_count={}", settings.min_pretoken_count),
-    ])
+    ]
+    .into_iter()
+    .chain(settings.max_token_characters.map(|most| format!("max_token_characters={most}")))
+    .collect())
 }
 
 /// Returns a text that is equal for equal pre-tokens and counts, in whatever order they come.

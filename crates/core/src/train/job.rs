@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Certificate, Limit, MergeLog, Source, TieBreak, TrainSettings, certify, train};
+use crate::count::Preparation;
 use crate::{Progress, Result, Tokenizer};
 
 /// Everything that decides how a tokenizer is trained, beside the counts.
 pub struct TrainingJob<'a> {
+    /// What happens to pre-tokens before training, if anything does: then the tokenizer has its splitter.
+    pub preparation: Option<Preparation>,
     /// The maximum number of merges to learn.
     pub merges: usize,
     pub tie_break: TieBreak,
@@ -66,6 +69,8 @@ pub struct Dropped {
 /// so such a token could never be told from the special one.
 pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -> Result<Trained> {
     let TrainingJob { base, min_pretoken_count, limit, .. } = job;
+    let prepared = job.preparation.as_ref().map(|preparation| Source::Prepared { from: source, preparation });
+    let source = prepared.as_ref().unwrap_or(source);
     base.map_or(Ok(()), Tokenizer::check_base)?;
     let first_id = base.map_or(256, Tokenizer::next_id);
     let special_tokens = &source.settings().special_tokens;
@@ -75,6 +80,7 @@ pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -
         tie_break: job.tie_break,
         min_frequency: job.min_frequency,
         max_token_bytes: job.max_token_bytes,
+        max_token_characters: None,
         min_pretoken_count,
         forbidden: &forbidden,
         base,
@@ -107,7 +113,8 @@ pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -
         .into_iter()
         .filter(|token| base.is_none_or(|base| base.special_id(token).is_none()));
     let specials = new.zip(first_id + all as u32..).collect();
-    let splitter = source.settings().splitter.clone();
+    let prepared = job.preparation.as_ref().and_then(|preparation| preparation.splitter.clone());
+    let splitter = prepared.unwrap_or_else(|| source.settings().splitter.clone());
     let tokenizer = Tokenizer::trained(base, &merges.pairs, first_id, splitter, specials)?;
     Ok(Trained { tokenizer, first_id, merge_counts: merges.counts, dropped, certificate })
 }

@@ -18,12 +18,14 @@
 //! | `out_of_core` | the same merges with most pre-tokens on disk |
 //! | `buckets` | the pre-tokens on disk, by the count of their best pair |
 //! | `checkpoint` | the log that lets a killed training resume |
+//! | `characters` | the same on characters instead of bytes |
 //! | `certify` | how many merges are proven after rare pre-tokens were dropped |
 
 mod apply;
 mod arena;
 mod buckets;
 mod certify;
+mod characters;
 mod checkpoint;
 mod in_memory;
 mod index;
@@ -43,6 +45,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 pub use self::certify::{Certificate, certify};
+pub use self::characters::{CharacterJob, TrainedCharacters, train_characters};
 pub use self::checkpoint::MergeLog;
 use self::in_memory::InMemoryTrainer;
 pub use self::job::{Dropped, LogSettings, Trained, TrainingJob, train_tokenizer};
@@ -65,6 +68,8 @@ pub enum TieBreak {
     HuggingFace,
     /// The lexicographically greatest (left bytes, right bytes), as in the CS336 course.
     Bytes,
+    /// The shortest token in characters, then the lexicographically smallest, as in SentencePiece.
+    SentencePiece,
 }
 
 /// The settings of a training.
@@ -76,6 +81,8 @@ pub struct TrainSettings<'a> {
     pub min_frequency: u64,
     /// Longer tokens are not created.
     pub max_token_bytes: Option<usize>,
+    /// Tokens of more characters are not created; a byte that ends no character counts as one.
+    pub max_token_characters: Option<usize>,
     /// Pre-tokens with a lower count are dropped before training; [`certify`] reports which merges are still
     /// proven exact.
     pub min_pretoken_count: u64,
@@ -102,6 +109,7 @@ pub(crate) struct Rules {
     tie_break: TieBreak,
     min_frequency: u64,
     max_token_bytes: usize,
+    max_token_characters: usize,
     forbidden: HashSet<Vec<u8>>,
     /// By length: whether a byte string of that length is forbidden, which rules out most pairs without a
     /// look-up.
@@ -126,6 +134,7 @@ impl Rules {
             tie_break: settings.tie_break,
             min_frequency: settings.min_frequency,
             max_token_bytes: settings.max_token_bytes.unwrap_or(usize::MAX),
+            max_token_characters: settings.max_token_characters.unwrap_or(usize::MAX),
             forbidden,
             forbidden_lengths,
         }
@@ -134,7 +143,9 @@ impl Rules {
     /// Whether this pair may become a token.
     #[inline(always)]
     fn allows(&self, left: u32, right: u32, vocabulary: &Vocabulary) -> bool {
-        let all = self.max_token_bytes == usize::MAX && self.forbidden.is_empty();
+        let all = self.max_token_bytes == usize::MAX
+            && self.max_token_characters == usize::MAX
+            && self.forbidden.is_empty();
         all || self.allows_token(left, right, vocabulary)
     }
 
@@ -142,6 +153,8 @@ impl Rules {
         let bytes = vocabulary.joint_len(left, right);
         let suspect = self.forbidden_lengths.get(bytes).is_some_and(|&forbidden| forbidden);
         bytes <= self.max_token_bytes
+            && (bytes <= self.max_token_characters
+                || vocabulary.joint_characters(left, right) <= self.max_token_characters)
             && !(suspect
                 && self.forbidden.contains(&[vocabulary.bytes(left), vocabulary.bytes(right)].concat()))
     }

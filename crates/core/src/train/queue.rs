@@ -32,6 +32,14 @@ impl CountedPair {
                 let key = |e: &CountedPair| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
                 key(self) > key(other)
             }
+            TieBreak::SentencePiece => {
+                let length = |e: &CountedPair| vocabulary.joint_characters(e.left, e.right);
+                let bytes = |e: &CountedPair| vocabulary.joint_bytes(e.left, e.right);
+                let ids = |e: &CountedPair| (e.left, e.right);
+                let order = length(self).cmp(&length(other));
+                let order = order.then_with(|| bytes(self).cmp(bytes(other)));
+                order.then_with(|| ids(self).cmp(&ids(other))).is_lt()
+            }
         }
     }
 }

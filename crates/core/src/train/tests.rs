@@ -20,6 +20,7 @@ pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
         tie_break,
         min_frequency: 1,
         max_token_bytes: None,
+        max_token_characters: None,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

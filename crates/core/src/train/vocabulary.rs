@@ -54,6 +54,16 @@ impl Vocabulary {
         self.bytes(left).len() + self.bytes(right).len()
     }
 
+    /// The length of the two tokens together, in characters.
+    pub fn joint_characters(&self, left: u32, right: u32) -> usize {
+        self.joint_bytes(left, right).filter(|byte| byte & 0xC0 != 0x80).count()
+    }
+
+    /// The bytes of the two tokens together.
+    pub fn joint_bytes(&self, left: u32, right: u32) -> impl Iterator<Item = u8> {
+        self.bytes(left).iter().chain(self.bytes(right)).copied()
+    }
+
     /// Adds the token left + right; its id is the next one.
     pub fn add(&mut self, left: u32, right: u32) {
         for token in [left, right] {

@@ -1,0 +1,168 @@
+//! Characters: training on characters instead of bytes, as SentencePiece does, and on words with a suffix.
+//!
+//! The trainer merges whatever tokens it starts from. Here these are the characters of an *alphabet*, as a
+//! base tokenizer that forms each of them from its bytes and knows nothing else. Pre-tokens are prepared
+//! first (`count/prepared.rs`), so that the alphabet is all they consist of. So counting, threads, memory
+//! limit and log are those of byte-level training, and so are its guarantees.
+//!
+//! Cost: two more passes over the unique pre-tokens, one to find the alphabet and one to prepare them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::job::LogSettings;
+use super::{Limit, MergeLog, TieBreak, TrainSettings, train};
+use crate::count::{Preparation, SUFFIX_MARK, Source, WordMark};
+use crate::split::Splitter;
+use crate::{Error, Progress, Result, Tokenizer};
+
+/// Everything that decides how characters are merged, beside the counts.
+pub struct CharacterJob<'a> {
+    /// The maximum number of tokens, the alphabet included.
+    pub tokens: usize,
+    pub preparation: Preparation,
+    /// The alphabet is the most frequent characters that make up this part of the text.
+    pub coverage: f32,
+    /// And has at most this many of them.
+    pub max_alphabet: Option<usize>,
+    pub tie_break: TieBreak,
+    /// Pairs that occur less often are not merged.
+    pub min_frequency: u64,
+    /// Longer tokens are not created.
+    pub max_token_characters: Option<usize>,
+    /// Strings that no merge forms.
+    pub forbidden: Vec<Vec<u8>>,
+    /// 0 means one thread per core.
+    pub threads: usize,
+    pub limit: Option<Limit<'a>>,
+    pub log: Option<LogSettings<'a>>,
+}
+
+/// What was learned. Word marks are in the tokens: `▁`, or the byte 0xFF for a suffix.
+pub struct TrainedCharacters {
+    /// The characters with their counts, most frequent first, equal ones by code point; then those that end
+    /// words, with the mark and no count of their own.
+    pub alphabet: Vec<(Vec<u8>, u64)>,
+    /// Both halves of each new token, in order.
+    pub merges: Vec<(Vec<u8>, Vec<u8>)>,
+    pub merge_counts: Vec<u64>,
+}
+
+/// Trains on the characters of counted pre-tokens.
+pub fn train_characters(
+    source: &Source,
+    mut job: CharacterJob,
+    progress: &Progress,
+) -> Result<TrainedCharacters> {
+    let characters = alphabet(source, &job, progress)?;
+    job.preparation.alphabet = Some(characters.iter().map(|&(c, _)| c).collect());
+    let prepared = Source::Prepared { from: source, preparation: &job.preparation };
+    let endings = endings(&prepared, &job, progress)?;
+    let alphabet_size = characters.len() + endings.len();
+    let Some(merges) = job.tokens.checked_sub(alphabet_size) else {
+        let reason = format!(
+            "the alphabet has {alphabet_size} characters, but only {} tokens are left for it; raise vocab_size \
+             or lower character_coverage",
+            job.tokens
+        );
+        return Err(Error::BadSetting { reason });
+    };
+    let base = base(characters.iter().map(|&(c, _)| c).collect(), &endings)?;
+    let settings = TrainSettings {
+        merges,
+        tie_break: job.tie_break,
+        min_frequency: job.min_frequency,
+        max_token_bytes: None,
+        max_token_characters: job.max_token_characters,
+        min_pretoken_count: 0,
+        forbidden: &job.forbidden,
+        base: Some(&base),
+        first_id: base.next_id(),
+        threads: job.threads,
+    };
+    let log = match job.log {
+        Some(LogSettings { path, restart, every }) => {
+            Some(MergeLog::open(path, &prepared, &settings, restart, every)?)
+        }
+        None => None,
+    };
+    let learned = train(&prepared, &settings, log, job.limit, progress)?;
+
+    let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(learned.pairs.len());
+    let mut merges = Vec::with_capacity(learned.pairs.len());
+    for &(left, right) in &learned.pairs {
+        let token = |id: u32| match base.token_bytes(id) {
+            Some(bytes) => bytes.to_vec(),
+            None => tokens[(id - settings.first_id) as usize].clone(),
+        };
+        let (left, right) = (token(left), token(right));
+        tokens.push([&left[..], &right].concat());
+        merges.push((left, right));
+    }
+    let characters = characters.iter().map(|&(c, count)| (c.to_string().into_bytes(), count));
+    let endings = endings.into_iter().map(|ending| (ending, 0));
+    Ok(TrainedCharacters {
+        alphabet: characters.chain(endings).collect(),
+        merges,
+        merge_counts: learned.counts,
+    })
+}
+
+/// Returns the most frequent characters that cover as much as the job asks for.
+fn alphabet(source: &Source, job: &CharacterJob, progress: &Progress) -> Result<Vec<(char, u64)>> {
+    let mut counts = HashMap::new();
+    source.for_each(progress, |pretoken, count| {
+        job.preparation.count_characters(pretoken, count, &mut counts)
+    })?;
+    // A zero byte ends a string in the files of SentencePiece.
+    counts.remove(&'\0');
+    let all: u64 = counts.values().fold(0, |sum, &count| sum.saturating_add(count));
+    let mut characters: Vec<(char, u64)> = counts.into_iter().collect();
+    characters.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+    let mut covered = 0u64;
+    let needed = characters.iter().take_while(|(_, count)| {
+        let is_needed = ((covered as f64 / all as f64) as f32) < job.coverage;
+        covered = covered.saturating_add(*count);
+        is_needed
+    });
+    let size = needed.count().min(job.max_alphabet.unwrap_or(usize::MAX));
+    characters.truncate(size);
+    if job.preparation.mark == WordMark::Space {
+        // SentencePiece takes it for the end of a piece.
+        characters.retain(|&(c, _)| c != '\t');
+    }
+    Ok(characters)
+}
+
+/// Returns the characters that end a word, with the mark, if words have a suffix.
+fn endings(prepared: &Source, job: &CharacterJob, progress: &Progress) -> Result<Vec<Vec<u8>>> {
+    let mut endings = BTreeSet::new();
+    if job.preparation.mark == WordMark::Suffix {
+        prepared.for_each(progress, |part, _| {
+            if let [.., SUFFIX_MARK] = part {
+                let starts = part.iter().rposition(|byte| !matches!(byte, 0x80..=0xBF | &SUFFIX_MARK));
+                endings.insert(part[starts.unwrap_or(0)..].to_vec());
+            }
+            Ok(())
+        })?;
+    }
+    Ok(endings.into_iter().collect())
+}
+
+/// Returns a tokenizer that encodes to the characters of an alphabet, and other characters to bytes. Ids are
+/// in the order of code points, and characters that end words come last.
+fn base(characters: BTreeSet<char>, endings: &[Vec<u8>]) -> Result<Tokenizer> {
+    let encoded: Vec<Vec<u8>> = characters.iter().map(|c| c.to_string().into_bytes()).collect();
+    let long = || encoded.iter().filter(|bytes| bytes.len() > 1);
+    let beginnings: BTreeSet<&[u8]> =
+        long().flat_map(|bytes| (2..bytes.len()).map(|end| &bytes[..end])).collect();
+    let bytes = (0..=255).map(|byte| vec![byte]);
+    let tokens = bytes
+        .chain(beginnings.into_iter().map(<[u8]>::to_vec))
+        .chain(long().cloned())
+        .chain(endings.iter().cloned());
+    Tokenizer::from_ranks(tokens.zip(0..).collect(), Splitter::new("whitespace")?, Vec::new())
+}
+
+#[cfg(test)]
+#[path = "characters_tests.rs"]
+mod tests;

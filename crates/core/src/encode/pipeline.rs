@@ -20,6 +20,8 @@ use crate::{Progress, Result, Tokenizer};
 struct Kept {
     scratch: Scratch,
     pieces: Pieces,
+    joined: String,
+    ends: Vec<u32>,
     runs: Vec<u32>,
 }
 
@@ -99,9 +101,13 @@ impl Tokenizer {
         }
         // Taken out, not borrowed: nothing here can then meet a buffer in use.
         let mut kept = KEPT.take();
-        let Kept { scratch, pieces, runs } = &mut kept;
+        let Kept { scratch, pieces, joined, ends, runs } = &mut kept;
         let text = pipeline.pretokenizer.pretokenize(text, first, scratch, pieces);
         let done = text.map(|text: Cow<'_, str>| {
+            // Pieces that follow each other are looked up in batches, so what is between them is taken out.
+            if pieces.join(&text, joined, ends) {
+                return self.encode_pieces(pipeline, joined, 0, ends, runs, ids);
+            }
             let mut start = 0;
             let mut from = 0;
             for &dropped in &pieces.dropped {

@@ -162,6 +162,22 @@ impl Pieces {
         })
     }
 
+    /// Replaces `joined` by the pieces that were not removed, and `ends` by where they end in it. Returns false
+    /// if there is no need, because none was removed, or no way, because one is part of a character.
+    pub fn join(&self, text: &str, joined: &mut String, ends: &mut Vec<u32>) -> bool {
+        if self.dropped.is_empty() {
+            return false;
+        }
+        joined.clear();
+        ends.clear();
+        for range in self.ranges() {
+            let Some(piece) = text.get(range) else { return false };
+            joined.push_str(piece);
+            ends.push(joined.len() as u32);
+        }
+        true
+    }
+
     /// Passes every piece that was not removed to `visit`, which appends its result to `to`.
     fn each(
         &self,

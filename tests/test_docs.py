@@ -15,6 +15,7 @@ EXAMPLES = [
     for page in (
         "docs/analyse.md",
         "docs/characters.md",
+        "docs/compat.md",
         "docs/learn/char-bpe.md",
         "docs/learn/embeddings.md",
         "docs/nanochat.md",

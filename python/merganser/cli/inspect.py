@@ -65,7 +65,8 @@ def _print_tokenizer(tokenizer: "Tokenizer", top: int, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{tokenizer.vocab_size:,} tokens: 256 bytes, {len(tokenizer.merges):,} merges, ", nl=False)
+    units = "" if tokenizer.has_stages else "256 bytes, "
+    click.echo(f"{tokenizer.vocab_size:,} tokens: {units}{len(tokenizer.merges):,} merges, ", nl=False)
     click.echo(f"{len(tokenizer.special_tokens)} special")
     click.echo(f"pattern  {formatting.inert(tokenizer.pattern_name or tokenizer.pattern)}")
     for special, id in tokenizer.special_tokens.items():

@@ -132,6 +132,7 @@ except MemoryError:
         "tokenizer.encode(text)",
         "tokenizer.encode_flat([text], threads=1)",
         "tokenizer.encode('a' * 60_000_000)",
+        "tokenizer.encode_batch(['a' * 30_000_000, 'b' * 30_000_000], threads=2)",
         "tokenizer.decode_bytes(few * 12_000_000)",
         "tokenizer.decode_batch([few] * 30_000_000)",
         "merganser.train([text], 300, separator=None)",

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::thread;
@@ -149,10 +150,17 @@ impl Tokenizer {
         };
         thread::scope(|scope| {
             // This thread does the work of those that cannot be started.
-            let _ = (1..threads).try_for_each(|_| start_in(scope, || job.work()).map(drop));
-            // Also on a panic: the other threads must not wait for this one.
-            let _over = Over(&job);
-            job.serve(&mut consume)
+            let started: Vec<_> = (1..threads).map_while(|_| start_in(scope, || job.work())).collect();
+            let served = {
+                // Also on a panic: the other threads must not wait for this one.
+                let _over = Over(&job);
+                job.serve(&mut consume)
+            };
+            // A thread that ran out of memory says so here; the scope would only say that it panicked.
+            for thread in started {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            }
+            served
         })
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import merganser
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from merganser.compat.tiktoken import Encoding
 
@@ -36,6 +36,8 @@ def outcome(call: Any) -> Any:
 
 
 @given(texts | st.text(st.characters(), max_size=20))
+@example("\ud800")
+@example("a\ud83d\ude00<|fim|>")
 def test_texts_are_encoded_the_same(text: str) -> None:
     for how in (
         {},

@@ -135,10 +135,9 @@ class Encoding:
                 [text], allowed_special=allowed_special, disallowed_special=disallowed_special, threads=1
             )
         except EncodeError as error:
-            text = self._repaired(text, allowed_special, disallowed_special, error)
-            ids, _ = self.tokenizer.encode_flat(
-                [text], allowed_special=allowed_special, disallowed_special=(), threads=1
-            )
+            self._repaired(text, allowed_special, disallowed_special, error)
+            text.encode()  # raises the error that tiktoken raises here
+            raise
         return ids
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:

@@ -198,6 +198,7 @@ def test_merges_of_suffixed_words_equal_those_of_hugging_face() -> None:
         ({"unit": "characters", "normalizer": "nfd"}, "normalizer must be one of identity, nmt_nfkc"),
         ({"unit": Characters(max_token_characters=0)}, "max_token_characters"),
         ({"unit": Characters(word_mark="</w>", byte_fallback=True)}, "belong to SentencePiece's kind"),
+        ({"unit": "characters", "special_tokens": [""]}, "token is empty"),
         ({"unit": "characters", "pattern": "gpt2"}, "splits at spaces only"),
         ({"unit": "characters", "max_token_bytes": 9}, "max_token_bytes is for training on bytes"),
         ({"unit": "characters", "vocab_size": 3}, "vocab_size must be above 3"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use merganser_core::Progress;
+use merganser_core::corpus::Cutters;
 use merganser_core::count::{Preparation, WordMark};
 use merganser_core::normalize::Normalizer;
 use merganser_core::split::Splitter;
@@ -20,7 +21,33 @@ use crate::errors::{raise, to_python};
 use crate::interrupt::{Callback, run_interruptible};
 use crate::tokenizer::{Model, Tokenizer};
 
-/// The keyword arguments of `train`.
+/// The keyword arguments of both trainings that say where they run.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Resources {
+    threads: usize,
+    memory: Option<u64>,
+    folder: PathBuf,
+    log: Option<PathBuf>,
+    restart: bool,
+    checkpoint_every: f64,
+}
+
+impl Resources {
+    fn limit(&self) -> Option<Limit<'_>> {
+        self.memory.map(|memory| Limit { memory, folder: &self.folder })
+    }
+
+    fn log(&self) -> Option<LogSettings<'_>> {
+        self.log.as_ref().map(|path| LogSettings {
+            path,
+            restart: self.restart,
+            every: Duration::from_secs_f64(self.checkpoint_every),
+        })
+    }
+}
+
+/// The other keyword arguments of `train`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct TrainingArguments {
@@ -31,12 +58,6 @@ struct TrainingArguments {
     max_token_bytes: Option<usize>,
     min_pretoken_count: u64,
     certify: bool,
-    threads: usize,
-    memory: Option<u64>,
-    folder: PathBuf,
-    log: Option<PathBuf>,
-    restart: bool,
-    checkpoint_every: f64,
 }
 
 fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
@@ -132,9 +153,11 @@ pub fn train(
     progress: Callback<'_, '_>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Training> {
-    let settings: TrainingArguments = settings.unwrap_or(&PyDict::new(py)).extract()?;
+    let none = PyDict::new(py);
+    let given = settings.unwrap_or(&none);
+    let (settings, resources): (TrainingArguments, Resources) = (given.extract()?, given.extract()?);
     let preparation = settings.normalizer.as_deref().map(|normalizer| {
-        prepared(normalizer, settings.pattern.as_deref(), WordMark::None, false, false, Vec::new())
+        prepared(normalizer, settings.pattern.as_deref(), WordMark::None, false, false, &[])
     });
     let job = TrainingJob {
         preparation: preparation.transpose().map_err(|error| to_python(py, error))?,
@@ -146,13 +169,9 @@ pub fn train(
         certify: settings.certify,
         base: base.map(|base| &*base.0),
         special_tokens,
-        threads: settings.threads,
-        limit: settings.memory.map(|memory| Limit { memory, folder: &settings.folder }),
-        log: settings.log.as_ref().map(|path| LogSettings {
-            path,
-            restart: settings.restart,
-            every: Duration::from_secs_f64(settings.checkpoint_every),
-        }),
+        threads: resources.threads,
+        limit: resources.limit(),
+        log: resources.log(),
     };
     let trained = run_interruptible(py, progress, &Progress::new(), |progress| {
         train_tokenizer(&counts.source()?, job, progress)
@@ -177,21 +196,20 @@ fn prepared(
     mark: WordMark,
     split_scripts: bool,
     split_digits: bool,
-    mut literals: Vec<String>,
+    literals: &[String],
 ) -> merganser_core::Result<Preparation> {
-    literals.sort_by_key(|literal| std::cmp::Reverse(literal.len()));
     Ok(Preparation {
         normalizer: Normalizer::from_text(normalizer)?,
         splitter: pattern.map(Splitter::new).transpose()?,
         mark,
         split_scripts,
         split_digits,
-        literals,
+        literals: Arc::new(Cutters::new(literals, None)?),
         alphabet: None,
     })
 }
 
-/// The keyword arguments of `train_characters`.
+/// The other keyword arguments of `train_characters`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct CharacterArguments {
@@ -206,12 +224,6 @@ struct CharacterArguments {
     min_frequency: u64,
     max_token_characters: Option<usize>,
     forbidden: Vec<String>,
-    threads: usize,
-    memory: Option<u64>,
-    folder: PathBuf,
-    log: Option<PathBuf>,
-    restart: bool,
-    checkpoint_every: f64,
 }
 
 type Bytes = Vec<u8>;
@@ -260,7 +272,9 @@ pub fn train_characters(
     progress: Callback<'_, '_>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<TrainedOnCharacters> {
-    let settings: CharacterArguments = settings.unwrap_or(&PyDict::new(py)).extract()?;
+    let none = PyDict::new(py);
+    let given = settings.unwrap_or(&none);
+    let (settings, resources): (CharacterArguments, Resources) = (given.extract()?, given.extract()?);
     let mark = match &settings.mark[..] {
         "space" => WordMark::Space,
         "suffix" => WordMark::Suffix,
@@ -273,7 +287,7 @@ pub fn train_characters(
         mark,
         settings.split_scripts,
         settings.split_digits,
-        settings.forbidden.clone(),
+        &settings.forbidden,
     );
     let job = CharacterJob {
         tokens,
@@ -284,13 +298,9 @@ pub fn train_characters(
         min_frequency: settings.min_frequency,
         max_token_characters: settings.max_token_characters,
         forbidden: settings.forbidden.iter().map(|text| text.clone().into_bytes()).collect(),
-        threads: settings.threads,
-        limit: settings.memory.map(|memory| Limit { memory, folder: &settings.folder }),
-        log: settings.log.as_ref().map(|path| LogSettings {
-            path,
-            restart: settings.restart,
-            every: Duration::from_secs_f64(settings.checkpoint_every),
-        }),
+        threads: resources.threads,
+        limit: resources.limit(),
+        log: resources.log(),
     };
     let trained = run_interruptible(py, progress, &Progress::new(), |progress| {
         train_on_characters(&counts.source()?, job, progress)

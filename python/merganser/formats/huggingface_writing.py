@@ -14,11 +14,10 @@ from typing import Any
 from merganser.errors import ExportError
 from merganser.formats import gpt2, oniguruma
 from merganser.formats.definition import PREFIX, SUFFIX
-from merganser.formats.stages import SPACE_SYMBOL, Stage, parts_of, sequence
+from merganser.formats.stages import SPACE_SYMBOL, TO_SPACES, Stage, parts_of, sequence
 from merganser.tokenizer import Tokenizer
 
 _SUFFIX_TEXT, _PREFIX_TEXT = "</w>", "##"
-_TO_SPACES = {"type": "Replace", "pattern": {"String": SPACE_SYMBOL}, "content": " "}
 _FROM_SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE_SYMBOL}
 
 
@@ -74,7 +73,7 @@ def as_json(tokenizer: Tokenizer) -> dict[str, Any]:
 
 def _has_spaces(settings: dict[str, Any]) -> bool:
     """Return whether inner bytes have spaces where the file has `▁`."""
-    return _TO_SPACES in parts_of(settings["normalizer"], "normalizer")
+    return TO_SPACES in parts_of(settings["normalizer"], "normalizer")
 
 
 def _spelled(token: bytes, settings: dict[str, Any], spaces: bool) -> str:
@@ -107,9 +106,9 @@ def _stages(settings: dict[str, Any], spaces: bool) -> dict[str, Stage | None]:
     if spaces:
         metaspace = any(part["type"] == "Metaspace" for part in parts["pre_tokenizer"])
         parts["normalizer"] = [
-            _FROM_SPACES if part == _TO_SPACES else _marked(part)
+            _FROM_SPACES if part == TO_SPACES else _marked(part)
             for part in parts["normalizer"]
-            if not (metaspace and part == _TO_SPACES)
+            if not (metaspace and part == TO_SPACES)
         ]
         parts["pre_tokenizer"] = [_marked(part) for part in parts["pre_tokenizer"]]
         parts["decoder"] = [_marked(part) for part in parts["decoder"]]
@@ -147,7 +146,7 @@ def _sentencepiece_stages(settings: dict[str, Any]) -> dict[str, Stage | None]:
     if normalizer["add_dummy_prefix"]:
         parts.append({"type": "Prepend", "prepend": SPACE_SYMBOL})
     parts.append(_FROM_SPACES)
-    decoders: list[Stage] = [_TO_SPACES, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    decoders: list[Stage] = [TO_SPACES, {"type": "ByteFallback"}, {"type": "Fuse"}]
     if normalizer["add_dummy_prefix"]:
         decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {

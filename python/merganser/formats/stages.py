@@ -25,7 +25,7 @@ _PARTS = {
     "post_processor": "processors",
 }
 #: Replaces every `▁` by a space.
-_TO_SPACES: Stage = {"type": "Replace", "pattern": {"String": SPACE_SYMBOL}, "content": " "}
+TO_SPACES: Stage = {"type": "Replace", "pattern": {"String": SPACE_SYMBOL}, "content": " "}
 
 
 def flattened(stage: Any, kind: str) -> list[Stage]:
@@ -106,7 +106,7 @@ def with_spaces(
         # Added tokens are searched for in text that still distinguishes the two characters.
         if pre_tokenizers[0]["type"] != "Metaspace" or any(map(_has_space, added)):
             return None
-        return [*normalizers, _TO_SPACES], [pre_tokenizers[0] | {"replacement": " "}], decoders
+        return [*normalizers, TO_SPACES], [pre_tokenizers[0] | {"replacement": " "}], decoders
     rewritten = _normalizers_with_spaces(normalizers)
     if rewritten is None or not all(map(_splits_at_spaces, pre_tokenizers)):
         return None
@@ -160,7 +160,7 @@ def _normalizers_with_spaces(normalizers: list[Stage]) -> list[Stage] | None:
     for part in reversed(normalizers):
         match part:
             case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"} if not found:
-                parts.append(_TO_SPACES)
+                parts.append(TO_SPACES)
                 found = True
             case {"type": "Prepend", "prepend": "▁"} if indifferent:
                 parts.append(part | {"prepend": " "})

@@ -126,6 +126,8 @@ def train_characters(
 ) -> Tokenizer:
     """Return the tokenizer; `facts` about the corpus go into what is known about its training."""
     reserved = options.reserved(special_tokens)
+    if "" in reserved:
+        raise SettingsError("a special or user-defined token is empty; it needs at least one character")
     if vocab_size <= len(reserved):
         raise SettingsError(
             f"vocab_size must be above {len(reserved)}, the number of special, user-defined and byte tokens, "

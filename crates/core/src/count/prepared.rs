@@ -10,10 +10,12 @@
 //! Cost: about a microsecond per unique pre-token, on every pass over the counts.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use unicode_script::{Script, UnicodeScript};
 
 use crate::Result;
+use crate::corpus::{CutterMatch, Cutters};
 use crate::normalize::Normalizer;
 use crate::split::{Scratch, Splitter};
 
@@ -44,8 +46,8 @@ pub struct Preparation {
     pub split_scripts: bool,
     /// Whether every digit is a part.
     pub split_digits: bool,
-    /// Strings that are left out of words, the longest first: tokens that are no result of merging.
-    pub literals: Vec<String>,
+    /// Strings that are left out of words: tokens that are no result of merging. None is empty.
+    pub literals: Arc<Cutters>,
     /// The characters that are trained on; `None` means all.
     pub alphabet: Option<HashSet<char>>,
 }
@@ -122,23 +124,23 @@ impl Preparation {
     }
 
     fn cut(&self, word: &str, visit: &mut impl FnMut(&[u8])) {
-        let cuts_nothing = !self.split_scripts && !self.split_digits && self.literals.is_empty();
-        if cuts_nothing && self.alphabet.is_none() {
+        let mut from = 0;
+        while let Some(CutterMatch { start, end, .. }) = self.literals.find(word.as_bytes(), from) {
+            self.cut_stretch(&word[from..start], visit);
+            from = end;
+        }
+        self.cut_stretch(&word[from..], visit);
+    }
+
+    /// Cuts what is between two literals.
+    fn cut_stretch(&self, word: &str, visit: &mut impl FnMut(&[u8])) {
+        if !self.split_scripts && !self.split_digits && self.alphabet.is_none() {
             return emit(word, 0, word.len(), visit);
         }
         let mut start = 0;
         let mut script = None;
         let mut after_digit = false;
         for (at, c) in word.char_indices() {
-            if at < start {
-                continue; // in a literal
-            }
-            if let Some(literal) = self.literal_at(&word[at..]) {
-                emit(word, start, at, visit);
-                start = at + literal.len();
-                (script, after_digit) = (None, false);
-                continue;
-            }
             if !self.alphabet.as_ref().is_none_or(|alphabet| alphabet.contains(&c)) {
                 emit(word, start, at, visit);
                 start = at + c.len_utf8();
@@ -156,13 +158,6 @@ impl Preparation {
             after_digit = digit;
         }
         emit(word, start, word.len(), visit);
-    }
-}
-
-impl Preparation {
-    /// Returns the longest literal that a text begins with.
-    fn literal_at(&self, text: &str) -> Option<&str> {
-        self.literals.iter().map(String::as_str).find(|literal| text.starts_with(*literal))
     }
 }
 
@@ -210,9 +205,14 @@ mod tests {
         mark: WordMark::Space,
         split_scripts: true,
         split_digits: false,
-        literals: vec![],
+        literals: literals(&[]),
         alphabet: None,
     };
+
+    fn literals(strings: &[&str]) -> Arc<Cutters> {
+        let strings: Vec<String> = strings.iter().map(|&string| string.into()).collect();
+        Arc::new(Cutters::new(&strings, None).unwrap())
+    }
 
     #[test]
     fn words_are_marked_and_cut_where_scripts_meet() {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(parts(&PLAIN(), "naïve,12アー字б\u{301}a"), ["▁naïve", ",12", "アー字", "б\u{301}", "a"]);
         assert_eq!(parts(&Preparation { split_digits: true, ..PLAIN() }, "a12b"), ["▁a", "1", "2", "b"]);
         assert_eq!(parts(&Preparation { split_scripts: false, ..PLAIN() }, "aб1"), ["▁aб1"]);
-        let literals = vec!["<dive>".into(), "<".into()];
+        let literals = literals(&["<", "<dive>"]);
         assert_eq!(parts(&Preparation { literals, ..PLAIN() }, "a<dive>b <c"), ["▁a", "b", "▁", "c"]);
     }
 
@@ -260,7 +260,7 @@ mod tests {
                 mark: WordMark::None,
                 split_scripts: false,
                 split_digits: false,
-                literals: vec![],
+                literals: literals(&[]),
                 alphabet: None,
             };
             let mut ends = vec![];

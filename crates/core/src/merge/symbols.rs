@@ -28,7 +28,7 @@ use super::pairs::{ID_BITS, NONE, Pairs};
 use crate::{Error, Result};
 
 /// Ends the last character of a word.
-pub(crate) const SUFFIX: u8 = 0xFF;
+pub(crate) use crate::count::SUFFIX_MARK as SUFFIX;
 
 /// Begins the first character of a word.
 pub(crate) const FIRST: u8 = 0xFE;

@@ -10,7 +10,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::job::LogSettings;
-use super::{Limit, MergeLog, TieBreak, TrainSettings, train};
+use super::{Limit, TieBreak, TrainSettings, train};
 use crate::count::{Preparation, SUFFIX_MARK, Source, WordMark};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result, Tokenizer};
@@ -79,12 +79,7 @@ pub fn train_characters(
         first_id: base.next_id(),
         threads: job.threads,
     };
-    let log = match job.log {
-        Some(LogSettings { path, restart, every }) => {
-            Some(MergeLog::open(path, &prepared, &settings, restart, every)?)
-        }
-        None => None,
-    };
+    let log = job.log.map(|log| log.open(&prepared, &settings)).transpose()?;
     let learned = train(&prepared, &settings, log, job.limit, progress)?;
 
     let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(learned.pairs.len());

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::super::tests::counts;
 use super::*;
+use crate::corpus::Cutters;
 use crate::count::Counts;
 use crate::normalize::Normalizer;
 
@@ -90,7 +91,7 @@ fn job(tokens: usize, mark: WordMark) -> CharacterJob<'static> {
             mark,
             split_scripts: true,
             split_digits: false,
-            literals: vec![],
+            literals: Cutters::new(&[], None).unwrap().into(),
             alphabet: None,
         },
         coverage: 1.0,

@@ -42,6 +42,13 @@ pub struct LogSettings<'a> {
     pub every: Duration,
 }
 
+impl LogSettings<'_> {
+    /// Opens the log of this training.
+    pub(super) fn open(&self, source: &Source, settings: &TrainSettings) -> Result<MergeLog> {
+        MergeLog::open(self.path, source, settings, self.restart, self.every)
+    }
+}
+
 /// A finished tokenizer, and what is known about its training.
 pub struct Trained {
     pub tokenizer: Tokenizer,
@@ -87,12 +94,7 @@ pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -
         first_id,
         threads: job.threads,
     };
-    let log = match job.log {
-        Some(LogSettings { path, restart, every }) => {
-            Some(MergeLog::open(path, source, &settings, restart, every)?)
-        }
-        None => None,
-    };
+    let log = job.log.map(|log| log.open(source, &settings)).transpose()?;
     let memory = limit.as_ref().map(|limit| limit.memory);
     let merges = train(source, &settings, log, limit, progress)?;
     let dropped = match min_pretoken_count {

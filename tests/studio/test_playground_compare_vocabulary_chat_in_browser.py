@@ -40,6 +40,19 @@ def cells(page: Any, pane: str) -> list[str]:
     return texts
 
 
+def test_text_that_fades_in_is_judged_when_it_is_there(studio: Opening) -> None:
+    with studio("playground") as page:
+        page.evaluate(
+            """() => {
+              const text = Object.assign(document.createElement("p"), { textContent: "fading" });
+              document.querySelector("main").append(text);
+              text.animate([{ opacity: 0.1 }, { opacity: 1 }], 1500);
+              document.body.animate([{ opacity: 0.99 }], { duration: 500, iterations: Infinity });
+            }"""
+        )
+        assert problems(page) == []
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_fits_and_is_accessible(studio: Opening, view: str, scheme: str, width: int) -> None:

@@ -135,11 +135,18 @@ def pasted(page: Any, text: str) -> None:
     )
 
 
+#: Resolves when all animations have ended that end at all: text that fades in has little contrast before.
+_STILL = """Promise.all(document.getAnimations()
+  .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
+  .map((animation) => animation.finished.catch(() => null)))"""
+
+
 def problems(page: Any) -> list[str]:
-    """Return the accessibility problems that axe rates as serious or critical."""
+    """Return the accessibility problems of the page at rest that axe rates as serious or critical."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
     )
+    page.evaluate(_STILL)
     return [
         f"{problem['id']}: {node['html']}"
         for problem in axe.Axe().run(page).response["violations"]

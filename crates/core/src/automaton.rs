@@ -4,7 +4,7 @@
 //! but to build it every state follows all of its failures, which is quadratic for a long periodic string (100,000
 //! times the letter "a" took 24 s), so strings of that length get an automaton that follows them as it searches.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
 
 use crate::{Error, Result};
 
@@ -16,9 +16,19 @@ const LONG: usize = 256;
 const LONGEST: usize = 1 << 16;
 
 pub fn automaton<T: AsRef<[u8]>>(strings: &[T]) -> Result<AhoCorasick> {
+    built(strings, StartKind::Unanchored)
+}
+
+/// Builds an automaton that can also search at one offset only.
+pub fn anchored_automaton<T: AsRef<[u8]>>(strings: &[T]) -> Result<AhoCorasick> {
+    built(strings, StartKind::Both)
+}
+
+fn built<T: AsRef<[u8]>>(strings: &[T], starts: StartKind) -> Result<AhoCorasick> {
     let long = strings.iter().any(|string| string.as_ref().len() > LONG);
     AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
+        .start_kind(starts)
         .kind(long.then_some(AhoCorasickKind::ContiguousNFA))
         .build(strings)
         .map_err(|error| Error::BadSetting {

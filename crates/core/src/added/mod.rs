@@ -7,9 +7,10 @@
 //! not. `lstrip` and `rstrip` extend it over white space, which may overlap with the token after it: that
 //! token is reported all the same.
 //!
-//! Cost: one pass of an Aho-Corasick automaton (Aho and Corasick, 1975) in linear time; white space is read
-//! once.
+//! Cost: one pass over the text in linear time (`finder.rs`, with an automaton of Aho and Corasick, 1975);
+//! white space is read once.
 
+mod finder;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -17,10 +18,8 @@ mod words;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, FindIter};
-
-use crate::automaton::automaton;
-use crate::{Error, Result};
+use self::finder::{Finder, Found};
+use crate::Result;
 
 /// A token that is found in the text itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +52,6 @@ pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     raw: Option<Finder>,
     normalized: Option<Finder>,
-}
-
-struct Finder {
-    automaton: AhoCorasick,
-    /// The index in `tokens` of the token of each pattern.
-    token: Vec<u32>,
 }
 
 impl AddedTokens {
@@ -121,27 +114,15 @@ impl AddedTokens {
     }
 
     fn segments<'a, F>(&'a self, finder: Option<&'a Finder>, text: &'a str, wanted: F) -> Segments<'a, F> {
-        let found = finder.map(|finder| (finder, finder.automaton.find_iter(text)));
+        let found = finder.map(|finder| finder.find_iter(text));
         Segments { tokens: &self.tokens, found, text, wanted, at: 0, next: None, blank: 0..0 }
-    }
-}
-
-impl Finder {
-    fn new(patterns: &[String], token: Vec<u32>) -> Result<Option<Finder>> {
-        if patterns.is_empty() {
-            return Ok(None);
-        }
-        let automaton = automaton(patterns).map_err(|error| Error::BadTokenizer {
-            reason: format!("its added tokens are too long together: {error}"),
-        })?;
-        Ok(Some(Finder { automaton, token }))
     }
 }
 
 /// An iterator over the segments of a text.
 pub struct Segments<'a, F> {
     tokens: &'a [AddedToken],
-    found: Option<(&'a Finder, FindIter<'a, 'a>)>,
+    found: Option<Found<'a>>,
     text: &'a str,
     wanted: F,
     /// Where the last segment ends.
@@ -155,16 +136,16 @@ pub struct Segments<'a, F> {
 impl<F: Fn(&AddedToken) -> bool> Segments<'_, F> {
     /// Returns the next token that counts, extended over white space.
     fn find(&mut self) -> Option<(u32, Range<usize>)> {
-        let (finder, found) = self.found.as_mut()?;
-        for at in found {
-            let token = &self.tokens[finder.token[at.pattern()] as usize];
-            let (before, after) = (&self.text[..at.start()], &self.text[at.end()..]);
+        let found = self.found.as_mut()?;
+        for (at, Range { start, end }) in found {
+            let token = &self.tokens[at as usize];
+            let (before, after) = (&self.text[..start], &self.text[end..]);
             if token.special && !(self.wanted)(token)
                 || token.single_word && (words::ends_with_word(before) || words::begins_with_word(after))
             {
                 continue;
             }
-            let (mut start, mut end) = (at.start(), at.end());
+            let (mut start, mut end) = (start, end);
             if token.lstrip {
                 let from = self.at.min(start);
                 start = from + self.text[from..start].trim_end().len();

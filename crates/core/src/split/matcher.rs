@@ -282,7 +282,7 @@ impl GapDfa {
             let lead = usize::from(text[start]);
             let gap = self.gaps[lead]
                 && end - start <= char_len(text[start])
-                && self.dfa.match_at(text, start, budget)?.gap;
+                && (!self.begins[lead] || self.dfa.match_at(text, start, budget)?.gap);
             if gap && in_gap {
                 kept -= 1;
             } else if gap {

@@ -47,6 +47,9 @@ __version__: str
 #: Called with the stage, how much is done, and the total or 0 if it is unknown. An exception stops the work.
 _Progress: TypeAlias = Callable[[str, int, int], object]
 
+#: Tokens at one end of a document: special tokens by name, any token by id.
+_Tokens: TypeAlias = str | int | Sequence[str | int] | None
+
 @final
 class Counts:
     """Pre-tokens and how often each occurs, with the settings they were counted with.
@@ -624,8 +627,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
     ) -> list[int]:
         """Return the ids of a text.
 
@@ -642,7 +645,7 @@ class Tokenizer:
             Special tokens that raise an error if the text contains them: a collection of names, or "all".
             Those that are neither allowed nor disallowed are encoded as plain text.
         prepend, append
-            A token to put before and after the document: a special token by its name, or any token by its id.
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
 
         Raises
         ------
@@ -677,8 +680,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
         threads: int | None = None,
     ) -> list[list[int]]:
         """Return the ids of each text, encoded in parallel.
@@ -693,7 +696,7 @@ class Tokenizer:
             Special tokens that raise an error if the text contains them: a collection of names, or "all".
             Those that are neither allowed nor disallowed are encoded as plain text.
         prepend, append
-            A token to put before and after the document: a special token by its name, or any token by its id.
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
         threads
             The number of threads; None for one per core. The result does not depend on it.
 
@@ -708,8 +711,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
         threads: int | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the ids of all texts in one array, without creating a Python object for each.
@@ -724,7 +727,7 @@ class Tokenizer:
             Special tokens that raise an error if the text contains them: a collection of names, or "all".
             Those that are neither allowed nor disallowed are encoded as plain text.
         prepend, append
-            A token to put before and after the document: a special token by its name, or any token by its id.
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
         threads
             The number of threads; None for one per core. The result does not depend on it.
 
@@ -746,8 +749,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
         threads: int | None = None,
     ) -> int:
         """Return the number of ids of a text, or of each text.
@@ -762,7 +765,7 @@ class Tokenizer:
             Special tokens that raise an error if the text contains them: a collection of names, or "all".
             Those that are neither allowed nor disallowed are encoded as plain text.
         prepend, append
-            A token to put before and after the document: a special token by its name, or any token by its id.
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
         threads
             The number of threads; None for one per core. The result does not depend on it.
 
@@ -778,8 +781,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
         threads: int | None = None,
     ) -> list[int]: ...
     def encode_with_offsets(
@@ -788,8 +791,8 @@ class Tokenizer:
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: _Tokens = None,
+        append: _Tokens = None,
     ) -> Spans:
         """Return the ids of a text with the offsets of each, in characters and in bytes.
 
@@ -803,7 +806,7 @@ class Tokenizer:
             Special tokens that raise an error if the text contains them: a collection of names, or "all".
             Those that are neither allowed nor disallowed are encoded as plain text.
         prepend, append
-            A token to put before and after the document: a special token by its name, or any token by its id.
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
 
         Raises
         ------

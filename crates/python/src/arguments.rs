@@ -87,9 +87,9 @@ impl Policy<'_, '_> {
 
     #[inline(never)]
     pub fn options(self, tokenizer: &Tokenizer) -> PyResult<Options> {
-        let end = |token: Given<'_, '_>| match token.0 {
-            Some(token) if !token.is_none() => id_of(tokenizer, token).map(Some),
-            _ => Ok(None),
+        let end = |tokens: Given<'_, '_>| match tokens.0 {
+            Some(tokens) if !tokens.is_none() => ids_of(tokenizer, tokens),
+            _ => Ok(Vec::new()),
         };
         Ok(Options {
             allowed: self.allowed.0.map_or(Ok(Allowed::None), |given| allowed(tokenizer, given))?,
@@ -156,8 +156,15 @@ fn not_among(tokenizer: &Tokenizer) -> String {
     format!("which is not a special token of this tokenizer; it has {}{more}", names.join(", "))
 }
 
-/// Returns the id of a token to put at the ends of a document, given as the name of a special token or as an
-/// id.
+/// Returns the ids of the tokens to put at one end of a document: one token, or a list or tuple of them.
+fn ids_of(tokenizer: &Tokenizer, tokens: Borrowed<'_, '_, PyAny>) -> PyResult<Vec<u32>> {
+    if tokens.is_instance_of::<PyList>() || tokens.is_instance_of::<PyTuple>() {
+        return tokens.try_iter()?.map(|token| id_of(tokenizer, token?.as_borrowed())).collect();
+    }
+    Ok(vec![id_of(tokenizer, tokens)?])
+}
+
+/// Returns the id of such a token, given as the name of a special token or as an id.
 fn id_of(tokenizer: &Tokenizer, token: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
     let core = &*tokenizer.0;
     let specials = core.special_tokens();

@@ -161,7 +161,7 @@ impl Tokenizer {
     ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
     ///     Those that are neither allowed nor disallowed are encoded as plain text.
     /// prepend, append
-    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
     ///
     /// Raises
     /// ------
@@ -219,7 +219,7 @@ impl Tokenizer {
     ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
     ///     Those that are neither allowed nor disallowed are encoded as plain text.
     /// prepend, append
-    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
     /// threads
     ///     The number of threads; None for one per core. The result does not depend on it.
     ///
@@ -256,7 +256,7 @@ impl Tokenizer {
     ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
     ///     Those that are neither allowed nor disallowed are encoded as plain text.
     /// prepend, append
-    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
     /// threads
     ///     The number of threads; None for one per core. The result does not depend on it.
     ///
@@ -299,7 +299,7 @@ impl Tokenizer {
     ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
     ///     Those that are neither allowed nor disallowed are encoded as plain text.
     /// prepend, append
-    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
     /// threads
     ///     The number of threads; None for one per core. The result does not depend on it.
     ///
@@ -336,7 +336,7 @@ impl Tokenizer {
     ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
     ///     Those that are neither allowed nor disallowed are encoded as plain text.
     /// prepend, append
-    ///     A token to put before and after the document: a special token by its name, or any token by its id.
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
     ///
     /// Raises
     /// ------

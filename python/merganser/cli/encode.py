@@ -27,6 +27,11 @@ _CORPUS_OPTIONS = (
     help="Special token to recognize in the text, or 'all'. Repeatable.",
 )
 @as_text
+@click.option(
+    "--add-special-tokens",
+    is_flag=True,
+    help="Add the tokens that the tokenizer's owner puts around a text: bos, eos.",
+)
 @click.option("--ordinary", is_flag=True, help="Encode special tokens in the text as plain text.")
 @click.option(
     "--out",
@@ -69,6 +74,7 @@ def command(
     allow_special: tuple[str, ...],
     as_text: bool,
     ordinary: bool,
+    add_special_tokens: bool,
     out: Path | None,
     as_json: bool,
     **corpus_options: Any,
@@ -92,9 +98,12 @@ def command(
             raise click.UsageError("--ordinary and --allow-special cannot be combined; pass one of them")
         if as_text:
             raise click.UsageError("--text and --out cannot be combined; --out encodes a corpus, not a text")
-        _encode_corpus(
-            tokenizer, [Address(path) for path in text], allow_special, out, as_json, corpus_options
-        )
+        if add_special_tokens and (corpus_options["prepend"] or corpus_options["append"]):
+            raise click.UsageError(
+                "--add-special-tokens cannot be combined with --prepend or --append; pass one of them"
+            )
+        corpus = [Address(path) for path in text]
+        _encode_corpus(tokenizer, corpus, allow_special, add_special_tokens, out, as_json, corpus_options)
         return
     source = click.get_current_context().get_parameter_source
     misplaced = [name for name in _CORPUS_OPTIONS if source(name) is click.core.ParameterSource.COMMANDLINE]
@@ -105,18 +114,24 @@ def command(
             "expected one TEXT; quote a text with spaces, or pass --out to encode several files"
         )
     content = read_text(text[0], as_text) if text else read_text("-", as_text=False)
-    _encode_text(tokenizer, content, allow_special, ordinary, as_json)
+    _encode_text(tokenizer, content, allow_special, ordinary, add_special_tokens, as_json)
 
 
 def _encode_text(
-    name: naming.TokenizerName, text: str, allow_special: tuple[str, ...], ordinary: bool, as_json: bool
+    name: naming.TokenizerName,
+    text: str,
+    allow_special: tuple[str, ...],
+    ordinary: bool,
+    add_special_tokens: bool,
+    as_json: bool,
 ) -> None:
     tokenizer = name.load()
+    around: dict[str, Any] = {**tokenizer.template} if add_special_tokens else {}
     if ordinary:
-        ids = tokenizer.encode_ordinary(text)
+        ids = tokenizer.encode(text, disallowed_special=(), **around)
     else:
         allowed = "all" if "all" in allow_special else allow_special
-        ids = tokenizer.encode(text, allowed_special=allowed)
+        ids = tokenizer.encode(text, allowed_special=allowed, **around)
     if as_json:
         tokens = [formatting.escape_token(tokenizer.decode_bytes([id])) for id in ids]
         formatting.print_json({"ids": ids, "tokens": tokens})
@@ -128,6 +143,7 @@ def _encode_corpus(
     name: naming.TokenizerName,
     corpus: list[Address],
     allow_special: tuple[str, ...],
+    add_special_tokens: bool,
     out: Path,
     as_json: bool,
     settings: dict[str, Any],
@@ -143,6 +159,8 @@ def _encode_corpus(
         token = settings[option]
         if token is not None and token not in tokenizer.special_tokens and token.isdecimal():
             settings[option] = int(token)
+    if add_special_tokens:
+        settings |= tokenizer.template
     separator = settings.pop("separator")
     engine = Local(threads=settings.pop("threads"), memory=settings.pop("memory"))
     unfinished = "stopped before the first shard was complete; run the same command again to start over"

@@ -1,4 +1,4 @@
-"""A tokenizer of another library as the core takes it: tokens, how merges are ranked, and six stages.
+"""A tokenizer of another library as the core takes it: tokens, how merges are ranked, and the stages.
 
 Readers fill a `Definition`; `Definition.tokenizer` compiles it. Tokens are *inner bytes*: what the core sees
 after normalization, in the form that is cheapest to produce from text.

@@ -23,8 +23,11 @@ the other patterns they cannot. Ids without a token are written as unused.
 Reading, `formats/gguf_reading.py`, knows more models, patterns and types.
 """
 
+import warnings
+from typing import Literal
+
 from merganser._core import split
-from merganser.errors import ExportError
+from merganser.errors import ExportError, MerganserWarning
 from merganser.formats import gguf_metadata, gpt2
 from merganser.formats.gguf_reading import PLAIN_PATTERNS, parse
 from merganser.formats.roles import roles
@@ -45,7 +48,7 @@ CAUTION = (
 _KEEPS_TOKENS_WHOLE = "llama3"
 _NORMAL, _CONTROL, _UNUSED = 1, 3, 5
 #: Roles of special tokens that llama.cpp may add to a text.
-_ROLES = ("bos", "eos")
+_ROLES: dict[str, Literal["prepend", "append"]] = {"bos": "prepend", "eos": "append"}
 
 
 # ── writing ───────────────────────────────────────────────────────────────────
@@ -77,8 +80,17 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
     for role, special in roles(tokenizer).items():
         if role in _ROLES:
             metadata[f"tokenizer.ggml.{role}_token_id"] = tokenizer.special_tokens[special]
-    # By default, llama.cpp prepends bos to every text with the llama3 pattern.
-    metadata |= {f"tokenizer.ggml.add_{role}_token": False for role in _ROLES}
+    # Always stated: by default, llama.cpp prepends bos to every text with the llama3 pattern.
+    for role, side in _ROLES.items():
+        around = tokenizer.template[side]
+        adds = bool(around) and around == [roles(tokenizer).get(role)]
+        if around and not adds:
+            warnings.warn(
+                f"llama.cpp cannot {side} {around} to every text, only {role}: the file does not say so",
+                MerganserWarning,
+                stacklevel=2,
+            )
+        metadata[f"tokenizer.ggml.add_{role}_token"] = adds
     return {name if name.endswith(".gguf") else FILE: gguf_metadata.serialize(metadata)}
 
 

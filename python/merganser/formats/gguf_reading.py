@@ -9,8 +9,8 @@
 | `add_bos_token` … | tokens that llama.cpp adds around a text |
 | `add_space_prefix` | "llama": a space before the text |
 
-A file of plain byte-level BPE with one of our presets becomes a plain tokenizer, like a trained one, without
-the tokens around a text; every other file becomes a definition. llama.cpp decides what a file means: of a
+A file of plain byte-level BPE with one of our presets becomes a plain tokenizer, like a trained one; every
+other file becomes a definition. llama.cpp decides what a file means: of a
 merge listed twice, the first counts; user-defined tokens are found in every text, control tokens only if
 special tokens are parsed (`allowed_special="all"`).
 """
@@ -23,8 +23,9 @@ from merganser.formats import BadFile, gguf_metadata, gpt2
 from merganser.formats.definition import Definition, added_token
 from merganser.formats.llama_patterns import PRE_TOKENIZERS, PreTokenizer
 from merganser.formats.sentencepiece import inner
-from merganser.formats.stages import SPACE_SYMBOL, Stage
+from merganser.formats.stages import SPACE_SYMBOL, Stage, around_text_of, template_processing
 from merganser.tokenizer import Tokenizer
+from merganser.tokenizer.template import named
 
 #: Presets by llama.cpp's name; the first name of a preset is written.
 PLAIN_PATTERNS = {
@@ -102,10 +103,17 @@ def _plain(metadata: dict[str, Any], pre: object) -> Tokenizer:
                 raise BadFile(f"is corrupt: it has the special token {token!r} twice; get a fresh copy")
         elif kind != _UNUSED:
             raise BadFile(f"has a token of type {kind}")
+    defaults = PRE_TOKENIZERS[pre]
+    post_processor = _post_processor(metadata, _tokens(metadata), defaults.add_bos, defaults.add_sep)
     merges = [(_bytes(left), _bytes(right)) for left, right in _pairs(metadata)]
     gpt2.check_merged_tokens(merges, ranks)
     try:
-        tokenizer = Tokenizer(ranks, pattern=PLAIN_PATTERNS[pre], special_tokens=specials)
+        tokenizer = Tokenizer(
+            ranks,
+            pattern=PLAIN_PATTERNS[pre],
+            special_tokens=specials,
+            template=named(*around_text_of(post_processor), specials),
+        )
     except MerganserError as error:
         raise BadFile(f"holds no usable tokenizer: {error}") from error
     gpt2.check_merges(tokenizer, merges)
@@ -256,26 +264,9 @@ def _post_processor(
 ) -> Stage | None:
     """Return the template that adds bos and eos, or None if nothing is added."""
 
-    def token(role: str, default: bool) -> list[str]:
+    def token(role: str, default: bool) -> dict[str, int]:
         id = metadata.get(f"tokenizer.ggml.{role}_token_id")
         adds = metadata.get(f"tokenizer.ggml.add_{role}_token", default)
-        return [listed[id][0]] if adds is True and type(id) is int and 0 <= id < len(listed) else []
+        return {listed[id][0]: id} if adds is True and type(id) is int and 0 <= id < len(listed) else {}
 
-    before, after = token("bos", add_bos), [*token("eos", False), *token("seperator", add_sep)]
-    if not before and not after:
-        return None
-    ids = {name: id for id, (name, _) in enumerate(listed)}
-    text = {"Sequence": {"id": "A", "type_id": 0}}
-    parts = [
-        *({"SpecialToken": {"id": name, "type_id": 0}} for name in before),
-        text,
-        *({"SpecialToken": {"id": name, "type_id": 0}} for name in after),
-    ]
-    return {
-        "type": "TemplateProcessing",
-        "single": parts,
-        "pair": [*parts, {"Sequence": {"id": "B", "type_id": 1}}],
-        "special_tokens": {
-            name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in {*before, *after}
-        },
-    }
+    return template_processing(token("bos", add_bos), token("eos", False) | token("seperator", add_sep))

@@ -55,6 +55,18 @@ def from_printable(text: str) -> bytes:
     return bytes([_BYTE[character] for character in text])
 
 
+def decoded(token: str) -> bytes:
+    """Return the bytes that Hugging Face's decoder turns any token into: others are left as they are.
+
+    >>> decoded("Ġthe"), decoded("<s> ")
+    (b' the', b'<s> ')
+    """
+    try:
+        return from_printable(token)
+    except KeyError:
+        return token.encode()
+
+
 def vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
     """Return every token in printable characters, special tokens verbatim, in order of ids."""
     vocab = {to_printable(token): id for token, id in tokenizer.mergeable_ranks.items()}

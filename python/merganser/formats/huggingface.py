@@ -18,6 +18,7 @@ from merganser.extras import imported
 from merganser.formats import gpt2, huggingface_writing, oniguruma
 from merganser.formats.huggingface_reading import from_live, parse
 from merganser.formats.roles import check_roles, roles
+from merganser.formats.stages import template_processing
 from merganser.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
         ],
         "normalizer": None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [splitter, _BYTE_LEVEL]},
-        "post_processor": None,
+        "post_processor": template_processing(
+            _named(tokenizer, tokenizer.template["prepend"]), _named(tokenizer, tokenizer.template["append"])
+        ),
         "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
         "model": {
             "type": "BPE",
@@ -128,6 +131,14 @@ def _as_json(tokenizer: Tokenizer) -> dict[str, Any]:
                 [gpt2.to_printable(left), gpt2.to_printable(right)] for left, right in tokenizer.merges
             ],
         },
+    }
+
+
+def _named(tokenizer: Tokenizer, tokens: list[str | int]) -> dict[str, int]:
+    """Return the ids of tokens by the names that they have in the file."""
+    return {
+        token if isinstance(token, str) else gpt2.to_printable(tokenizer.token_bytes(token)): id
+        for token, [id] in ((token, tokenizer.encode("", prepend=token)) for token in tokens)
     }
 
 

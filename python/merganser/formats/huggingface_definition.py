@@ -40,6 +40,8 @@ def definition(config: dict[str, Any], model: dict[str, Any]) -> Definition:
     tokens, decode_only = _tokens(
         vocab, spelling, merges, bool(model.get("ignore_merges")), byte_tokens, added
     )
+    if not byte_level or stages.has(decoders, "ByteLevel"):
+        decode_only += _decoded_otherwise(added, spelling)
     known = {id for _, id in tokens} | {id for id in byte_tokens or () if id is not None}
     return Definition(
         tokens=tokens,
@@ -72,6 +74,7 @@ def _post_processor(stage: object) -> Stage | None:
             f"cannot be represented: its post-processor {unknown[:40]!r} is not known; load it with Hugging "
             "Face's tokenizers"
         )
+    stages.around_text_of(stage)
     return stages.sequence(parts, "post_processor")
 
 
@@ -111,12 +114,12 @@ class _Spelling:
         return start + inner + end if inner else None
 
     def decoded(self, token: str) -> bytes:
-        """Return the bytes of a token that only occurs in ids to decode."""
+        """Return the bytes that the decoder turns a token into, whether or not text is encoded to it."""
+        if self.prefix:  # a space comes before every word
+            within = token.startswith(self.prefix)
+            return token[len(self.prefix) :].encode() if within else b" " + token.encode()
         if self.byte_level:
-            try:
-                return gpt2.from_printable(token)
-            except KeyError:
-                return token.encode()
+            return gpt2.decoded(token)
         return (token.replace(SPACE_SYMBOL, " ") if self.spaces else token).encode()
 
     def is_unit(self, inner: bytes) -> bool:
@@ -149,6 +152,12 @@ def _tokens(
         elif id not in elsewhere:
             decode_only.append((spelling.decoded(token), id))
     return tokens, decode_only
+
+
+def _decoded_otherwise(added: list[Stage], spelling: _Spelling) -> list[tuple[bytes, int]]:
+    """Return the added tokens that do not decode to their content: the decoder treats them as any other."""
+    decoded = ((spelling.decoded(token["content"]), token) for token in added)
+    return [(text, token["id"]) for text, token in decoded if text != token["content"].encode()]
 
 
 def _byte(token: str) -> int | None:

@@ -12,7 +12,9 @@ from typing import Any
 from merganser.errors import MerganserError, MerganserWarning
 from merganser.formats import BadFile, gpt2, oniguruma
 from merganser.formats.huggingface_definition import checked_list, definition, pairs
+from merganser.formats.stages import around_text_of, parts_of
 from merganser.tokenizer import Tokenizer
+from merganser.tokenizer.template import named
 
 #: The most pairs of added tokens that are checked for overlaps.
 MAX_COMPARED_PAIRS = 1 << 18
@@ -82,10 +84,10 @@ def _plain(config: dict[str, Any], model: dict[str, Any]) -> Tokenizer:
     """Return a plain byte-level tokenizer, which can be trained further and exported to every format.
 
     Raise a `BadFile` if the file needs more: `encode(text, allowed_special="all")` must match
-    `add_special_tokens=False`. The tokens that a post-processor adds to a text are not kept; use `prepend`
-    and `append`.
+    `add_special_tokens=False`. The tokens that a post-processor adds to a text become its template.
     """
     _check_supported(config, model)
+    around = _around_text(config.get("post_processor"))
     ids = dict(gpt2.checked_vocabulary(model.get("vocab")))
     specials = _added_tokens(config.get("added_tokens") or [], ids)
     for name in specials:
@@ -100,7 +102,12 @@ def _plain(config: dict[str, Any], model: dict[str, Any]) -> Tokenizer:
         raise gpt2.not_byte_level(error.args[0]) from None
     gpt2.check_merged_tokens(merges, ranks)
     try:
-        tokenizer = Tokenizer(ranks, pattern=_pattern(config.get("pre_tokenizer")), special_tokens=specials)
+        tokenizer = Tokenizer(
+            ranks,
+            pattern=_pattern(config.get("pre_tokenizer")),
+            special_tokens=specials,
+            template=named(*around, specials),
+        )
     except MerganserError as error:
         raise BadFile(f"holds no usable tokenizer: {error}") from error
     gpt2.check_merges(tokenizer, merges)
@@ -117,32 +124,18 @@ def _check_supported(config: dict[str, Any], model: dict[str, Any]) -> None:
     if normalizer := config.get("normalizer"):
         kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
         raise BadFile(f"cannot be represented: its normalizer, {kind}, changes the text before it is encoded")
-    if not _only_adds_tokens(config.get("post_processor")):
-        raise BadFile("cannot be represented: its post_processor may do more than add special tokens")
     match config.get("decoder"):
         case None | {"type": "ByteLevel"}:
             return
     raise BadFile("cannot be represented: its decoder is not ByteLevel")
 
 
-def _only_adds_tokens(processor: object) -> bool:
-    """Return whether a post-processor at most adds tokens before and after the ids of a text."""
-    match processor:
-        case {"type": "Sequence", "processors": [*steps]}:
-            return all(map(_step_only_adds_tokens, steps))
-    return _step_only_adds_tokens(processor)
-
-
-def _step_only_adds_tokens(step: object) -> bool:
-    match step:
-        case None | {"type": "ByteLevel"}:
-            return True
-        case {"type": "TemplateProcessing", "single": [*parts]}:
-            texts = [
-                part for part in parts if not (isinstance(part, dict) and part.keys() == {"SpecialToken"})
-            ]
-            return len(texts) == 1 and isinstance(texts[0], dict) and texts[0].keys() == {"Sequence"}
-    return False
+def _around_text(processor: object) -> tuple[list[int], list[int]]:
+    """Return the ids that a post-processor adds; raise a `BadFile` if it does more, such as trim offsets."""
+    parts = parts_of(processor, "post_processor")
+    if any(part.get("type") not in ("ByteLevel", "TemplateProcessing") for part in parts):
+        raise BadFile("cannot be represented: its post_processor may do more than add special tokens")
+    return around_text_of(processor)
 
 
 def _added_tokens(added: object, vocab: dict[str, int]) -> dict[str, int]:
@@ -170,6 +163,8 @@ def _added_tokens(added: object, vocab: dict[str, int]) -> dict[str, int]:
                 f"is ambiguous: it gives its added token {name!r} the id {id}, but Hugging Face's library "
                 f"uses {theirs}; add the token to the vocabulary with the right id"
             )
+        if name.encode() != gpt2.decoded(name):
+            raise BadFile(f"cannot be represented: its decoder changes the added token {name!r}")
         ids[name] = id
         next_id = max(next_id, id + 1)
         normalized[bool(token.get("normalized"))].append(name)

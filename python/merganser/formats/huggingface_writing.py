@@ -33,7 +33,10 @@ def as_json(tokenizer: Tokenizer) -> dict[str, Any]:
     for byte, id in enumerate(settings["byte_tokens"] or ()):
         if id is not None:
             vocab[id] = f"<0x{byte:02X}>"
+    added_ids = {token["id"] for token in settings["added_tokens"]}
     for digits, id in settings["decode_only"]:
+        if id in added_ids and id != settings["unknown"]:
+            continue
         if id == settings["unknown"]:
             vocab[id] = "<unk>"
         else:

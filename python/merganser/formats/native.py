@@ -56,12 +56,14 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
 
 
 def _lines(tokenizer: Tokenizer) -> list[bytes]:
-    header = {
+    header: dict[str, Any] = {
         "pattern": tokenizer.pattern,
         "pattern_name": tokenizer.pattern_name,
         "special_tokens": tokenizer.special_tokens,
         "training": dict(tokenizer.training),
     }
+    if any(tokenizer.template.values()):
+        header["template"] = tokenizer.template
     counts = tokenizer.merge_counts
     lines = [MAGIC + b"%d" % VERSION, json.dumps(header, ensure_ascii=False).encode()]
     lines += [
@@ -141,6 +143,7 @@ def parse(data: bytes) -> Tokenizer:
         special_tokens=header["special_tokens"],
         merge_counts=counts,
         training={_RENAMED.get(name, name): fact for name, fact in header["training"].items()},
+        template=header.get("template"),
     )
 
 
@@ -202,10 +205,20 @@ def _header(line: bytes) -> dict[str, Any]:
         and isinstance(header.get("pattern"), str)
         and isinstance(header.get("pattern_name"), str | None)
         and isinstance(header.get("training"), dict)
+        and _is_template(header.get("template"))
     )
     if not valid:
         raise _corrupt("its header has a missing or invalid entry")
     return header
+
+
+def _is_template(template: object) -> bool:
+    match template:
+        case None:
+            return True
+        case {"prepend": [*before], "append": [*after], **others} if not others:
+            return all(isinstance(token, str) or type(token) is int for token in (*before, *after))
+    return False
 
 
 def _token(line: bytes, number: int) -> tuple[bytes, int, int | None]:

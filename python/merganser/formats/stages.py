@@ -8,9 +8,11 @@ keep the space and turn the rare `▁` of a text into one instead; tokens follow
     Metaspace "▁"                         Metaspace " ", after Replace "▁" → " "
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from merganser.formats import BadFile, oniguruma
+from merganser.tokenizer.template import around_text
 
 Stage: TypeAlias = dict[str, Any]
 
@@ -56,6 +58,34 @@ def sequence(parts: list[Stage], kind: str) -> Stage | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     return {"type": "Sequence", _PARTS[kind]: parts}
+
+
+def around_text_of(post_processor: object) -> tuple[list[int], list[int]]:
+    """Return the ids that a post-processor adds to a text; raise a `BadFile` if it does anything else."""
+    parts = parts_of(post_processor, "post_processor")
+    try:
+        return around_text({"type": "Sequence", "processors": parts})
+    except ValueError as error:
+        raise BadFile(f"cannot be represented: {error}; load it with Hugging Face's tokenizers") from None
+
+
+def template_processing(before: Mapping[str, int], after: Mapping[str, int]) -> Stage | None:
+    """Return the post-processor that adds tokens, given by name and id; None if there are none."""
+    if not before and not after:
+        return None
+
+    def added(tokens: Mapping[str, int]) -> list[Stage]:
+        return [{"SpecialToken": {"id": name, "type_id": 0}} for name in tokens]
+
+    single = [*added(before), {"Sequence": {"id": "A", "type_id": 0}}, *added(after)]
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {
+            name: {"id": name, "ids": [id], "tokens": [name]} for name, id in {**before, **after}.items()
+        },
+    }
 
 
 def _translated(stage: Stage) -> Stage:
@@ -126,7 +156,7 @@ def without_prefixes(decoders: list[Stage], prefix: str) -> list[Stage]:
         return decoders
     match decoders:
         case [{"type": "WordPiece", "prefix": written, "cleanup": False}] if written == prefix:
-            return [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+            return decoders
     raise BadFile(
         "cannot be represented: it has a continuing_subword_prefix, and its decoder is not WordPiece without "
         "cleanup; load it with Hugging Face's tokenizers"

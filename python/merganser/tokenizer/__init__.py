@@ -1,6 +1,7 @@
 """The tokenizer: a frozen value that encodes text to ids and decodes ids to text."""
 
 from merganser.tokenizer.stream import StreamDecoder
+from merganser.tokenizer.template import Template
 from merganser.tokenizer.value import Spans, Tokenizer
 
-__all__ = ["Spans", "StreamDecoder", "Tokenizer"]
+__all__ = ["Spans", "StreamDecoder", "Template", "Tokenizer"]

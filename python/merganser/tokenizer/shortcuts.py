@@ -5,7 +5,7 @@ the import contract in pyproject.toml names.
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from merganser import _core
@@ -71,8 +71,8 @@ class Shortcuts(_core.Tokenizer):
         format: "Format" = "bin",
         dtype: "Dtype" = "auto",
         separator: "Separator" = ...,
-        prepend: str | int | None = None,
-        append: str | int | None = None,
+        prepend: str | int | Sequence[str | int] | None = None,
+        append: str | int | Sequence[str | int] | None = None,
         allowed_special: Literal["all"] | Collection[str] = (),
         shard_tokens: int = 100_000_000,
         overwrite: bool = False,
@@ -101,7 +101,8 @@ class Shortcuts(_core.Tokenizer):
             The text between the documents of a file, which is not encoded. "<|endoftext|>" by default; None
             makes each file one document.
         prepend, append : str or int, optional
-            A special token, or an id, to add before or after each document.
+            A special token, or an id, to add before or after each document; also as a list of one, as in
+            `**tokenizer.template`.
         allowed_special : "all" or collection of str
             Special tokens to encode as their ids where they occur in the text. All others are encoded as
             ordinary text.

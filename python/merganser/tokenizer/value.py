@@ -4,15 +4,17 @@ Encoding and decoding are inherited from the native class, so that they cost a s
 what is not performance-critical.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from merganser import _core
 from merganser.corpus.split_settings import PATTERN
-from merganser.errors import SettingsError, TokenizerError
+from merganser.errors import EncodeError, SettingsError, TokenizerError
 from merganser.tokenizer.frozen import FrozenDict, FrozenList
 from merganser.tokenizer.shortcuts import Shortcuts
+from merganser.tokenizer.template import Template, around_text, named
 
 T = TypeVar("T")
 
@@ -61,7 +63,8 @@ class Tokenizer(Shortcuts):
     |                                          | `decode_with_offsets`, or a `StreamDecoder`                 |
     | look up one token                        | `token_id`, `token_bytes`, `in`                             |
     | inspect it                               | `vocab`, `mergeable_ranks`, `special_tokens`, `merges`,     |
-    |                                          | `merges_as_ids`, `merge_counts`, `training`, `pattern`      |
+    |                                          | `merges_as_ids`, `merge_counts`, `training`, `pattern`,     |
+    |                                          | `template`                                                  |
     | encode a corpus to files                 | `encode_corpus`                                             |
     | save it or use it elsewhere              | `save`, `export`, `to_tiktoken`, `to_huggingface`           |
     | display how a text is tokenized          | `show`                                                      |
@@ -80,11 +83,13 @@ class Tokenizer(Shortcuts):
         How often each merge occurred in training, by the id of the merged token.
     training : mapping, optional
         Facts about the training, for information only.
+    template : Template, optional
+        The tokens to put around a text on request; see `Tokenizer.template`.
 
     Raises
     ------
     TokenizerError
-        If a byte is missing, or an id is repeated or out of range.
+        If a byte is missing, an id is repeated or out of range, or the template names an unknown token.
     SettingsError
         If a special token is empty or equal to an ordinary token.
     PatternError
@@ -104,11 +109,13 @@ class Tokenizer(Shortcuts):
     [1, 2]
     """
 
-    __slots__ = ("_cache", "_merge_counts", "_training")
+    __slots__ = ("_cache", "_merge_counts", "_template", "_training")
     #: Properties that are built on first access, by name.
     _cache: dict[str, object]
     _merge_counts: Mapping[int, int]
     _training: Mapping[str, Any]
+    #: Of a tokenizer without stages; the others have it in their definition.
+    _template: Template
 
     def __new__(
         cls,
@@ -118,6 +125,7 @@ class Tokenizer(Shortcuts):
         special_tokens: Mapping[str, int] | None = None,
         merge_counts: Mapping[int, int] | None = None,
         training: Mapping[str, Any] | None = None,
+        template: Template | None = None,
     ) -> "Tokenizer":
         try:
             model = _core.Model.from_ranks(dict(mergeable_ranks), pattern, dict(special_tokens or {}))
@@ -125,16 +133,25 @@ class Tokenizer(Shortcuts):
             raise TokenizerError(
                 f"the pattern or a special token, {error.object[:40]!r}, contains a lone surrogate; remove it"
             ) from None
-        return cls._of(model, merge_counts or {}, training or {})
+        return cls._of(model, merge_counts or {}, training or {}, template)
 
     @classmethod
     def _of(
-        cls, model: _core.Model, merge_counts: Mapping[int, int], training: Mapping[str, Any]
+        cls,
+        model: _core.Model,
+        merge_counts: Mapping[int, int],
+        training: Mapping[str, Any],
+        template: Template | None = None,
     ) -> "Tokenizer":
         tokenizer = super().__new__(cls, model)
         tokenizer._cache = {}
         tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
         tokenizer._training = MappingProxyType(dict(training))
+        tokenizer._template = template or Template(prepend=[], append=[])
+        try:
+            tokenizer.encode("", **tokenizer._template)
+        except EncodeError as error:
+            raise TokenizerError(f"the template has an unknown token: {error}") from None
         return tokenizer
 
     def _cached(self, name: str, build: Callable[[], T]) -> T:
@@ -199,6 +216,33 @@ class Tokenizer(Shortcuts):
         """Facts about the training, such as `tie_break` and `documents`; empty if unknown."""
         return self._training
 
+    @property
+    def template(self) -> Template:
+        """The tokens that the tokenizer's owner puts around a text, such as bos and eos.
+
+        `encode` adds none by itself. Hugging Face's library does, unless `add_special_tokens=False`, and so
+        does llama.cpp; `tokenizer.encode(text, **tokenizer.template)` gives the same ids.
+
+        Examples
+        --------
+        >>> ranks = {bytes([byte]): byte for byte in range(256)}
+        >>> around = {"prepend": ["<s>"], "append": []}
+        >>> tokenizer = Tokenizer(ranks, special_tokens={"<s>": 256}, template=around)
+        >>> tokenizer.encode("hi", **tokenizer.template)
+        [256, 104, 105]
+        """
+        if self.definition is None:
+            return Template(prepend=[*self._template["prepend"]], append=[*self._template["append"]])
+
+        def build() -> tuple[list[int], list[int]]:
+            assert self.definition is not None
+            try:
+                return around_text(json.loads(self.definition[3]).get("post_processor"))
+            except ValueError as error:
+                raise TokenizerError(f"this tokenizer has no usable template: {error}") from None
+
+        return named(*self._cached("template", build), self.special_tokens)
+
     def truncated(self, vocab_size: int) -> "Tokenizer":
         """Return a tokenizer with fewer merges, identical to one trained with the smaller `vocab_size`.
 
@@ -236,7 +280,7 @@ class Tokenizer(Shortcuts):
         small = _core.Tokenizer(model)
         moved = set(small.special_tokens.values())
         counts = {id: count for id, count in self.merge_counts.items() if id in small and id not in moved}
-        return Tokenizer._of(model, counts, self._truncated_facts(vocab_size))
+        return Tokenizer._of(model, counts, self._truncated_facts(vocab_size), self._template)
 
     def _truncated_facts(self, vocab_size: int) -> Mapping[str, Any]:
         """Return the facts that training to `vocab_size` would have recorded, as far as they are known."""
@@ -286,6 +330,7 @@ class Tokenizer(Shortcuts):
             dict(self.special_tokens),
             dict(self.merge_counts),
             dict(self.training),
+            self._template,
         )
 
 
@@ -303,6 +348,7 @@ def _unpickle(
     special_tokens: dict[str, int],
     merge_counts: dict[int, int],
     training: dict[str, Any],
+    template: Template | None = None,
 ) -> Tokenizer:
     model = _core.Model.from_packed(packed_ranks, pattern, special_tokens)
-    return Tokenizer._of(model, merge_counts, training)
+    return Tokenizer._of(model, merge_counts, training, template)

@@ -8,7 +8,7 @@ rejects any other. See docs/format.md.
 import hashlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,8 +56,8 @@ def encode_corpus(
     format: Format = "bin",
     dtype: Dtype = "auto",
     separator: Separator = ...,
-    prepend: str | int | None = None,
-    append: str | int | None = None,
+    prepend: str | int | Sequence[str | int] | None = None,
+    append: str | int | Sequence[str | int] | None = None,
     allowed_special: Literal["all"] | Collection[str] = (),
     shard_tokens: int = SHARD_TOKENS,
     overwrite: bool = False,
@@ -218,7 +218,11 @@ def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _id(tokenizer: "Tokenizer", token: str | int | None, what: str) -> int | None:
+def _id(tokenizer: "Tokenizer", token: str | int | Sequence[str | int] | None, what: str) -> int | None:
+    if isinstance(token, Sequence) and not isinstance(token, str):
+        if len(token) > 1:
+            raise SettingsError(f"token files take one token to {what}, got {len(token)}; pass one of them")
+        token = token[0] if token else None
     if isinstance(token, str):
         id = tokenizer.special_tokens.get(token)
         if id is None:

@@ -199,7 +199,7 @@ impl Tokenizer {
         shares: &mut Vec<Share<'a>>,
     ) -> Result<()> {
         let splitter = self.splitter();
-        shares.extend(options.prepend.map(Share::Id));
+        shares.extend(options.prepend.iter().copied().map(Share::Id));
         self.for_each_stretch(text, options, |stretch| {
             let text = match stretch {
                 Stretch::Special(id) => {
@@ -231,7 +231,7 @@ impl Tokenizer {
             }
             Ok(())
         })?;
-        shares.extend(options.append.map(Share::Id));
+        shares.extend(options.append.iter().copied().map(Share::Id));
         shares.push(Share::End);
         Ok(())
     }

@@ -21,6 +21,7 @@ impl Tokenizer {
         let mut bytes = Vec::new();
         let mut run = Vec::new();
         let mut tokens = 0;
+        let mut begun = false;
         for (at, &id) in ids.iter().enumerate() {
             let token = self.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
             if skip_special && self.is_special(id) {
@@ -29,13 +30,17 @@ impl Tokenizer {
             let pipeline = self.pipeline();
             if lossy && pipeline.is_some_and(|pipeline| pipeline.is_byte_token(id)) {
                 run.extend_from_slice(token);
+                begun = true;
                 continue;
             }
             flush(pipeline, &mut run, &mut bytes);
-            if tokens > 0 && pipeline.is_some_and(|pipeline| pipeline.decoder.spaced) {
-                bytes.push(b' ');
+            if let Some(Pipeline { decoder, .. }) = pipeline {
+                match tokens {
+                    0 => bytes.extend_from_slice(decoder.before_first(token)),
+                    _ => bytes.extend(decoder.spaced.then_some(b' ')),
+                }
             }
-            bytes.extend_from_slice(token);
+            bytes.extend_from_slice(self.decoded_token(id, token, &mut begun));
             tokens += 1;
         }
         flush(self.pipeline(), &mut run, &mut bytes);
@@ -43,6 +48,18 @@ impl Tokenizer {
             pipeline.decoder.trim(&mut bytes);
         }
         Ok(bytes)
+    }
+}
+
+impl Tokenizer {
+    /// Returns what a token adds to a text, and records whether the text has `begun`. Only tokens of text lose a
+    /// space at its beginning.
+    pub(super) fn decoded_token<'a>(&self, id: u32, token: &'a [u8], begun: &mut bool) -> &'a [u8] {
+        let Some(pipeline) = self.pipeline() else { return token };
+        if self.is_special(id) || pipeline.is_byte_token(id) || pipeline.unknown == Some(id) {
+            *begun = true;
+        }
+        pipeline.decoder.at_beginning(token, begun)
     }
 }
 

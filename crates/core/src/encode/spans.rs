@@ -19,8 +19,8 @@ impl Tokenizer {
     /// appended ids are empty.
     pub fn spans(&self, ids: &[u32], options: &Options) -> Result<Spans> {
         let mut spans = Spans { bytes: Vec::with_capacity(ids.len()), chars: Vec::with_capacity(ids.len()) };
-        let first = options.prepend.is_some() as usize;
-        let last = ids.len() - options.append.is_some() as usize;
+        let first = options.prepend.len();
+        let last = ids.len() - options.append.len();
         let (mut start, mut chars) = (0, 0);
         for (n, &id) in ids.iter().enumerate() {
             if n < first || n >= last {
@@ -55,7 +55,7 @@ mod tests {
         ranks.push((vec![0xa9, 0xe4], 256));
         let specials = vec![("<é>".into(), 257)];
         let tokenizer = Tokenizer::from_ranks(ranks, Splitter::new("(?s).+").unwrap(), specials).unwrap();
-        let options = Options { allowed: Allowed::All, prepend: Some(257), append: Some(0), ..Options::SAFE };
+        let options = Options { allowed: Allowed::All, prepend: vec![257], append: vec![0], ..Options::SAFE };
         let ids = tokenizer.encode("é中<é>", &options).unwrap();
         assert_eq!(ids, [257, 0xc3, 256, 0xb8, 0xad, 257, 0]);
         let spans = tokenizer.spans(&ids, &options).unwrap();

@@ -43,18 +43,22 @@ pub struct Options {
     /// neither allowed nor disallowed are encoded as plain text.
     pub disallowed: Allowed,
     /// The ids before and after each document.
-    pub prepend: Option<u32>,
-    pub append: Option<u32>,
+    pub prepend: Vec<u32>,
+    pub append: Vec<u32>,
 }
 
 impl Options {
     /// Special tokens are plain text.
-    pub const ORDINARY: Options =
-        Options { allowed: Allowed::None, disallowed: Allowed::None, prepend: None, append: None };
+    pub const ORDINARY: Options = Options {
+        allowed: Allowed::None,
+        disallowed: Allowed::None,
+        prepend: Vec::new(),
+        append: Vec::new(),
+    };
 
     /// The safe choice for untrusted text: a special token in it is an error.
     pub const SAFE: Options =
-        Options { allowed: Allowed::None, disallowed: Allowed::All, prepend: None, append: None };
+        Options { allowed: Allowed::None, disallowed: Allowed::All, prepend: Vec::new(), append: Vec::new() };
 }
 
 impl Tokenizer {
@@ -72,7 +76,7 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let before = ids.len();
-        ids.extend(options.prepend);
+        ids.extend_from_slice(&options.prepend);
         let done = match self.pipeline() {
             Some(pipeline) => self
                 .check_disallowed(text, options)
@@ -86,7 +90,7 @@ impl Tokenizer {
             }),
         };
         match done {
-            Ok(()) => ids.extend(options.append),
+            Ok(()) => ids.extend_from_slice(&options.append),
             Err(_) => ids.truncate(before),
         }
         done

@@ -25,18 +25,17 @@ impl Tokenizer {
             encoder.text(text, options)?;
             Ok((encoder.ids, encoder.bytes))
         });
-        Some(encoded.map(|(mut ids, mut bytes)| {
-            if let Some(id) = options.prepend {
-                ids.insert(0, id);
-                bytes.insert(0, (0, 0));
-            }
-            if let Some(id) = options.append {
-                ids.push(id);
-                bytes.push((text.len(), text.len()));
-            }
+        Some(encoded.map(|(mut ids, bytes)| {
             let mut spans = Spans { chars: char_spans(text, &bytes), bytes };
             if let Some(prefixed) = pipeline.trims_offsets {
                 self.trim(pipeline, text, &ids, prefixed, &mut spans);
+            }
+            let Options { prepend, append, .. } = options;
+            ids.splice(0..0, prepend.iter().copied());
+            ids.extend_from_slice(append);
+            for (spans, end) in [(&mut spans.bytes, text.len()), (&mut spans.chars, text.chars().count())] {
+                spans.splice(0..0, prepend.iter().map(|_| (0, 0)));
+                spans.extend(append.iter().map(|_| (end, end)));
             }
             (ids, spans)
         }))

@@ -28,6 +28,8 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// Whether a token came before.
+    follows: bool,
+    /// Whether tokens keep the space that they begin with.
     begun: bool,
     /// Whether text came before that is not removed, and how many spaces were removed before it.
     has_text: bool,
@@ -55,11 +57,14 @@ impl Stream {
         for (at, &id) in ids.iter().enumerate() {
             let token = tokenizer.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
             if !(self.skip_special && tokenizer.is_special(id)) {
-                if place.begun && decoder.is_some_and(|decoder| decoder.spaced) {
-                    bytes.push(b' ');
+                if let Some(decoder) = decoder {
+                    match place.follows {
+                        false => bytes.extend_from_slice(decoder.before_first(token)),
+                        true => bytes.extend(decoder.spaced.then_some(b' ')),
+                    }
                 }
-                bytes.extend_from_slice(token);
-                place.begun = true;
+                bytes.extend_from_slice(tokenizer.decoded_token(id, token, &mut place.begun));
+                place.follows = true;
             }
         }
         if let Some(decoder) = decoder {

@@ -19,6 +19,17 @@ pub(crate) enum ByteRuns {
     Characters,
 }
 
+/// The tokens of SentencePiece that lose the space that they begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    #[default]
+    Kept,
+    /// The first token of a text.
+    First,
+    /// All tokens until there is text.
+    UntilText,
+}
+
 /// What happens to joined tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decoder {
@@ -27,6 +38,9 @@ pub(crate) struct Decoder {
     pub strip_right: usize,
     /// Whether a space is put between two tokens.
     pub spaced: bool,
+    pub beginning: Beginning,
+    /// What marks a token that continues a word, shown where there is no word before it.
+    pub continued: String,
     pub byte_runs: ByteRuns,
     /// Whether byte tokens are joined to characters.
     pub has_bytes: bool,
@@ -49,7 +63,11 @@ impl Decoder {
             "ByteLevel" | "Fuse" | "Replace" => {}
             "ByteFallback" => self.has_bytes = true,
             "SentencePiece" => {
-                self.strip_left = usize::from(json["add_dummy_prefix"] == true);
+                self.beginning = match (&json["remove_extra_whitespaces"], &json["add_dummy_prefix"]) {
+                    (Value::Bool(true), _) => Beginning::UntilText,
+                    (_, Value::Bool(true)) => Beginning::First,
+                    _ => Beginning::Kept,
+                };
                 self.byte_runs = ByteRuns::Characters;
                 self.has_bytes = true;
             }
@@ -58,6 +76,10 @@ impl Decoder {
                 self.strip_left = usize::from(!never);
             }
             "BPEDecoder" => self.strip_right = 1,
+            "WordPiece" => {
+                self.strip_left = 1;
+                self.continued = json["prefix"].as_str().unwrap_or_default().into();
+            }
             "Strip" if json["content"] == " " => {
                 let count = |name: &str| json[name].as_u64().unwrap_or(0) as usize;
                 (self.strip_left, self.strip_right) = (count("start"), count("stop"));
@@ -74,6 +96,21 @@ impl Decoder {
     /// Whether joined tokens are the text.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Decoder::default()
+    }
+
+    /// Returns what comes before the first token of a text.
+    pub(crate) fn before_first(&self, token: &[u8]) -> &[u8] {
+        if token.starts_with(b" ") { &[] } else { self.continued.as_bytes() }
+    }
+
+    /// Returns what a token adds to a text, and records whether the text has `begun`.
+    pub(crate) fn at_beginning<'a>(&self, token: &'a [u8], begun: &mut bool) -> &'a [u8] {
+        if *begun || self.beginning == Beginning::Kept {
+            return token;
+        }
+        let rest = token.strip_prefix(b" ").unwrap_or(token);
+        *begun = !rest.is_empty() || (rest.len() < token.len() && self.beginning == Beginning::First);
+        rest
     }
 
     /// Removes the spaces at the ends of a whole text.

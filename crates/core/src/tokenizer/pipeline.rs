@@ -46,6 +46,8 @@ pub(crate) struct Pipeline {
     /// Whether the first and the last character of a pre-token are marked.
     pub first: bool,
     pub suffix: bool,
+    /// The id of what is no token.
+    pub unknown: Option<u32>,
     /// The id of which several in a row become one.
     pub fused: Option<u32>,
     /// Tokens that no merge forms but that are used where they are a whole pre-token.
@@ -182,6 +184,7 @@ impl Tokenizer {
             boundaries,
             first: *first,
             suffix: *suffix,
+            unknown: vocabulary.unknown,
             fused,
             whole,
             decoder: Decoder::from_json(&json["decoder"])?,
@@ -301,11 +304,19 @@ fn user_defined(json: &Value) -> HashSet<&str> {
         .collect()
 }
 
-/// Returns what every id decodes to, and where each starts. Of several with one id, added tokens count, then
-/// tokens, then bytes.
+/// Returns what every id decodes to, and where each starts. Of several with one id, those that are only decoded
+/// count, then added tokens, then tokens, then bytes.
 fn lay_out(vocabulary: &Vocabulary, added: &[AddedToken], json: &Value) -> Result<(Vec<u8>, Vec<u32>)> {
     let [first, suffix] = ["prefix_text", "suffix_text"].map(|name| json[name].as_str().unwrap_or_default());
     let mut texts: Vec<(u32, Vec<u8>)> = Vec::new();
+    for entry in json["decode_only"].as_array().into_iter().flatten() {
+        let (Some(hex), Some(id)) = (entry[0].as_str(), id(&entry[1])) else {
+            return bad("one of its decode_only tokens is not hexadecimal digits and an id".into());
+        };
+        let digits = hex.as_bytes().chunks(2).map(|two| std::str::from_utf8(two).ok());
+        let bytes: Option<Vec<u8>> = digits.map(|two| u8::from_str_radix(two?, 16).ok()).collect();
+        texts.push((id, bytes.unwrap_or_default()));
+    }
     texts.extend(added.iter().map(|token| (token.id, token.content.clone().into_bytes())));
     texts.extend(vocabulary.tokens.iter().map(|(token, id)| {
         let mut text = Vec::with_capacity(token.len());
@@ -320,14 +331,6 @@ fn lay_out(vocabulary: &Vocabulary, added: &[AddedToken], json: &Value) -> Resul
     }));
     let byte_tokens = vocabulary.byte_tokens.iter().flatten().zip(0..=255);
     texts.extend(byte_tokens.filter_map(|(&id, byte)| Some((id?, vec![byte]))));
-    for entry in json["decode_only"].as_array().into_iter().flatten() {
-        let (Some(hex), Some(id)) = (entry[0].as_str(), id(&entry[1])) else {
-            return bad("one of its decode_only tokens is not hexadecimal digits and an id".into());
-        };
-        let digits = hex.as_bytes().chunks(2).map(|two| std::str::from_utf8(two).ok());
-        let bytes: Option<Vec<u8>> = digits.map(|two| u8::from_str_radix(two?, 16).ok()).collect();
-        texts.push((id, bytes.unwrap_or_default()));
-    }
     check_size(texts.iter().map(|(_, text)| text.len()).sum())?;
     texts.sort_by_key(|&(id, _)| id);
     texts.dedup_by_key(|&mut (id, _)| id);

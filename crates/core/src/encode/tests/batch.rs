@@ -66,7 +66,7 @@ proptest! {
         let texts: Vec<&str> = documents.iter().map(String::as_str).collect();
         for allowed in [Allowed::None, Allowed::All] {
             let options =
-                Options { allowed, disallowed: Allowed::None, prepend: Some(1000), append: Some(1002) };
+                Options { allowed, disallowed: Allowed::None, prepend: vec![1000], append: vec![1002, 1000] };
             let mut expected = Vec::new();
             let mut offsets = vec![0];
             for text in &texts {
@@ -84,7 +84,7 @@ proptest! {
                     rest = &rest[at + token.len()..];
                 }
                 expected.extend(oracle(&tokenizer, &ranks, rest));
-                expected.push(1002);
+                expected.extend([1002, 1000]);
                 offsets.push(expected.len() as i64);
             }
             // Twice: the second time from the cache.

@@ -16,7 +16,7 @@ fn specials_in_text_follow_the_policy() {
     assert!(plain.iter().all(|&id| id < 257));
     let encode = |allowed: &Allowed, disallowed: &Allowed| {
         let (allowed, disallowed) = (allowed.clone(), disallowed.clone());
-        tokenizer.encode(text, &Options { allowed, disallowed, prepend: None, append: None })
+        tokenizer.encode(text, &Options { allowed, disallowed, prepend: Vec::new(), append: Vec::new() })
     };
     let refused = |allowed: &Allowed, disallowed: &Allowed| match encode(allowed, disallowed) {
         Err(Error::SpecialInText { token, at }) => (token, at),

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from benchmarks import tasks
 from benchmarks.encode import tasks as encode_tasks
+from benchmarks.kinds import tasks as kinds_tasks
 from benchmarks.scale import tasks as scale_tasks
 
-TASKS = tasks.TASKS | encode_tasks.TASKS | scale_tasks.TASKS
+TASKS = tasks.TASKS | encode_tasks.TASKS | kinds_tasks.TASKS | scale_tasks.TASKS
 
 
 def main(arguments: list[str]) -> None:

@@ -41,6 +41,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--vocab-size", type=int)
     parser.add_argument("--sections", help=f"comma-separated: {', '.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, help="also write the JSON to this path")
+    parser.add_argument("--name", help="name of the record, for a run of some sections; the size by default")
     parser.add_argument("--out", type=Path, default=environment.HERE / "records")
     return parser.parse_args(arguments)
 
@@ -77,7 +78,7 @@ def main() -> None:
         else:
             sections, settings = from_text(arguments, Path(folder), NAMES)
     settings |= {
-        "size": arguments.size,
+        "size": arguments.name or arguments.size,
         "threads": arguments.threads,
         "command": " ".join(["python3 benchmarks/run.py", *sys.argv[1:]]),
     }

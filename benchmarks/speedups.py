@@ -23,7 +23,6 @@ from benchmarks.environment import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "speedups.md"
 RECORDS = REPOSITORY / "benchmarks" / "records"
-EMBEDDINGS = REPOSITORY / "docs" / "learn" / "embeddings.md"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 #: The factors of the techniques in the document that the character-level tokenizer follows.
@@ -84,6 +83,70 @@ def _against(name: str, theirs: float, ours: float) -> Row:
     return Row(row, _seconds(theirs), _seconds(ours), theirs / ours)
 
 
+def comparison() -> tuple[str, list[Row]]:
+    """Training in full beside a minbpe-style trainer, Hugging Face and rustbpe."""
+    source, record = newest("comparison")
+    section = record["sections"]["comparison"]
+    seconds = {row["label"]: row["processor"] for row in section["records"]}
+    described = {row["label"]: row["described_seconds"] for row in section["records"]}
+    names = {"naive_python": "minbpe-style Python", "hf_tokenizers": "Hugging Face", "rustbpe": "rustbpe"}
+    rows = [
+        Row(
+            f"merganser instead of {name}",
+            _seconds(seconds[label]),
+            _seconds(seconds["merganser"]),
+            seconds[label] / seconds["merganser"],
+            _seconds(described[label]),
+        )
+        for label, name in names.items()
+    ]
+    return f"`{source}`, processor time; {section['note'].partition(';')[0]}", rows
+
+
+def splitting() -> tuple[str, list[Row]]:
+    """Split and count in Python and in Rust, apart and together."""
+    source, record = newest("split-steps")
+    steps = {row["label"]: row for row in record["sections"]["split_steps"]["records"] if row["threads"] == 1}
+    python, rust = steps["Python: `regex` splits, `Counter` counts"], steps["all Rust: `merganser.count`"]
+    split = record["sections"]["split_apart"]["records"][0]["processor"]
+    before, after = python["stages"], {"split": split, "count": rust["processor"] - split}
+    rows = [
+        Row(
+            f"Rust instead of Python: {name}",
+            _seconds(before[name]),
+            _seconds(after[name]),
+            before[name] / after[name],
+        )
+        for name in ("split", "count")
+    ]
+    both = python["processor"], rust["processor"]
+    rows.append(Row("Rust instead of Python: both", *map(_seconds, both), both[0] / both[1]))
+    return f"`{source}`, 132 MB, the gpt2 pattern, processor time of one thread", rows
+
+
+def million() -> tuple[str, list[Row]]:
+    """One million tokens beside plain Python, Hugging Face and tiktoken."""
+    source, record = newest("encode-million")
+    tokens = 1e6
+    per_million = {
+        row["label"]: row["seconds"] * row["cores"] * tokens / row["note"][0]
+        for row in record["sections"]["million"]["records"]
+    }
+    names = {"naive_python": ("plain Python", 30.0), "hf_tokenizers": ("Hugging Face", 1.2)}
+    names["tiktoken"] = ("tiktoken", 0.3)
+    rows = [
+        Row(
+            f"merganser instead of {name}",
+            _seconds(per_million[label]),
+            _seconds(per_million["merganser"]),
+            per_million[label] / per_million["merganser"],
+            _seconds(described),
+        )
+        for label, (name, described) in names.items()
+    ]
+    return f"`{source}`, processor time for a million tokens of English, one document at a time, cold", rows
+
+
 def characters() -> tuple[str, list[Row]]:
     """Each technique of the character-level tokenizer, added to the ones before it, and all together."""
     source, record = newest("char")
@@ -127,24 +190,18 @@ def encoding() -> tuple[str, list[Row]]:
 def embeddings() -> tuple[str, list[Row]]:
     """Negative sampling against the softmax, and merganser against other implementations."""
     source, record = newest("embed")
-    seconds = {
-        name: float(value)
-        for name, value in re.findall(
-            r"^\| (full softmax|10 negatives|10 negatives, shared) \| [\d.]+ M \| ([\d.]+) \|",
-            EMBEDDINGS.read_text("utf-8"),
-            re.MULTILINE,
-        )
-    }
-    softmax = seconds.pop("full softmax")
+    compared, objectives = newest("embed-objectives")
+    seconds = {row["objective"]: row["seconds_per_epoch"] for row in objectives["objectives"]}
+    softmax = seconds["full softmax"]
     rows = [
         Row(
-            f"{name} instead of the full softmax (427 tokens, an epoch)",
+            f"{name} instead of the full softmax ({objectives['tokens']} tokens, an epoch)",
             _seconds(softmax),
-            _seconds(value),
-            softmax / value,
+            _seconds(seconds[name]),
+            softmax / seconds[name],
             "13× to 20×" if name == "10 negatives" else "",
         )
-        for name, value in seconds.items()
+        for name in ("10 negatives", "10 shared negatives")
     ]
     best = {name: max(run["words_per_second"] for run in runs) for name, runs in record["runs"].items()}
     others = {"a NumPy mini-batch loop": record["numpy_words_per_second"], "gensim": best["gensim"]}
@@ -154,11 +211,14 @@ def embeddings() -> tuple[str, list[Row]]:
             rows.append(
                 Row(title, f"{speed:,.0f} tokens/s", f"{best[name]:,.0f} tokens/s", best[name] / speed)
             )
-    return f"`{source}`, two threads; the softmax: [embeddings](learn/embeddings.md), wall time", rows
+    return f"`{source}`, two threads; the softmax: `{compared}`, wall time", rows
 
 
 def filled(page: str) -> str:
-    tables = {build.__name__: build for build in (training, characters, encoding, embeddings)}
+    tables = {
+        build.__name__: build
+        for build in (training, comparison, splitting, characters, encoding, million, embeddings)
+    }
 
     def table(match: re.Match[str]) -> str:
         begin, name, end = match.groups()

@@ -62,6 +62,12 @@ def test_the_speedups_are_those_of_the_records() -> None:
     assert "**not measured**" in (ROOT / "docs" / "learn" / "embeddings.md").read_text("utf-8")
 
 
+def test_the_objectives_of_embeddings_are_those_of_the_record() -> None:
+    command = [sys.executable, "-W", "error", "-m", "benchmarks.embed.objectives", "--check"]
+    done = processes.run(command, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_profile_md_profiles_runs_in_a_clone(tmp_path: Path) -> None:
     """Its texts are generated, and the programs run, here without the profilers and on less text."""
     page = (ROOT / "docs" / "profile.md").read_text("utf-8")

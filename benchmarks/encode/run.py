@@ -32,6 +32,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, help="rounds; the best of each figure counts")
     parser.add_argument("--thread-counts", help="as 1,2")
     parser.add_argument("--json", type=Path, help="write the JSON here too")
+    parser.add_argument("--name", help="name of the record, for a run of some sections")
     parser.add_argument("--out", type=Path, default=environment.HERE / "records")
     return parser.parse_args(arguments)
 
@@ -53,7 +54,7 @@ def main() -> None:
         plan = planned(arguments, names, Path(folder))
         sections = measured(plan, chosen)
     settings = {
-        "size": f"{NAME}-quick" if arguments.quick else NAME,
+        "size": arguments.name or (f"{NAME}-quick" if arguments.quick else NAME),
         "repeat": plan.rounds,
         "command": " ".join(["python3 benchmarks/encode/run.py", *sys.argv[1:]]),
     }

@@ -21,7 +21,7 @@ from benchmarks.environment import HERE, REPOSITORY
 from benchmarks.report import commit
 
 PAGE = REPOSITORY / "docs" / "learn" / "embeddings.md"
-TABLE = re.compile(r"(<!-- table: objectives -->\n).*?(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- objectives -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def measured(corpus: str) -> dict[str, Any]:

@@ -19,10 +19,11 @@ settings.load_profile("merganser")
 #: starts last would leave all other workers idle.
 LONGEST = (
     "tests/test_ray.py",
-    "tests/test_readme.py",
+    "tests/test_docs.py",
+    "tests/test_cookbook.py",
     "tests/studio/test_train_charts_embeddings_ladder_in_browser.py",
     "tests/studio/test_playground_compare_vocabulary_chat_in_browser.py",
-    "tests/test_docs.py",
+    "tests/test_notebooks.py",
     "tests/test_sources.py",
     "tests/test_encode.py",
     "tests/formats/test_real_vocabularies.py",

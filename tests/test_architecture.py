@@ -25,6 +25,15 @@ def test_no_layer_imports_the_public_api() -> None:
                 assert "merganser" not in [alias.name for alias in node.names], file
 
 
+def test_every_folder_of_the_repository_tree_exists() -> None:
+    tree = re.search(
+        r"```text\n(crates/core/.*?)```", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.DOTALL
+    )
+    assert tree
+    for line in tree[1].splitlines():
+        assert (ROOT / line.split()[0]).is_dir(), line
+
+
 def test_the_folder_tree_in_architecture_md_matches_the_contract() -> None:
     """ARCHITECTURE.md lists the layers from top to bottom, in the order of pyproject.toml."""
     contract = re.search(r"\nlayers = \[\n(.*?)\n\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL)

@@ -5,7 +5,8 @@
 Pictures of times are drawn from benchmarks/records, so that the pages and their pictures show the same run.
 All others are computed from the novel (`frankenstein`, or ../shared/corpora/frankenstein.txt if it is there)
 with one thread, which gives the same picture every time. NAME selects pictures: studio, ladder, scale, speed,
-char, embed; or profile, the tables of docs/profile.md. Takes about half a minute; studio needs Chromium.
+char, embed; front, the chart of the README with the benchmark tables; or profile, the tables of
+docs/profile.md. Takes about half a minute; studio needs Chromium.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from merganser.learn import speed_pictures
 from merganser.reporting.embeddings import pictures
 from merganser.reporting.embeddings.experiments import similarity, training
 
-from benchmarks import profiles
+from benchmarks import front, profiles
 from benchmarks.environment import REPOSITORY
 from benchmarks.ladder import pages, run
 from benchmarks.scale import picture
@@ -111,7 +112,15 @@ def profile(docs: Path) -> None:
     (docs / profiles.PAGE.name).write_text(profiles.filled(page), "utf-8")
 
 
+def front_page(docs: Path) -> None:
+    """Draw benchmarks-light.svg and benchmarks-dark.svg, and fill the pages that show benchmarks."""
+    front.draw(docs / "assets")
+    if docs == REPOSITORY / "docs":
+        front.main()
+
+
 FIGURES: dict[str, Callable[[Path], None]] = {
+    "front": front_page,
     "ladder": ladder,
     "scale": scale,
     "speed": speed,

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from interrupted import mark_incomplete
 from merganser import Counts
 from merganser.cli import COMMANDS, main
 
-README = Path(__file__).parents[2] / "README.md"
 TEXT = "the cat sat on the mat with the other cat\n" * 20
 
 
@@ -50,11 +48,6 @@ def test_the_help_of_every_command_has_an_example(command: str, capsys: pytest.C
     text = capsys.readouterr().out
     assert "Example: merganser" in text
     assert "--json" in text
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_in_the_readme(command: str) -> None:
-    assert re.search(rf"`?merganser {command}\b", README.read_text("utf-8"))
 
 
 def test_help_does_not_import_large_packages() -> None:

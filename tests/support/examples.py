@@ -29,8 +29,8 @@ def furnish(folder: Path) -> None:
 
 
 def make_texts(folder: Path) -> None:
-    """Create the folder `texts` with the commands of the README."""
-    made = next(code for _, code in blocks("README.md") if "mkdir -p texts" in code)
+    """Create the folder `texts` with the commands of Get started."""
+    made = next(code for _, code in blocks("docs/get-started.md") if "mkdir -p texts" in code)
     run(folder, "sh", made)
 
 

@@ -1,7 +1,7 @@
 # Everything is installed into .venv; a fresh machine needs only python3 (3.10 or newer), pip and cargo.
 # Build tool, test and lint tools are pinned with their hashes in requirements/.
 # Stamp files record what is installed: .venv/core is the package with charts and studio, .venv/dev adds all other
-# extras and the dependency groups `test` and `lint`.
+# extras and the dependency groups `test` and `lint`, .venv/docs the group `docs`.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +14,7 @@ EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.tom
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: audit bench browser clean demo docs-figures format fuzz lint load lock sanitize sbom test test-long toolchain
+.PHONY: audit bench browser clean demo docs docs-figures docs-notebooks format fuzz lint load lock sanitize sbom test test-long toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -66,6 +66,7 @@ lock: .venv/maturin
 	$(BIN)/uv pip compile requirements/build.in $(LOCK) -o requirements/build.lock
 	$(BIN)/uv pip compile pyproject.toml --group test --group lint $(addprefix --extra ,$(subst $(COMMA), ,$(EXTRAS))) \
 		$(LOCK) -o requirements/dev.lock
+	$(BIN)/uv pip compile pyproject.toml --group docs -c requirements/dev.lock $(LOCK) -o requirements/docs.lock
 
 # Mixed work from 16 threads, with forks: results must be right, and memory flat after the warm-up.
 MINUTES ?= 60
@@ -113,12 +114,22 @@ format: .venv/dev
 docs-figures: .venv/dev
 	$(BIN)/python tools/draw_figures.py
 
+# The documentation site, in site/. Needs no network; every warning is an error, and so is a page that loads something
+# from another host or a reference that lacks a name.
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/check_site.py
+
+# Executes the notebooks of docs and stores their output.
+docs-notebooks: .venv/dev
+	$(BIN)/python tools/run_notebooks.py
+
 # Runs in benchmarks/.venv, with the peers; see benchmarks/README.md.
 bench:
 	$(PYTHON) benchmarks/run.py
 
 clean:
-	rm -rf .venv target python/merganser/_core*.so merganser-out merganser-demo
+	rm -rf .venv site target python/merganser/_core*.so merganser-out merganser-demo
 
 # Checked first, because an old or missing cargo would otherwise fail in the middle of the build with a compiler error.
 toolchain:
@@ -147,4 +158,9 @@ toolchain:
 .venv/dev: .venv/core requirements/dev.lock
 	@echo "Installing development tools (a few minutes)…"
 	@$(BIN)/pip install --require-hashes -r requirements/dev.lock
+	@touch $@
+
+.venv/docs: .venv/core requirements/docs.lock
+	@echo "Installing the tools for the documentation…"
+	@$(BIN)/pip install --require-hashes -r requirements/docs.lock
 	@touch $@

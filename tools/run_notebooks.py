@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "notebooks"
-TIMEOUT = 300  # seconds per cell
+TIMEOUT = 300  # seconds per cell, and for the kernel to start: a busy machine may need minutes
 
 
 def executed(path: Path) -> Any:
@@ -27,7 +27,8 @@ def executed(path: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
-        NotebookClient(notebook, timeout=TIMEOUT, kernel_name="python3", resources=resources).execute()
+        client = NotebookClient(notebook, timeout=TIMEOUT, startup_timeout=TIMEOUT, resources=resources)
+        client.execute()
     return notebook
 
 

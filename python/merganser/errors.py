@@ -69,6 +69,18 @@ def shortened(message: object, longest: int = 300) -> str:
     return f"{text[:half]} [… {len(text) - 2 * half:,} characters …] {text[-half:]}"
 
 
+def did_you_mean(name: str, known: tuple[str, ...]) -> str:
+    """Return the end of a message that suggests the most similar name; nothing if none is similar.
+
+    >>> did_you_mean("hugingface", ("tiktoken", "huggingface")), did_you_mean("x", ("tiktoken",))
+    ("; did you mean 'huggingface'?", '')
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, cutoff=0.75)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class MerganserError(Exception):
     """Base class of every error that merganser raises."""
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from merganser.chat.render import Chat
 from merganser.chat.template import SPECIAL_TOKENS, Template
 from merganser.engines.local import ProgressCallback
-from merganser.errors import ChatError, ExportError, MerganserWarning, SettingsError
+from merganser.errors import ChatError, ExportError, MerganserWarning, SettingsError, did_you_mean
 from merganser.files import check_folder, make_folder, written_whole
 from merganser.formats import (
     BadFile,
@@ -77,7 +77,8 @@ def export(
 ) -> list[Path]:
     """Write a tokenizer to the files of a format and return their paths; see `Tokenizer.export`."""
     if format not in _FORMATS:
-        raise SettingsError(f"unknown export format {format!r}; use one of {', '.join(FORMATS)}")
+        known = f"{', '.join(FORMATS)}{did_you_mean(format, FORMATS)}"
+        raise SettingsError(f"unknown export format {format!r}; use one of {known}")
     if chat is not None and format != "huggingface":
         raise SettingsError(f"{format} does not support chat templates; omit chat=, or export to huggingface")
     if roles and format != "huggingface":

@@ -1,4 +1,4 @@
-"""Misspelled commands, options, presets and numbers: the error suggests the right one."""
+"""Misspelled commands, options, presets, formats, names and numbers: the error suggests the right one."""
 
 import json
 from pathlib import Path
@@ -28,6 +28,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["encode", "x", "a.txt", "--out", "o", "--shard-tokens", "0k"], 2, "0 is not in the range x>=1"),
         (["train", "a.txt", "--vocab-size", "300", "--pattern", "gpt5"], 1, 'did you mean "gpt2" or "gpt4"?'),
         (["count", "a.txt", "--out", "a.counts", "--pattern", "cl100k_base"], 1, 'did you mean "gpt4"?'),
+        (["export", "x", "--to", "hugingface", "--out", "o"], 2, "Did you mean 'huggingface'?"),
+        (["export", "x", "--to", "pickle", "--out", "o"], 2, "is not one of 'tiktoken', 'huggingface',"),
+        (["encode", "x", "a.txt", "--out", "o", "--format", "lmc"], 2, "Did you mean 'llmc'?"),
+        (["train", "a.txt", "--vocab-size", "300", "--tie-break", "id"], 2, "Did you mean 'ids'?"),
+        (["train", "frankenstien", "--vocab-size", "300"], 1, "did you mean 'frankenstein'?"),
+        (["encode", "cl100k_bas", "text"], 1, "check the path; did you mean 'cl100k_base'?"),
+        (["encode", "missing", "text"], 1, "No such file or directory; check the path\n"),
     ],
 )  # fmt: skip
 def test_the_closest_match_is_suggested(

@@ -131,6 +131,10 @@ def _print_warnings_once() -> Callable[..., None]:
     printed: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
+        from merganser.cli.verbosity import is_quiet
+
+        if is_quiet():
+            return
         text = _inert(_translated(str(message), click.get_current_context(silent=True)))
         if text not in printed:
             printed.add(text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _NAMES = 2
 @options.add_read_options
 @options.threads
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from merganser.cli import formatting, options, progress
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 
@@ -18,6 +19,7 @@ from merganser.corpus.addresses import Address
 @options.add_engine_options
 @options.add_ray_options
 @options.force
+@add_verbosity
 @options.as_json
 def command(
     corpus: tuple[Address, ...],

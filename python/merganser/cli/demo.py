@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from merganser.cli import formatting, options, progress
+from merganser.cli.verbosity import add_verbosity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,7 @@ def greet(name: str = "world") -> str:
 )
 @options.force
 @options.threads
+@add_verbosity
 @options.as_json
 @click.pass_context
 def command(

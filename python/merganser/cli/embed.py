@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.suggestions import Choice
+from merganser.cli.verbosity import add_verbosity
 
 if TYPE_CHECKING:
     from merganser.embed import Embeddings, EmbedSettings, Interval
@@ -44,7 +46,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
 )
 @click.option(
     "--negatives",
-    type=click.Choice(["unigram", "uniform"]),
+    type=Choice(["unigram", "uniform"]),
     default="unigram",
     show_default=True,
     help="How to draw negative samples: by their count to the power 0.75, or all tokens equally often.",
@@ -66,13 +68,13 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
 )
 @click.option(
     "--preset",
-    type=click.Choice(["fast", "balanced", "best"]),
+    type=Choice(["fast", "balanced", "best"]),
     help="Batch size, negatives, window, epochs. fast: 2048, 5, 3, 10; balanced: 512, 10, 5, 10; best: 512, "
     "20, 7, 15. Explicit options take precedence.",
 )
 @click.option(
     "--objective",
-    type=click.Choice(["negatives", "shared", "softmax"]),
+    type=Choice(["negatives", "shared", "softmax"]),
     default="negatives",
     show_default=True,
     help="Loss: separate negatives for each pair, negatives shared in a window (faster), or the full softmax "
@@ -99,7 +101,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
 )
 @click.option(
     "--device",
-    type=click.Choice(["auto", "cpu", "cuda", "mps"]),
+    type=Choice(["auto", "cpu", "cuda", "mps"]),
     default="auto",
     show_default=True,
     help="Device to train on. cuda and mps need merganser[torch]. auto is cpu, or with --backend torch the "
@@ -107,7 +109,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
 )
 @click.option(
     "--backend",
-    type=click.Choice(["core", "torch"]),
+    type=Choice(["core", "torch"]),
     default="core",
     show_default=True,
     help="Implementation: the Rust core, on the CPU, or torch.",
@@ -126,7 +128,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
     "--export",
     "exports",
     multiple=True,
-    type=click.Choice(["word2vec", "word2vec-bin", "tsv", "parquet"]),
+    type=Choice(["word2vec", "word2vec-bin", "tsv", "parquet"]),
     help="Additional format to write. Repeatable.",
 )
 @click.option(
@@ -148,6 +150,7 @@ _FILES = {"word2vec": "vectors.txt", "word2vec-bin": "vectors.bin", "parquet": "
     metavar="SECONDS",
     help="Time between checkpoints. Ctrl-C also writes one.",
 )
+@add_verbosity
 @options.as_json
 @click.pass_context
 @naming.revision

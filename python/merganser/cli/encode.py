@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.suggestions import Choice
 from merganser.cli.text import as_text, read_text
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 #: Options that require --out.
@@ -40,14 +42,14 @@ _CORPUS_OPTIONS = (
 )
 @click.option(
     "--format",
-    type=click.Choice(["bin", "npy", "llmc", "megatron"]),
+    type=Choice(["bin", "npy", "llmc", "megatron"]),
     default="bin",
     show_default=True,
     help="File format: bin (flat ids), npy (NumPy), llmc (llm.c, modded-nanogpt) or megatron.",
 )
 @click.option(
     "--dtype",
-    type=click.Choice(["auto", "uint16", "uint32"]),
+    type=Choice(["auto", "uint16", "uint32"]),
     default="auto",
     show_default=True,
     help="Integer type of the ids. auto is the smallest that fits.",
@@ -66,6 +68,7 @@ _CORPUS_OPTIONS = (
 @options.threads
 @options.memory
 @click.option("--overwrite", is_flag=True, help="Delete the token files in the folder first.")
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.suggestions import Choice
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _BATCH = 1 << 17
 @click.option(
     "--to",
     "format",
-    type=click.Choice([*_FOR_TOKENIZERS, *_FOR_COUNTS]),
+    type=Choice([*_FOR_TOKENIZERS, *_FOR_COUNTS]),
     metavar="FORMAT",
     required=True,
     help="Output format: tsv or parquet for counts, the others for tokenizers.",
@@ -59,6 +61,7 @@ _BATCH = 1 << 17
     help="For huggingface: special token to use as bos, eos, unk, sep, pad, cls or mask. Default: tokens "
     "with well-known names, such as <|pad|>. Repeatable.",
 )
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

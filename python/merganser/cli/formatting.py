@@ -8,6 +8,7 @@ from unicodedata import east_asian_width
 
 import click
 
+from merganser.cli.verbosity import is_quiet
 from merganser.tokenizer import glyphs
 from merganser.tokenizer.escaping import escape
 
@@ -102,5 +103,5 @@ def colored(tokens: list[bytes]) -> "Text":
 
 def note_invalid_bytes(number: int) -> None:
     """Print a note if a corpus had bytes that are not valid UTF-8."""
-    if number:
+    if number and not is_quiet():
         click.echo(f"note: {count(number, 'byte')} of invalid UTF-8; each became a pre-token", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, learn_options, options, progress
+from merganser.cli.verbosity import add_verbosity
 
 if TYPE_CHECKING:
     from merganser.learn.char_bpe import Merge
@@ -28,6 +29,7 @@ _POINTS = 400
 )
 @learn_options.max_mb
 @learn_options.out
+@add_verbosity
 @options.as_json
 def char(corpus: str | None, merges: int, max_mb: float, out: Path, as_json: bool) -> None:
     """Train the character-level tokenizer, save it, and draw charts of what it learns.

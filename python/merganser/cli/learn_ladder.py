@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, learn_options, options, progress
+from merganser.cli.verbosity import add_verbosity
 
 if TYPE_CHECKING:
     from merganser.learn.ladder.running import StepRun
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder to write ladder.json and the charts to.",
 )
+@add_verbosity
 @options.as_json
 def ladder(
     corpus: str,

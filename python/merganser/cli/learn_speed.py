@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from merganser.cli import formatting, learn_options, options, progress
+from merganser.cli.verbosity import add_verbosity
 
 
 @click.command()
@@ -36,6 +37,7 @@ from merganser.cli import formatting, learn_options, options, progress
     help="Number of words to compare kinds of text and techniques on.",
 )
 @learn_options.out
+@add_verbosity
 @options.as_json
 def speed(
     corpus: str | None,

@@ -28,6 +28,8 @@ import click
 from merganser.formats import names
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from merganser import Tokenizer
 
 #: For `--help` of every command that takes a tokenizer.
@@ -163,6 +165,18 @@ class _TokenizerType(click.ParamType):  # type: ignore[type-arg, unused-ignore] 
         pinned = ctx.meta.get(_REVISION) if ctx else None
         # Only a name of the hub has revisions; files and tiktoken's encodings beside it do not.
         return replace(name, revision=pinned) if pinned and name.is_on_hub else name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        return complete_path(ctx, param, incomplete)
+
+
+def complete_path(_: click.Context, __: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    """Let the shell complete a file or folder."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
 
 
 #: The type of an argument or option that names a tokenizer.

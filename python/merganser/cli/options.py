@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser import preset_names
-from merganser.cli.naming import TOKENIZER
+from merganser.cli.naming import TOKENIZER, complete_path
+from merganser.cli.suggestions import Choice
 from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from merganser.corpus.split_settings import Separator
     from merganser.training.training import Unit
 
-corpus = click.argument("corpus", nargs=-1, required=True, type=Address)
+corpus = click.argument("corpus", nargs=-1, required=True, type=Address, shell_complete=complete_path)
 tokenizer = click.argument("tokenizer", type=TOKENIZER)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 threads = click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: all cores.")
@@ -161,7 +162,7 @@ def add_read_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--on-error",
-            type=click.Choice(["stop", "skip"]),
+            type=Choice(["stop", "skip"]),
             default="stop",
             show_default=True,
             help="What to do with unreadable records and files.",
@@ -237,7 +238,7 @@ _CHARACTER_OPTIONS = (
     click.option(
         "--character-coverage", type=float, help="Part of the text in known characters. Default: 1."
     ),
-    click.option("--word-mark", type=click.Choice(["▁", "</w>"]), help="Mark of words. Default: ▁."),
+    click.option("--word-mark", type=Choice(["▁", "</w>"]), help="Mark of words. Default: ▁."),
 )
 
 
@@ -245,7 +246,7 @@ def add_character_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--unit` and the options of `merganser.Characters`."""
     unit = click.option(
         "--unit",
-        type=click.Choice(["bytes", "characters"]),
+        type=Choice(["bytes", "characters"]),
         default="bytes",
         show_default=True,
         help="What merging starts from. The options below are for characters.",

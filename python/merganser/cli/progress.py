@@ -1,14 +1,19 @@
-"""Progress bars on standard error, if it is a terminal.
+"""Progress bars on standard error, if it is a terminal and `--quiet` was not passed.
 
 Each stage is one line of at most 80 columns: percentage, amount, rate and time left. If the total is unknown,
-the line shows the amount, the rate and the elapsed time.
+the line shows the amount, the rate and the elapsed time. With `--verbose`, a file or pipe gets the same
+figures as a line every few seconds and at the end of a stage, for the logs of long runs.
 """
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from time import monotonic
 from typing import TYPE_CHECKING
 
+import click
+
+from merganser.cli.verbosity import is_quiet, is_verbose
 from merganser.engines.local import ProgressCallback
 
 if TYPE_CHECKING:
@@ -42,12 +47,15 @@ _UNITS = {
     "run": "steps",
 }
 _WIDTH = 80
+#: Seconds between two lines of a stage where no bar can be drawn.
+_INTERVAL = 5.0
 
 
 @contextmanager
 def bars() -> Iterator[ProgressCallback | None]:
-    """Yield a progress callback that draws a line for each stage, or None if there is no terminal."""
-    if not sys.stderr.isatty():
+    """Yield a progress callback that draws a line for each stage, or None if progress is not shown."""
+    is_terminal = sys.stderr.isatty()
+    if is_quiet() or not (is_terminal or is_verbose()):
         yield None
         return
     from rich.console import Console
@@ -61,7 +69,7 @@ def bars() -> Iterator[ProgressCallback | None]:
 
     console = Console(stderr=True)
     console.width = min(console.width, _WIDTH)
-    with Progress(
+    drawing = Progress(
         TextColumn("{task.description:>9}"),
         BarColumn(bar_width=None),
         Figures(Column(no_wrap=True)),
@@ -70,8 +78,11 @@ def bars() -> Iterator[ProgressCallback | None]:
         expand=True,
         # Results printed meanwhile appear above the bars; piped results must not end up on the terminal.
         redirect_stdout=sys.stdout.isatty(),
-    ) as lines:
+        disable=not is_terminal,
+    )
+    with drawing if is_terminal else nullcontext(drawing) as lines:
         tasks: dict[str, TaskID] = {}
+        log = _Log()
 
         def draw(stage: str, done: int, total: int) -> None:
             known = total if total >= done else 0  # an underestimate is worse than none
@@ -84,8 +95,31 @@ def bars() -> Iterator[ProgressCallback | None]:
             if not known and task.total is not None:
                 task.total = None
             lines.update(task.id, completed=done, total=known or None)
+            if not is_terminal:
+                log.print(stage, task)
 
         yield draw
+
+
+class _Log:
+    """Prints the figures of each stage every few seconds, and once when it is done."""
+
+    def __init__(self) -> None:
+        self._printed: dict[str, float] = {}
+        self._done: set[str] = set()
+
+    def print(self, stage: str, task: "Task") -> None:
+        now = monotonic()
+        if task.finished:
+            if stage in self._done:
+                return
+            self._done.add(stage)
+        else:
+            self._done.discard(stage)
+            if now - self._printed.setdefault(stage, now) < _INTERVAL:
+                return
+        self._printed[stage] = now
+        click.echo(f"{task.description}: {_figures(task)}", err=True)
 
 
 def _figures(task: "Task") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @click.option("--token", help="Token to draw the family tree of.")
 @options.add_read_options
 @options.threads
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

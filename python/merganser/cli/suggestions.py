@@ -1,6 +1,7 @@
-"""Suggestions for misspelled commands."""
+"""Suggestions for misspelled commands and choices. Click itself suggests options."""
 
 from difflib import get_close_matches
+from typing import Any
 
 import click
 
@@ -18,3 +19,16 @@ class SuggestingGroup(click.Group):
             advice = f"Did you mean '{near[0]}'?" if near else f"The commands are {', '.join(commands)}."
             raise click.UsageError(f"No such command '{name}'. {advice}", ctx)
         return super().resolve_command(ctx, args)
+
+
+class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic in newer versions
+    """Suggest the most similar choice if the given one does not exist."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            if near := get_close_matches(str(value), [str(choice) for choice in self.choices], 1):
+                message = f"{error.message} Did you mean '{near[0]}'?"
+                raise click.BadParameter(message, ctx, param) from None
+            raise

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.suggestions import Choice
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 
@@ -29,7 +31,7 @@ from merganser.corpus.addresses import Address
 @options.add_read_options
 @click.option(
     "--tie-break",
-    type=click.Choice(["ids", "huggingface", "bytes", "sentencepiece"]),
+    type=Choice(["ids", "huggingface", "bytes", "sentencepiece"]),
     help="Order of equally frequent pairs; ids by default, sentencepiece for characters marked by ▁.",
 )
 @click.option(
@@ -59,6 +61,7 @@ from merganser.corpus.addresses import Address
 @options.add_ray_options
 @options.out_folder
 @options.force
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merganser.cli import formatting, naming, options, progress
+from merganser.cli.verbosity import add_verbosity
 from merganser.corpus.addresses import Address
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _REASONS = {
 )
 @options.separator
 @options.add_read_options
+@add_verbosity
 @options.as_json
 @naming.revision
 def command(

@@ -34,6 +34,8 @@ from merganser.errors import CorpusError
 from merganser.extras import imported
 from merganser.files import files_below, make_folder, written_whole
 
+#: The names of all datasets.
+NAMES = ("frankenstein", "wikitext2", "python-stdlib")
 #: The names that may be followed by `=` and the path of a local copy.
 OF_A_COPY = ("frankenstein", "wikitext2")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from merganser.corpus.addresses import as_url
 from merganser.corpus.binary import is_skipped_binary, without_binary
-from merganser.corpus.named_datasets import Texts, named_dataset
+from merganser.corpus.named_datasets import NAMES, Texts, named_dataset
 from merganser.corpus.read_options import ReadOptions
 from merganser.corpus.remote import RemoteFile, find
 from merganser.corpus.skipped import Skips
 from merganser.corpus.tables import Document, HuggingFaceDataset, ParquetFile, is_dataset
-from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError
+from merganser.errors import CorpusError, MerganserWarning, SettingsError, TokensError, did_you_mean
 from merganser.extras import imported
 from merganser.files import files_below, stored_size
 
@@ -287,7 +287,8 @@ def _resolve_name(name: str, rows: int, reading: ReadOptions) -> Iterable[Path |
         return dataset if isinstance(dataset, list) else [dataset]
     if glob.has_magic(name):
         raise NoSuchPath(f"no file matches {_abbreviated(name)}; check the glob")
-    raise NoSuchPath(f"there is no file or folder {_abbreviated(name)}; check the path")
+    near = did_you_mean(name, NAMES)
+    raise NoSuchPath(f"there is no file or folder {_abbreviated(name)}; check the path{near}")
 
 
 class NoSuchPath(CorpusError):

@@ -235,7 +235,10 @@ def _read(file: Path) -> bytes:
                 chunks.append(chunk)
                 size += len(chunk)
     except OSError as error:
-        raise FormatError(f"cannot read the tokenizer {file}: {error.strerror}; check the path") from error
+        near = names.nearest_encoding(str(file)) if isinstance(error, FileNotFoundError) else ""
+        raise FormatError(
+            f"cannot read the tokenizer {file}: {error.strerror}; check the path{near}"
+        ) from error
     except ValueError as error:  # a path with a NUL
         raise FormatError(f"cannot read the tokenizer {str(file)!r}: {error}; check the path") from error
     if size > limit and not is_gguf:

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from merganser.corpus.addresses import reason
-from merganser.errors import FormatError, TokenizerError
+from merganser.errors import FormatError, TokenizerError, did_you_mean
 
 PREFIXES = ("tiktoken", "hf", "transformers")
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
@@ -66,6 +66,11 @@ def is_name(name: str) -> bool:
     """Return whether this can be a name, and not only the path of a missing file."""
     library, rest = split_prefix(name)
     return bool(library or _encoding(rest) or is_repository(rest))
+
+
+def nearest_encoding(name: str) -> str:
+    """Return the end of a message that suggests a similar encoding; nothing if none is similar."""
+    return did_you_mean(name, tuple(_ENCODINGS))
 
 
 def is_repository(name: str) -> bool:

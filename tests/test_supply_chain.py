@@ -52,8 +52,8 @@ DYNAMIC_IMPORTS = {
     "learn/ladder/__init__.py",
     "studio/app.py",
 }
-#: Where processes are started: a step of the ladder, and the search by regular expression.
-SUBPROCESSES = {"learn/ladder/running.py", "studio/vocabulary.py"}
+#: Where processes are started: a library to measure, a step of the ladder, the search by regular expression.
+SUBPROCESSES = {"benchmark/running.py", "learn/ladder/running.py", "studio/vocabulary.py"}
 
 
 def direct_dependencies() -> set[str]:

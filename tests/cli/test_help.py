@@ -10,7 +10,7 @@ from merganser import cli
 from merganser.cli import GROUPS, learn, main
 
 #: Commands that read a corpus.
-READERS = ("train", "count", "encode", "embed", "verify", "compare", "report")
+READERS = ("train", "count", "encode", "embed", "verify", "bench", "compare", "report")
 
 
 def commands(group: click.Command, *path: str) -> Iterator[tuple[str, ...]]:

@@ -1,9 +1,10 @@
 """The command line: one file per command, each imported only when it is called.
 
-Exit codes: 0 success, 1 error (one line on standard error), 2 wrong usage, 3 the ids differ (`verify` only),
-130 stopped by Ctrl-C, 143 stopped by SIGTERM.
+Exit codes: 0 success, 1 error (one line on standard error), 2 wrong usage, 3 the ids differ (`verify` and
+`bench`), 130 stopped by Ctrl-C, 143 stopped by SIGTERM. NO_COLOR turns colors off.
 """
 
+import io
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ GROUPS = {
         "inspect": "Show the contents of a tokenizer or a .counts file.",
         "compare": "Compare the token counts of several tokenizers.",
         "verify": "Verify that two tokenizers return the same ids.",
+        "bench": "Measure encoding speed, and compare it with other libraries.",
         "report": "Write a report with experiments, charts and tables.",
         "studio": "Explore tokenizers in the browser.",
     },

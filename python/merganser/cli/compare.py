@@ -28,6 +28,7 @@ _NAMES = 2
     multiple=True,
     required=True,
     metavar="CORPUS...",
+    shell_complete=naming.complete_path,
     help="Corpus to encode. LABEL=CORPUS labels its row; corpora with the same label share a row.",
 )
 @options.add_read_options

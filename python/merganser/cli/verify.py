@@ -30,7 +30,13 @@ _REASONS = {
 @click.argument("a", type=naming.TOKENIZER)
 @click.argument("b", type=naming.TOKENIZER)
 @click.option(
-    "--on", multiple=True, required=True, type=Address, metavar="CORPUS...", help="Corpus to encode."
+    "--on",
+    multiple=True,
+    required=True,
+    type=Address,
+    metavar="CORPUS...",
+    shell_complete=naming.complete_path,
+    help="Corpus to encode.",
 )
 @options.separator
 @options.add_read_options

@@ -46,6 +46,15 @@ GROUPS = {
 }
 COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
 
+#: Printed at the end of `merganser --help`; click generates the scripts.
+_COMPLETION = """\
+\b
+Completion, for this shell or in ~/.bashrc, ~/.zshrc or config.fish:
+  eval "$(_MERGANSER_COMPLETE=bash_source merganser)"
+  eval "$(_MERGANSER_COMPLETE=zsh_source merganser)"
+  _MERGANSER_COMPLETE=fish_source merganser | source
+"""
+
 #: The key of the running command in `click.Context.meta`.
 _COMMAND = "merganser.command"
 
@@ -145,13 +154,23 @@ def _print_warnings_once() -> Callable[..., None]:
     return show
 
 
-@click.group(cls=_RootGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_RootGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_COMPLETION,
+)
 @click.version_option(__version__)
-def merganser() -> None:
+@click.pass_context
+def merganser(ctx: click.Context) -> None:
     """Train exact byte-level BPE tokenizers, fast.
 
     Start with: merganser demo
     """
+    if ctx.invoked_subcommand is None:
+        from merganser.cli.tour import print_tour
+
+        print_tour()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,7 +183,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             if sys.stdout is None:
                 raise OSError("standard output is closed; redirect it to a file or /dev/null")
-            code = merganser.main(arguments, prog_name="merganser", standalone_mode=False)
+            color = False if os.environ.get("NO_COLOR") else None  # None: if the output is a terminal
+            code = merganser.main(arguments, prog_name="merganser", standalone_mode=False, color=color)
             sys.stdout.flush()  # at exit, a full disk would be reported as an exception
             return code if isinstance(code, int) else 0
         except click.ClickException as error:

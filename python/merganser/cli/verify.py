@@ -138,7 +138,8 @@ def _print_result(result: "Verification", a: str, b: str) -> None:
     for name, side in ((a, difference.a), (b, difference.b)):
         console.print()
         console.print(formatting.short_path(name, formatting.WIDTH), style="bold", markup=False)
-        console.print(_parts(difference, side, console.is_terminal), markup=False)
+        colors = console.is_terminal and not console.no_color
+        console.print(_parts(difference, side, colors), markup=False)
         if difference.reason != "split":
             console.print("ids", *side.ids[:_LIMIT], "…" if len(side.ids) > _LIMIT else "")
         if difference.reason in ("merges", "ids"):

@@ -159,6 +159,7 @@ pub fn remove_stale(target: &Path) {
     }
 }
 
-#[cfg(test)]
+// They are about links and modes of Unix.
+#[cfg(all(test, unix))]
 #[path = "durable_tests.rs"]
 mod tests;

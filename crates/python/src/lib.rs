@@ -28,7 +28,10 @@ use pyo3::prelude::*;
 
 /// The private half of the Python package. `merganser/_core.pyi` describes it to type checkers, with the same
 /// docstrings.
-#[pymodule]
+///
+/// Reading lists, counting references and the cache of ints rely on the GIL, so a free-threaded interpreter turns it
+/// on when it imports this module; without `gil_used`, PyO3 would promise that it is not needed.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use super::counted::{token_frequencies, token_totals};

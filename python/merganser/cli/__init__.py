@@ -225,8 +225,16 @@ def _hold_descriptors() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  # until the process ends
 
 
+def _write_utf8() -> None:
+    """Write UTF-8 to files and pipes: on Windows, Python's default for them has few characters."""
+    for stream in (sys.stdout, sys.stderr):
+        if sys.platform == "win32" and isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")
+
+
 def run() -> None:
     _hold_descriptors()
+    _write_utf8()
     signal.signal(signal.SIGTERM, _terminate)
     sys.exit(main())
 

@@ -3,7 +3,8 @@
 A budget is a number of bytes or a string with a unit: "2GB" is 2·10⁹ bytes, "2GiB" is 2·2³⁰. The default is
 60% of the free memory: what the system reports as available, or less if a limit leaves less: the limit of
 the process on its address space or data (`ulimit -v`, `ulimit -d`), or that of its control group or of a
-group around that (cgroup v1 and v2, as in containers).
+group around that (cgroup v1 and v2, as in containers). Without /proc, half of the memory counts as available,
+and 4 GB where its size is unknown, as on Windows.
 """
 
 import os
@@ -97,13 +98,15 @@ def _left_by_groups(
 
 
 def peak() -> int:
-    """Return the peak memory of this process in bytes."""
+    """Return the peak memory of this process in bytes; 0 where it is unknown."""
     with suppress(OSError):
         # On Linux, `getrusage` includes the memory of the parent process at the time of the fork.
         if kilobytes := _field(Path("/proc/self/status"), "VmHWM:"):
             return kilobytes * 1024
-    import resource  # not available on Windows
-
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
     maximum = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return maximum if sys.platform == "darwin" else maximum * 1024
 
@@ -111,8 +114,16 @@ def peak() -> int:
 def _available() -> int:
     try:
         return _field(Path("/proc/meminfo"), "MemAvailable:") * 1024
-    except OSError:
-        return 4 * 10**9  # an assumption for systems without /proc
+    except OSError:  # no /proc: macOS and Windows
+        return _half() or 4 * 10**9
+
+
+def _half() -> int:
+    """Return half of the memory of this machine; 0 where its size is unknown."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return 0
 
 
 def _read(file: Path) -> str:

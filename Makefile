@@ -14,7 +14,8 @@ EXTRAS := $(shell sed -n 's/^all = \["merganser\[\(.*\)\]"\]/\1/p' pyproject.tom
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: audit bench browser clean demo docs docs-figures docs-notebooks format fuzz lint load lock sanitize sbom test test-long toolchain
+.PHONY: audit bench browser clean demo docs docs-figures docs-notebooks format fuzz lint load lock package sanitize sbom \
+	test test-long toolchain
 
 demo: .venv/core
 	@$(BIN)/merganser demo
@@ -44,6 +45,9 @@ lint: .venv/dev
 	cd python && ../$(BIN)/stubtest merganser._core --mypy-config-file ../pyproject.toml
 	$(BIN)/python tools/check_phrases.py
 	$(BIN)/oxlint --deny-warnings python
+	$(BIN)/zizmor --offline --quiet --no-progress .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
@@ -59,6 +63,17 @@ audit: .venv/dev
 sbom: .venv/core
 	$(BIN)/maturin build --release --quiet --out dist
 	$(BIN)/python tools/extract_sbom.py dist
+
+# The packages of a release in dist/: what they contain, and, if the tools are installed, whether the metadata renders
+# and the core keeps to the stable ABI.
+package: .venv/core
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --sdist --quiet --out dist
+	$(BIN)/python tools/check_packages.py dist
+	@if command -v twine >/dev/null; then twine check --strict dist/*; \
+	else echo "skipped: twine check (pipx install twine)"; fi
+	@if command -v abi3audit >/dev/null; then abi3audit --strict --report dist/*.whl >/dev/null; \
+	else echo "skipped: abi3audit (pipx install abi3audit)"; fi
 
 # Pins the versions and hashes of the build tool, of all extras and of the tools for tests and lint.
 lock: .venv/maturin

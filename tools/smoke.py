@@ -16,11 +16,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus, file, out = (Path(folder, name) for name in ("a.txt", "a.merganser", "out"))
         corpus.write_bytes(text.encode())
-        tokenizer = merganser.train(corpus, 300, special_tokens=["<|endoftext|>"])
+        tokenizer = merganser.train(corpus, 275, special_tokens=["<|endoftext|>"])
         assert tokenizer.decode(tokenizer.encode(text)) == text
         tokenizer.save(file)
         assert merganser.load(file) == tokenizer
-        run("train", str(corpus), "--vocab-size", "300", "--special", "<|endoftext|>", "--out", str(out))
+        run("train", str(corpus), "--vocab-size", "275", "--special", "<|endoftext|>", "--out", str(out))
         assert merganser.load(out) == tokenizer
         assert run("encode", str(out), "the cat").split() == list(map(str, tokenizer.encode("the cat")))
         run("bench", str(out), "--on", str(corpus), "--rounds", "1")

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "python"
+PACKAGE = SOURCE / "merganser"
 #: Left behind by Python, the build and the system.
 STRAYS = re.compile(r"(^|/)(__pycache__|\.DS_Store|.*\.(pyc|so|pyd|dylib|orig|rej|tmp))(/|$)")
 #: The compiled core: of the stable ABI, of Windows, or of one version of Python.
@@ -48,7 +49,7 @@ def check_sdist(path: Path) -> list[str]:
 
 def _package_files() -> set[str]:
     """Return the files of the package, with the type stubs of its core, relative to python/."""
-    files = (file.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*") if file.is_file())
+    files = (file.relative_to(SOURCE).as_posix() for file in PACKAGE.rglob("*") if file.is_file())
     return {file for file in files if not STRAYS.search(file)}
 
 

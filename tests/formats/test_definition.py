@@ -9,6 +9,7 @@ import kinds
 import merganser
 import pytest
 from merganser.formats import BadFile, protobuf, sentencepiece, stages
+from merganser.formats.definition import Definition
 from merganser.formats.huggingface_definition import added_tokens, definition
 
 _METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -207,3 +208,14 @@ def test_user_defined_symbols_are_found_in_the_normalized_text_as_they_are(tmp_p
     loaded, theirs = merganser.load(file), library.SentencePieceProcessor(model_file=str(file))
     for text in ("▁x", "ab x", " ab  x ▁▁▁a", "xab abab x", "ab", "▁▁"):
         assert loaded.encode_ordinary(text) == theirs.encode(text), text
+
+
+def test_a_merge_with_a_character_that_is_no_token_cannot_be_exported() -> None:
+    # Chinese-LLaMA-2 has the pieces 山 and 山楂, but not 楂.
+    tokens = [("山".encode(), 0), ("山楂".encode(), 1)]
+    tokenizer = Definition(
+        tokens, scores=[0.0, -1.0], unit="characters", unknown=2, decode_only=[(b"<unk>", 2)]
+    ).tokenizer()
+    assert tokenizer.encode("山楂") == [1]
+    with pytest.raises(merganser.ExportError, match="not a token"):
+        tokenizer.to_huggingface()

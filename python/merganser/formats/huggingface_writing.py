@@ -52,6 +52,12 @@ def as_json(tokenizer: Tokenizer) -> dict[str, Any]:
         )
     # Without a list of merges, those that the scores or ids imply.
     merges = [(left, right) for left, right, _ in known[1] or ()] or list(tokenizer.merges_as_ids)
+    unlisted = [pair for pair in merges if not spelled.keys() >= set(pair)]
+    if unlisted:
+        raise ExportError(
+            f"{len(unlisted)} of its merges join a character that is not a token, which a tokenizer.json "
+            "cannot list; export it to sentencepiece"
+        )
     stages = _sentencepiece_stages(settings) if is_sentencepiece else _stages(settings, spaces)
     return {
         "version": "1.0",

@@ -239,11 +239,15 @@ def test_prepend_and_append_mark_every_document() -> None:
     assert ONE.encode(TEXT, append=END) == [*ids, end]
     assert ONE.encode(TEXT, prepend=end, append=65) == [end, *ids, 65]
     assert ONE.encode(TEXT, prepend=None, append=None) == ids
+    assert ONE.encode(TEXT, prepend=[END, 65], append=(END,)) == [end, 65, *ids, end]
+    assert ONE.encode(TEXT, prepend=[], append=()) == ids
     assert ONE.encode_batch(["a", ""], append=END) == [[97, end], [end]]
     assert ONE.count_tokens("a", prepend=END, append=END) == 3
 
 
-@pytest.mark.parametrize("token", ["<|nobody|>", "", "\ud800", 300, -1, 2**40, 1.5, b"a", [END]])
+@pytest.mark.parametrize(
+    "token", ["<|nobody|>", "", "\ud800", 300, -1, 2**40, 1.5, b"a", [END, "<|nobody|>"], {END}]
+)
 @pytest.mark.parametrize("end", ["prepend", "append"])
 def test_an_unknown_token_to_prepend_or_append_is_rejected(token: object, end: str) -> None:
     with pytest.raises(EncodeError, match=r"special tokens are \[.*endoftext"):

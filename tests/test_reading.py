@@ -383,7 +383,7 @@ def test_functions_and_commands_have_every_read_option() -> None:
         if options.CORPUS_HELP in (command.epilog or ""):
             assert set(names) <= {parameter.name for parameter in command.params}, name
             readers.add(name)
-    assert readers == {"train", "count", "encode", "verify", "compare", "embed", "report"}
+    assert readers == {"train", "count", "encode", "verify", "compare", "embed", "report", "bench"}
 
 
 def test_skipped_can_be_added_and_compared() -> None:

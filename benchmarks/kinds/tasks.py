@@ -87,10 +87,9 @@ def _train_merganser(path: str, vocab_size: int, memory: str | None, threads: in
 
     engine = merganser.Local(threads=threads, memory=memory)
     tokenizer = merganser.train(Path(path), vocab_size, unit="characters", separator=None, engine=engine)
-    return [
-        bytes(token).decode(errors="replace").replace(" ", "▁")
-        for token, _ in sorted(tokenizer.vocab.items(), key=lambda entry: entry[1])
-    ]
+    tokens = sorted(tokenizer.vocab.items(), key=lambda entry: entry[1])
+    # The first decodes to the text that stands for unknown characters; sentencepiece lists its name.
+    return ["<unk>", *(token.decode(errors="replace").replace(" ", "▁") for token, _ in tokens[1:])]
 
 
 def _train_sentencepiece(path: str, vocab_size: int, memory: str | None, threads: int) -> list[str]:

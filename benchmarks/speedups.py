@@ -72,15 +72,15 @@ def training() -> tuple[str, list[Row]]:
     peers_source, peers = newest("10MB")
     seconds = {row["label"]: row["scaled_seconds"] for row in peers["sections"]["training"]["records"]}
     ours = seconds["merganser"]
+    task = " (10 MB, 8,000 tokens)"
     for label, name in (("naive_python", "naive Python, extrapolated"), ("hf_tokenizers", "Hugging Face")):
-        rows.append(_against(name, seconds[label], ours))
-    rows.append(_against("rustbpe", seconds["rustbpe"], ours))
+        rows.append(_against(f"{name}{task}", seconds[label], ours))
+    rows.append(_against(f"rustbpe{task}", seconds["rustbpe"], ours))
     return f"`{source}`, processor time; the last three rows `{peers_source}`, wall time, two threads", rows
 
 
-def _against(name: str, theirs: float, ours: float) -> Row:
-    row = f"merganser instead of {name} (10 MB, 8,000 tokens)"
-    return Row(row, _seconds(theirs), _seconds(ours), theirs / ours)
+def _against(name: str, theirs: float, ours: float, described: str = "") -> Row:
+    return Row(f"merganser instead of {name}", _seconds(theirs), _seconds(ours), theirs / ours, described)
 
 
 def comparison() -> tuple[str, list[Row]]:
@@ -91,13 +91,7 @@ def comparison() -> tuple[str, list[Row]]:
     described = {row["label"]: row["described_seconds"] for row in section["records"]}
     names = {"naive_python": "minbpe-style Python", "hf_tokenizers": "Hugging Face", "rustbpe": "rustbpe"}
     rows = [
-        Row(
-            f"merganser instead of {name}",
-            _seconds(seconds[label]),
-            _seconds(seconds["merganser"]),
-            seconds[label] / seconds["merganser"],
-            _seconds(described[label]),
-        )
+        _against(name, seconds[label], seconds["merganser"], _seconds(described[label]))
         for label, name in names.items()
     ]
     return f"`{source}`, processor time; {section['note'].partition(';')[0]}", rows
@@ -127,22 +121,18 @@ def splitting() -> tuple[str, list[Row]]:
 def million() -> tuple[str, list[Row]]:
     """One million tokens beside plain Python, Hugging Face and tiktoken."""
     source, record = newest("encode-million")
-    tokens = 1e6
     per_million = {
-        row["label"]: row["seconds"] * row["cores"] * tokens / row["note"][0]
+        row["label"]: row["seconds"] * row["cores"] * 1e6 / row["note"][0]
         for row in record["sections"]["million"]["records"]
     }
-    names = {"naive_python": ("plain Python", 30.0), "hf_tokenizers": ("Hugging Face", 1.2)}
-    names["tiktoken"] = ("tiktoken", 0.3)
+    peers = (
+        ("naive_python", "plain Python", 30.0),
+        ("hf_tokenizers", "Hugging Face", 1.2),
+        ("tiktoken", "tiktoken", 0.3),
+    )
     rows = [
-        Row(
-            f"merganser instead of {name}",
-            _seconds(per_million[label]),
-            _seconds(per_million["merganser"]),
-            per_million[label] / per_million["merganser"],
-            _seconds(described),
-        )
-        for label, (name, described) in names.items()
+        _against(name, per_million[label], per_million["merganser"], _seconds(described))
+        for label, name, described in peers
     ]
     return f"`{source}`, processor time for a million tokens of English, one document at a time, cold", rows
 

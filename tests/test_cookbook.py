@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from examples import ROOT, blocks, furnish, make_texts, run
+from examples import ROOT, blocks, each_example, furnish, make_texts, run
 
 PAGES = (
     "docs/get-started.md",
     *sorted(f"docs/cookbook/{path.name}" for path in (ROOT / "docs/cookbook").iterdir()),
 )
-EXAMPLES = [(page, language, code) for page in PAGES for language, code in blocks(page)]
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +22,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.mark.parametrize(
-    ("page", "language", "code"),
-    EXAMPLES,
-    ids=[f"{n}-{Path(page).stem}-{language}" for n, (page, language, _) in enumerate(EXAMPLES)],
-)
+@each_example(PAGES)
 def test_every_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
     run(folders[page], language, code)
 

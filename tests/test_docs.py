@@ -8,7 +8,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from examples import ROOT, blocks, furnish, make_texts, run
+from examples import ROOT, blocks, each_example, furnish, make_texts, run
 
 PAGES = [
     page.relative_to(ROOT).as_posix()
@@ -18,24 +18,19 @@ PAGES = [
     and page.parent.name != "cookbook"
     and page.stem != "get-started"
 ]
-EXAMPLES = [(page, language, code) for page in PAGES for language, code in blocks(page)]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a folder for each page, where its examples run in order, as a reader would type them."""
-    folders = {page: tmp_path_factory.mktemp("docs") for page, _, _ in EXAMPLES}
+    folders = {page: tmp_path_factory.mktemp("docs") for page in PAGES if blocks(page)}
     for folder in folders.values():
         furnish(folder)
         make_texts(folder)
     return folders
 
 
-@pytest.mark.parametrize(
-    ("page", "language", "code"),
-    EXAMPLES,
-    ids=[f"{n}-{Path(page).stem}-{language}" for n, (page, language, _) in enumerate(EXAMPLES)],
-)
+@each_example(PAGES)
 def test_every_example_runs(folders: dict[str, Path], page: str, language: str, code: str) -> None:
     run(folders[page], language, code)
 

@@ -3,9 +3,11 @@
 import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import processes
+import pytest
 import vocabs
 from corpora import corpus_text
 
@@ -15,6 +17,13 @@ ROOT = Path(__file__).parents[2]
 def blocks(page: str) -> list[tuple[str, str]]:
     """Return the language and code of every example on a page."""
     return re.findall(r"```(python|sh)\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+
+
+def each_example(pages: Iterable[str]) -> pytest.MarkDecorator:
+    """Return a decorator that runs a test with the page, language and code of every example on pages."""
+    examples = [(page, language, code) for page in pages for language, code in blocks(page)]
+    ids = [f"{n}-{Path(page).stem}-{language}" for n, (page, language, _) in enumerate(examples)]
+    return pytest.mark.parametrize(("page", "language", "code"), examples, ids=ids)
 
 
 def furnish(folder: Path) -> None:

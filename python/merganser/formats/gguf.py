@@ -77,13 +77,14 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
         "tokenizer.ggml.token_type": kinds,
         "tokenizer.ggml.merges": [" ".join(map(gpt2.to_printable, pair)) for pair in tokenizer.merges],
     }
-    for role, special in roles(tokenizer).items():
+    names = roles(tokenizer)
+    for role, special in names.items():
         if role in _ROLES:
             metadata[f"tokenizer.ggml.{role}_token_id"] = tokenizer.special_tokens[special]
     # Always stated: by default, llama.cpp prepends bos to every text with the llama3 pattern.
     for role, side in _ROLES.items():
         around = tokenizer.template[side]
-        adds = bool(around) and around == [roles(tokenizer).get(role)]
+        adds = bool(around) and around == [names.get(role)]
         if around and not adds:
             warnings.warn(
                 f"llama.cpp cannot {side} {around} to every text, only {role}: the file does not say so",

@@ -94,7 +94,8 @@ def _plain(metadata: dict[str, Any], pre: object) -> Tokenizer:
         raise BadFile("has a pattern that is not a preset")
     ranks: dict[bytes, int] = {}
     specials: dict[str, int] = {}
-    for id, (token, kind) in enumerate(_tokens(metadata)):
+    listed = _tokens(metadata)
+    for id, (token, kind) in enumerate(listed):
         if kind == _NORMAL:
             if ranks.setdefault(_bytes(token), id) != id:
                 raise BadFile(f"is corrupt: it has the token {token!r} twice; get a fresh copy")
@@ -104,7 +105,7 @@ def _plain(metadata: dict[str, Any], pre: object) -> Tokenizer:
         elif kind != _UNUSED:
             raise BadFile(f"has a token of type {kind}")
     defaults = PRE_TOKENIZERS[pre]
-    post_processor = _post_processor(metadata, _tokens(metadata), defaults.add_bos, defaults.add_sep)
+    post_processor = _post_processor(metadata, listed, defaults.add_bos, defaults.add_sep)
     merges = [(_bytes(left), _bytes(right)) for left, right in _pairs(metadata)]
     gpt2.check_merged_tokens(merges, ranks)
     try:

@@ -148,10 +148,11 @@ class Tokenizer(Shortcuts):
         tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
         tokenizer._training = MappingProxyType(dict(training))
         tokenizer._template = template or Template(prepend=[], append=[])
-        try:
-            tokenizer.encode("", **tokenizer._template)
-        except EncodeError as error:
-            raise TokenizerError(f"the template has an unknown token: {error}") from None
+        if template:
+            try:
+                tokenizer.encode("", **template)
+            except EncodeError as error:
+                raise TokenizerError(f"the template has an unknown token: {error}") from None
         return tokenizer
 
     def _cached(self, name: str, build: Callable[[], T]) -> T:
@@ -231,13 +232,14 @@ class Tokenizer(Shortcuts):
         >>> tokenizer.encode("hi", **tokenizer.template)
         [256, 104, 105]
         """
-        if self.definition is None:
+        if not self.has_stages:
             return Template(prepend=[*self._template["prepend"]], append=[*self._template["append"]])
 
         def build() -> tuple[list[int], list[int]]:
-            assert self.definition is not None
+            definition = self.definition  # a copy of all tokens and merges
+            assert definition is not None
             try:
-                return around_text(json.loads(self.definition[3]).get("post_processor"))
+                return around_text(json.loads(definition[3]).get("post_processor"))
             except ValueError as error:
                 raise TokenizerError(f"this tokenizer has no usable template: {error}") from None
 

@@ -363,6 +363,22 @@ def test_the_merge_tree_and_steps_of_a_token_are_shown(studio: Opening, small: m
         }""") == ["Pause", "Play", 4]
 
 
+def test_the_skip_link_moves_the_focus_at_once_and_never_later(studio: Opening) -> None:
+    with studio("playground?text=cat") as page:
+        before = address_of(page)
+        focused = page.evaluate(
+            """() => {
+              document.querySelector(".skip").click();
+              const first = document.activeElement.id;
+              document.querySelector("textarea").focus();
+              const focused = () => [first, document.activeElement.id];
+              return new Promise((resolve) => setTimeout(() => resolve(focused()), 300));
+            }"""
+        )
+        assert focused == ["view", "text"]
+        assert address_of(page).startswith(before)
+
+
 def test_the_playground_works_by_keyboard_alone(studio: Opening) -> None:
     with studio(f"playground?text={quote('the cat sat')}") as page:
         page.keyboard.press("Tab")

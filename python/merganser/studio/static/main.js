@@ -33,7 +33,7 @@ function address(name, parameters) {
 function stateOf(name, parameters) {
   const mine = visits;
   // The address changes before the event that tells of it, and a view may finish its work in between.
-  const isLeft = () => mine !== visits || (location.hash !== shown && location.hash !== "#view");
+  const isLeft = () => mine !== visits || location.hash !== shown;
   return {
     get about() { return about; },
     get: (key) => parameters.get(key) ?? undefined,
@@ -53,7 +53,6 @@ function stateOf(name, parameters) {
 
 async function show() {
   if (!about.views.length) return;
-  if (location.hash === "#view") { main.focus(); return; }
   if (location.hash === shown && leave) return;
   const { name, parameters } = read();
   const view = views[name];
@@ -77,6 +76,12 @@ async function show() {
   if (mine === visits) leave = unmount;
   else unmount(); // the user left while the view was loading
 }
+
+// Not by the address: a view that sets its own before the event is handled would undo it.
+document.querySelector(".skip").onclick = (event) => {
+  event.preventDefault();
+  main.focus();
+};
 
 const SCHEMES = { auto: "light dark", light: "light", dark: "dark" };
 const NEXT = { auto: "light", light: "dark", dark: "auto" };

@@ -8,9 +8,10 @@
 //! gaps between them (`behavior.rs`): `Digits`, `Punctuation`, `Whitespace` and others are patterns
 //! (`classes.rs`). Two stages change text (`insert.rs`): the prefix space and `Metaspace`.
 //!
-//! Cost: one pass over the text for each stage, with reused buffers and nothing allocated per piece. A stage
-//! whose matches are rare (digits, CJK) skips to the next byte that can begin one and copies the pieces
-//! before. A text goes through at the speed of its patterns: see `split/matcher.rs`.
+//! Cost: one pass over the text for each stage, with reused buffers and nothing allocated per piece. Stages that
+//! isolate characters of a class become one with the pattern that follows, if that is provably the same
+//! (`split/zones.rs`). A stage whose matches are rare (digits, CJK) skips to the next byte that can begin one and
+//! copies the pieces before. A text goes through at the speed of its patterns: see `split/matcher.rs`.
 
 mod behavior;
 mod classes;
@@ -65,7 +66,7 @@ pub struct Scratch {
 impl Pretokenizer {
     /// Compiles the object of a `tokenizer.json`, or null; its patterns are in our syntax.
     pub fn from_json(value: &Value) -> Result<Pretokenizer> {
-        let stages = json::stages(value)?;
+        let stages = fused(json::stages(value)?);
         let splitter = match &stages[..] {
             [Stage::Split(split)] => split.splitter()?,
             _ => None,
@@ -144,6 +145,32 @@ impl Pretokenizer {
         }
         Ok(text)
     }
+}
+
+/// Makes splits in sequence one, where that is the same: see `split/zones.rs`.
+fn fused(stages: Vec<Stage>) -> Vec<Stage> {
+    let mut done: Vec<Stage> = Vec::new();
+    // The last stages of `done` that isolate zones, and the zones.
+    let mut zones = Vec::new();
+    for stage in stages {
+        let Stage::Split(split) = stage else {
+            zones.clear();
+            done.push(stage);
+            continue;
+        };
+        if let Some(zone) = split.zone() {
+            zones.push(zone);
+        } else if let Some(one) = split.in_zones(&zones) {
+            done.truncate(done.len() - zones.len());
+            zones.clear();
+            done.push(Stage::Split(Box::new(one)));
+            continue;
+        } else {
+            zones.clear();
+        }
+        done.push(Stage::Split(split));
+    }
+    done
 }
 
 impl Pieces {

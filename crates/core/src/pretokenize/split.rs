@@ -4,7 +4,7 @@
 
 use super::Pieces;
 use super::behavior::Behavior;
-use crate::split::{Budget, Matcher, Segments, Splitter};
+use crate::split::{Budget, Matcher, Segments, Splitter, Zone};
 use crate::{Result, split};
 
 pub struct Split {
@@ -32,11 +32,29 @@ impl Split {
             Behavior::Removed => self.invert,
             Behavior::Contiguous => false,
         };
-        if !alike || self.printable || !self.matcher.covers() {
+        if !alike || self.printable || self.matcher.has_zones() || !self.matcher.covers() {
             return Ok(None);
         }
         // A bare word would be taken for the name of a preset; but no word covers all text.
         Splitter::new(self.matcher.pattern()).map(Some)
+    }
+
+    /// Returns the zones that it isolates, if it does nothing else.
+    pub fn zone(&self) -> Option<Zone> {
+        if self.isolates() { self.matcher.zone() } else { None }
+    }
+
+    /// Returns the split with the same result as isolating these zones before, if one scan can do that.
+    pub fn in_zones(&self, zones: &[Zone]) -> Option<Split> {
+        if zones.is_empty() || !self.isolates() || self.matcher.is_literal() {
+            return None;
+        }
+        let matcher = Matcher::zoned(zones, self.matcher.pattern())?;
+        Some(Split { matcher, behavior: Behavior::Isolated, invert: false, printable: false })
+    }
+
+    fn isolates(&self) -> bool {
+        self.behavior == Behavior::Isolated && !self.invert && !self.printable
     }
 
     pub fn run(&self, text: &str, from: &Pieces, to: &mut Pieces, scratch: &mut Scratch) -> Result<()> {

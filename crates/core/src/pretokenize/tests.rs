@@ -306,6 +306,48 @@ proptest! {
     }
 }
 
+/// Patterns that isolate runs of characters; the classes of some overlap.
+const ZONES: [&str; 7] = [
+    r"\p{N}{1,3}",
+    r"[一-龥぀-ゟ゠-ヿ\x{3097}]+",
+    r"\p{N}",
+    r"[\s0-9]+",
+    r"[\p{P}\x00]+",
+    r"[a-n]{1,2}",
+    r"[\n\r]",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn zones_in_one_scan_give_the_pieces_of_the_oracle(
+        zones in proptest::collection::vec(proptest::sample::select(&ZONES[..]), 1..4),
+        pattern in proptest::sample::select(&PATTERNS[..]),
+        texts in proptest::collection::vec(text(40), 16),
+    ) {
+        let all = zones.iter().chain([&pattern]).map(|pattern| split_by(pattern, "Isolated", false));
+        let config = json!({"type": "Sequence", "pretokenizers": all.collect::<Vec<_>>()});
+        let pretokenizer = Pretokenizer::from_json(&config).unwrap();
+        for text in texts.iter().cloned().chain([texts.concat().repeat(20)]) {
+            prop_assert_eq!(pieces_of(&pretokenizer, &text), Oracle::run(&config, &text), "{} on {:?}", config, text);
+        }
+    }
+}
+
+#[test]
+fn isolated_classes_and_a_pattern_are_one_stage() {
+    let stages = |patterns: &[&str]| {
+        let all: Vec<Value> = patterns.iter().map(|pattern| split_by(pattern, "Isolated", false)).collect();
+        let config = json!({"type": "Sequence", "pretokenizers": all});
+        Pretokenizer::from_json(&config).unwrap().0.stages.len()
+    };
+    assert_eq!(stages(&[PATTERNS[0], PATTERNS[1], PATTERNS[8]]), 1, "DeepSeek V3");
+    assert_eq!(stages(&[r"\p{N}", PATTERNS[13]]), 1, "StarCoder");
+    assert_eq!(stages(&[PATTERNS[0], PATTERNS[13]]), 2, "runs of three that the pattern might split");
+    assert_eq!(stages(&[r"\p{N}", PATTERNS[3], PATTERNS[13]]), 2, "one pattern in zones, then another");
+}
+
 #[test]
 fn long_texts_are_split_as_short_ones() {
     // Long enough for scanners, lanes and bulk copies of pieces.

@@ -11,10 +11,11 @@
 
 use regex_syntax::hir::{ClassUnicode, Dot, Hir, HirKind};
 
-use super::bitmap::char_before;
+use super::bitmap::{char_before, char_len};
 use super::dfa_table::{CARE, DfaTable, ENDS};
 use super::lanes::LEAST;
-use super::rewrite::{Regular, class_of};
+use super::rewrite::{GivesBack, Regular, class_of};
+use super::zones::contains;
 use crate::{Error, Result};
 
 pub struct Dfa {
@@ -23,6 +24,8 @@ pub struct Dfa {
     /// The table without the alternative that gives back its last character, for a run of one character,
     /// where giving back leaves nothing. `None` where the next alternative would match that character anyway.
     pub(super) without: Option<DfaTable>,
+    /// The characters before which a character is given back; `None` means all.
+    before: Option<ClassUnicode>,
 }
 
 /// The number of bytes that may still be examined.
@@ -64,17 +67,20 @@ impl Dfa {
     /// Compiles the pattern; the table distinguishes what it does not match if `gaps` says of which units
     /// that consists.
     pub fn with_gaps(pattern: &str, regular: &Regular, gaps: Option<Dot>) -> Option<Dfa> {
-        let gives_back = regular.gives_back.as_ref().map(|(i, _)| *i);
-        let table = DfaTable::new(&regular.alternatives, gives_back, gaps)?;
-        let without = match &regular.gives_back {
-            Some((i, class)) if !takes_one(regular.alternatives.get(i + 1), class, gaps.is_some()) => {
-                let mut rest = regular.alternatives.clone();
-                rest.remove(*i);
+        let Regular { alternatives, gives_back } = regular;
+        let table = DfaTable::new(alternatives, gives_back.as_ref().map(|it| it.alternative), gaps)?;
+        let without = match gives_back {
+            Some(GivesBack { alternative, class, .. })
+                if !takes_one(alternatives.get(alternative + 1), class, gaps.is_some()) =>
+            {
+                let mut rest = alternatives.clone();
+                rest.remove(*alternative);
                 Some(DfaTable::new(&rest, None, gaps)?)
             }
             _ => None,
         };
-        Some(Dfa { pattern: pattern.into(), table, without })
+        let before = gives_back.as_ref().and_then(|it| it.before.clone());
+        Some(Dfa { pattern: pattern.into(), table, without, before })
     }
 
     /// Appends the end of every pre-token of `text`, a whole document.
@@ -218,13 +224,21 @@ impl Dfa {
         Ok((matched.end, matched.decided))
     }
 
+    /// Whether a run that ends at `at` gives back its last character.
+    fn gives_back_before(&self, text: &[u8], at: usize) -> bool {
+        match &self.before {
+            None => at < text.len(),
+            Some(before) => char_at(text, at).is_some_and(|c| contains(before, c)),
+        }
+    }
+
     /// Matches at `at` with the full table.
     #[inline(always)]
     pub(super) fn match_at(&self, text: &[u8], at: usize, budget: &mut Budget) -> Result<Matched> {
         let mut found = self.table.find(text, at);
         let mut looked = found.looked - at;
         let mut gap = found.state >= self.table.gap;
-        if found.state >= self.table.giving_back && !gap && found.end < text.len() {
+        if found.state >= self.table.giving_back && !gap && self.gives_back_before(text, found.end) {
             let end = char_before(text, found.end);
             if end > at {
                 found.end = end;
@@ -237,6 +251,12 @@ impl Dfa {
         self.spend(looked, at, budget)?;
         Ok(Matched { end: found.end, decided: found.decided, gap })
     }
+}
+
+/// Returns the character that begins at `at`.
+pub(super) fn char_at(text: &[u8], at: usize) -> Option<char> {
+    let bytes = text.get(at..at + char_len(*text.get(at)?))?;
+    std::str::from_utf8(bytes).ok()?.chars().next()
 }
 
 /// Whether `next`, the alternative after the one that gives back, matches a lone character of the class and

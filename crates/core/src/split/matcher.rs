@@ -18,13 +18,14 @@
 use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
-use regex_syntax::hir::Dot;
+use regex_syntax::hir::{ClassUnicode, Dot};
 
 use super::bitmap::char_len;
-use super::dfa::{Budget, Dfa};
+use super::dfa::{Budget, Dfa, char_at};
 use super::lookaround::LookAround;
 use super::presets::Scanner;
 use super::rewrite::{self, Regular};
+use super::zones::{Zone, Zoned, contains, zoned};
 use super::{Origin, Scratch, printable, scan};
 use crate::Result;
 
@@ -69,6 +70,8 @@ struct GapDfa {
     /// The bytes that can begin a gap.
     gaps: [bool; 256],
     sparse: bool,
+    /// Gaps in two of these do not join; see `zones.rs`.
+    zones: Vec<ClassUnicode>,
 }
 
 impl Matcher {
@@ -101,9 +104,32 @@ impl Matcher {
         Ok(Matcher { pattern: pattern.into(), kind, printable: true })
     }
 
+    /// Compiles a pattern that is matched in each of several zones alone; `None` if one scan cannot do that.
+    pub fn zoned(zones: &[Zone], pattern: &str) -> Option<Matcher> {
+        let Zoned { regular, classes } = zoned(zones, pattern)?;
+        let mut dfa = GapDfa::new(pattern, &regular, Dot::AnyChar)?;
+        (dfa.zones, dfa.sparse) = (classes, false);
+        Some(Matcher { pattern: pattern.into(), kind: Kind::Dfa(Box::new(dfa)), printable: false })
+    }
+
     /// Returns the regular expression.
     pub fn pattern(&self) -> &str {
         &self.pattern
+    }
+
+    /// Returns the zones of a text that it isolates, if it does nothing else.
+    pub fn zone(&self) -> Option<Zone> {
+        if self.is_literal() || self.printable { None } else { Zone::of(&self.pattern) }
+    }
+
+    /// Whether it matches a string instead of a regular expression.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.kind, Kind::Literal(_))
+    }
+
+    /// Whether it matches in zones, so that its pattern alone would be another one.
+    pub fn has_zones(&self) -> bool {
+        matches!(&self.kind, Kind::Dfa(dfa) if !dfa.zones.is_empty())
     }
 
     /// Whether it leaves no gaps, whatever the text.
@@ -206,7 +232,7 @@ impl GapDfa {
             gaps.iter_mut().zip(more).for_each(|(gap, more)| *gap |= more);
         }
         let sparse = !begins[usize::from(b'a')..=usize::from(b'z')].contains(&true);
-        Some(GapDfa { dfa, begins, gaps, sparse })
+        Some(GapDfa { dfa, begins, gaps, sparse, zones: Vec::new() })
     }
 
     fn covers(&self) -> bool {
@@ -267,6 +293,13 @@ impl GapDfa {
         Ok(())
     }
 
+    /// Returns the zone of the character at `at`; the last zone is that of all others.
+    fn zone_of(&self, text: &[u8], at: usize) -> usize {
+        let c = if self.zones.is_empty() { None } else { char_at(text, at) };
+        let zone = c.and_then(|c| self.zones.iter().position(|class| contains(class, c)));
+        zone.unwrap_or(self.zones.len())
+    }
+
     /// Joins the units from segment `first` on that were not matched; the segments begin at `from`.
     fn join_gaps(
         &self,
@@ -276,21 +309,21 @@ impl GapDfa {
         budget: &mut Budget,
         found: &mut Segments<'_>,
     ) -> Result<()> {
-        let (mut start, mut kept, mut in_gap) = (from, first, false);
+        let (mut start, mut last, mut kept, mut in_gap) = (from, from, first, false);
         for i in first..found.ends.len() {
             let end = found.ends[i] as usize;
             let lead = usize::from(text[start]);
             let gap = self.gaps[lead]
                 && end - start <= char_len(text[start])
                 && (!self.begins[lead] || self.dfa.match_at(text, start, budget)?.gap);
-            if gap && in_gap {
+            if gap && in_gap && self.zone_of(text, start) == self.zone_of(text, last) {
                 kept -= 1;
             } else if gap {
                 found.gaps.push(kept as u32);
             }
             found.ends[kept] = end as u32;
             kept += 1;
-            (start, in_gap) = (end, gap);
+            (last, start, in_gap) = (start, end, gap);
         }
         found.ends.truncate(kept);
         Ok(())

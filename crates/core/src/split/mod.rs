@@ -32,12 +32,14 @@ mod scan_gpt4;
 mod scan_o200k;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 use std::sync::Arc;
 
 pub use classes::unicode_version;
 pub(crate) use dfa::Budget;
 pub(crate) use matcher::{Matcher, Segments};
+pub(crate) use zones::Zone;
 
 use crate::{Error, Result};
 use dfa::Dfa;

@@ -9,6 +9,7 @@
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, HirKind, Repetition};
 
 use super::rewrite::Regular;
+use super::zones::contains;
 
 /// Returns the character that stands for a byte.
 pub fn char_of(byte: u8) -> char {
@@ -39,8 +40,8 @@ pub fn bytes_of(regular: &Regular) -> Option<Regular> {
     for (i, alternative) in regular.alternatives.iter().enumerate() {
         match &regular.gives_back {
             // No printable character is white space, so this alternative never matches.
-            Some((giving, class)) if *giving == i => {
-                if (0..=255).any(|byte| has(class, char_of(byte))) {
+            Some(gives_back) if gives_back.alternative == i => {
+                if (0..=255).any(|byte| contains(&gives_back.class, char_of(byte))) {
                     return None;
                 }
             }
@@ -48,10 +49,6 @@ pub fn bytes_of(regular: &Regular) -> Option<Regular> {
         }
     }
     Some(Regular { alternatives, gives_back: None })
-}
-
-fn has(class: &regex_syntax::hir::ClassUnicode, c: char) -> bool {
-    class.ranges().iter().any(|range| range.start() <= c && c <= range.end())
 }
 
 fn to_bytes(hir: &Hir) -> Option<Hir> {
@@ -63,7 +60,7 @@ fn to_bytes(hir: &Hir) -> Option<Hir> {
             let chars = std::str::from_utf8(&literal.0).ok()?.chars();
             Hir::concat(chars.map(|c| bytes_in(&|other| other == c)).collect())
         }
-        HirKind::Class(Class::Unicode(class)) => bytes_in(&|c| has(class, c)),
+        HirKind::Class(Class::Unicode(class)) => bytes_in(&|c| contains(class, c)),
         HirKind::Class(Class::Bytes(_)) => return None,
         HirKind::Repetition(repeat) => Hir::repetition(Repetition {
             min: repeat.min,

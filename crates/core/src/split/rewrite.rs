@@ -20,8 +20,16 @@ use crate::{Error, Result};
 /// The alternatives of a regular pattern, in order of preference.
 pub struct Regular {
     pub alternatives: Vec<Hir>,
-    /// The alternative that gives back the last character of its run, with the class of the run.
-    pub gives_back: Option<(usize, ClassUnicode)>,
+    /// The alternative that gives back the last character of its run.
+    pub gives_back: Option<GivesBack>,
+}
+
+/// An alternative that is a run of a class, and gives back the last character if others follow.
+pub struct GivesBack {
+    pub alternative: usize,
+    pub class: ClassUnicode,
+    /// It gives back only before these; `None` means before any that is not of the class.
+    pub before: Option<ClassUnicode>,
 }
 
 /// Rewrites a pattern; `Ok(None)` if it needs the look-around tier.
@@ -47,7 +55,8 @@ pub fn regular(pattern: &str) -> Result<Option<Regular>> {
             if regular.gives_back.is_some() {
                 return Ok(None);
             }
-            regular.gives_back = Some((regular.alternatives.len(), class));
+            let alternative = regular.alternatives.len();
+            regular.gives_back = Some(GivesBack { alternative, class, before: None });
             Some(run)
         } else {
             without_possessives(parts)

@@ -37,7 +37,9 @@ pub use self::counter::Counter;
 pub use self::counts::Counts;
 pub use self::file::{CountsReader, CountsTotals, CountsWriter, top};
 pub use self::merge::{merge_files, part_of};
-pub use self::prepared::{Preparation, SPACE_MARK, SUFFIX_MARK, WordMark};
+pub use self::prepared::{
+    Alphabet, CharacterCounts, PartBuffers, Preparation, SPACE_MARK, SUFFIX_MARK, WordMark,
+};
 pub use self::settings::{CountSettings, SettingsText};
 pub(crate) use self::source::PretokenBatch;
 pub use self::source::Source;

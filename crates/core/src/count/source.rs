@@ -4,9 +4,13 @@
 
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::prepared::PartBuffers;
 use super::table::PretokenTable;
 use crate::count::{CountSettings, Counts, CountsReader, Preparation};
+use crate::threads::{self, thread_count};
 use crate::{Progress, Result};
 
 /// How many pre-tokens are read at a time. (Few in tests, so that every thread gets some.)
@@ -132,11 +136,13 @@ impl<'a> Source<'a> {
             }
             Source::Prepared { from, preparation } => {
                 let (mut whole, mut batches) = (PretokenBatch::default(), from.batches()?);
+                let mut buffers = PartBuffers::default();
                 Ok(Box::new(move |batch| {
                     batch.clear();
                     while batch.pretokens.is_empty() && batches(&mut whole)? {
                         for (pretoken, count) in whole.iter() {
-                            preparation.for_each_part(pretoken, |part| batch.push(part, count))?;
+                            preparation
+                                .for_each_part(pretoken, &mut buffers, |part| batch.push(part, count))?;
                         }
                     }
                     Ok(!batch.pretokens.is_empty())
@@ -194,19 +200,59 @@ impl<'a> Source<'a> {
         Ok(size)
     }
 
-    /// Returns the counts, loaded if they are in a file.
-    pub fn in_memory(&self, progress: &Progress) -> Result<LoadedCounts<'_>> {
+    /// Returns the counts, loaded if they are in a file, and added up if they are parts.
+    pub fn in_memory(&self, threads: usize, progress: &Progress) -> Result<LoadedCounts<'_>> {
         match *self {
             Source::Memory(counts) => Ok(LoadedCounts::Borrowed(counts)),
             Source::File { path, .. } => Counts::load(path, progress).map(LoadedCounts::Owned),
-            Source::Prepared { .. } => {
-                let mut table = PretokenTable::default();
-                self.for_each(progress, |part, count| {
-                    table.add(part, count);
-                    Ok(())
-                })?;
-                table.into_counts(self.settings().clone()).map(LoadedCounts::Owned)
+            Source::Prepared { from, preparation } => {
+                let counts = from.parts(preparation, threads, usize::MAX, progress)?;
+                Ok(LoadedCounts::Owned(counts.expect("there is no limit")))
             }
         }
+    }
+
+    /// Adds up the parts of all pre-tokens, most of which repeat; `None` if that would take more than `limit`
+    /// bytes.
+    pub fn parts(
+        &self,
+        preparation: &Preparation,
+        threads: usize,
+        limit: usize,
+        progress: &Progress,
+    ) -> Result<Option<Counts>> {
+        let threads = thread_count(threads);
+        let batches = Mutex::new(self.batches()?);
+        let stop = AtomicBool::new(false);
+        let add_up = |_| -> Result<Option<PretokenTable>> {
+            let (mut table, mut batch, mut buffers) =
+                (PretokenTable::default(), PretokenBatch::default(), PartBuffers::default());
+            // All tables, the one they are added to, and the counts.
+            table.set_limit(limit / (4 * threads));
+            while !stop.load(Relaxed) && (batches.lock().unwrap())(&mut batch)? {
+                progress.check()?;
+                for (pretoken, count) in batch.iter() {
+                    preparation.for_each_part(pretoken, &mut buffers, |part| table.add(part, count))?;
+                }
+                if table.is_full() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(table))
+        };
+        let tables = threads::map(0..threads, |thread| {
+            let added = add_up(thread);
+            stop.fetch_or(!matches!(added, Ok(Some(_))), Relaxed);
+            added
+        });
+        let tables: Option<Vec<PretokenTable>> = tables.into_iter().collect::<Result<_>>()?;
+        let Some(mut tables) = tables else { return Ok(None) };
+        tables.sort_by_key(PretokenTable::len);
+        let mut sum = tables.pop().unwrap_or_default();
+        for table in tables {
+            sum.absorb(table, progress);
+        }
+        progress.check()?;
+        sum.into_counts(self.settings().clone()).map(Some)
     }
 }

@@ -5,13 +5,15 @@
 //! first (`count/prepared.rs`), so that the alphabet is all they consist of. So counting, threads, memory
 //! limit and log are those of byte-level training, and so are its guarantees.
 //!
-//! Cost: two more passes over the unique pre-tokens, one to find the alphabet and one to prepare them.
+//! Cost: one more pass over the unique pre-tokens, on all threads, which adds up their parts: most words with a
+//! comma behind them are the word and the comma. A second one if the alphabet leaves characters out. Parts that
+//! exceed the memory limit are prepared again on every pass.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::job::LogSettings;
 use super::{Limit, TieBreak, TrainSettings, train};
-use crate::count::{Preparation, SUFFIX_MARK, Source, WordMark};
+use crate::count::{CharacterCounts, Preparation, SUFFIX_MARK, Source, WordMark};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result, Tokenizer};
 
@@ -53,10 +55,25 @@ pub fn train_characters(
     mut job: CharacterJob,
     progress: &Progress,
 ) -> Result<TrainedCharacters> {
-    let characters = alphabet(source, &job, progress)?;
-    job.preparation.alphabet = Some(characters.iter().map(|&(c, _)| c).collect());
-    let prepared = Source::Prepared { from: source, preparation: &job.preparation };
-    let endings = endings(&prepared, &job, progress)?;
+    let limit = job.limit.as_ref().map_or(usize::MAX, |limit| limit.memory as usize);
+    let add_up = |preparation: &Preparation| source.parts(preparation, job.threads, limit, progress);
+    let mut parts = add_up(&job.preparation)?;
+    let found = match &parts {
+        Some(parts) => count_characters(&Source::Memory(parts), progress)?,
+        None => {
+            let all = Source::Prepared { from: source, preparation: &job.preparation };
+            count_characters(&all, progress)?
+        }
+    };
+    let characters = alphabet(&found, &job);
+    if characters.len() < found.iter().count() {
+        job.preparation.alphabet = Some(characters.iter().map(|&(c, _)| c).collect());
+        parts = if parts.is_some() { add_up(&job.preparation)? } else { None };
+    }
+    let streamed = Source::Prepared { from: source, preparation: &job.preparation };
+    let added_up = parts.as_ref().map(Source::Memory);
+    let prepared = added_up.as_ref().unwrap_or(&streamed);
+    let endings = endings(prepared, &job, progress)?;
     let alphabet_size = characters.len() + endings.len();
     let Some(merges) = job.tokens.checked_sub(alphabet_size) else {
         let reason = format!(
@@ -79,8 +96,8 @@ pub fn train_characters(
         first_id: base.next_id(),
         threads: job.threads,
     };
-    let log = job.log.map(|log| log.open(&prepared, &settings)).transpose()?;
-    let learned = train(&prepared, &settings, log, job.limit, progress)?;
+    let log = job.log.map(|log| log.open(&streamed, &settings)).transpose()?;
+    let learned = train(prepared, &settings, log, job.limit, progress)?;
 
     let mut tokens: Vec<Vec<u8>> = Vec::with_capacity(learned.pairs.len());
     let mut merges = Vec::with_capacity(learned.pairs.len());
@@ -102,16 +119,21 @@ pub fn train_characters(
     })
 }
 
-/// Returns the most frequent characters that cover as much as the job asks for.
-fn alphabet(source: &Source, job: &CharacterJob, progress: &Progress) -> Result<Vec<(char, u64)>> {
-    let mut counts = HashMap::new();
-    source.for_each(progress, |pretoken, count| {
-        job.preparation.count_characters(pretoken, count, &mut counts)
+/// Counts the characters of all parts.
+fn count_characters(parts: &Source, progress: &Progress) -> Result<CharacterCounts> {
+    let mut counts = CharacterCounts::default();
+    parts.for_each(progress, |part, count| {
+        counts.add(part, count);
+        Ok(())
     })?;
+    Ok(counts)
+}
+
+/// Returns the most frequent characters that cover as much as the job asks for.
+fn alphabet(counts: &CharacterCounts, job: &CharacterJob) -> Vec<(char, u64)> {
     // A zero byte ends a string in the files of SentencePiece.
-    counts.remove(&'\0');
-    let all: u64 = counts.values().fold(0, |sum, &count| sum.saturating_add(count));
-    let mut characters: Vec<(char, u64)> = counts.into_iter().collect();
+    let mut characters: Vec<(char, u64)> = counts.iter().filter(|&(c, _)| c != '\0').collect();
+    let all: u64 = characters.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count));
     characters.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
     let mut covered = 0u64;
     let needed = characters.iter().take_while(|(_, count)| {
@@ -125,7 +147,7 @@ fn alphabet(source: &Source, job: &CharacterJob, progress: &Progress) -> Result<
         // SentencePiece takes it for the end of a piece.
         characters.retain(|&(c, _)| c != '\t');
     }
-    Ok(characters)
+    characters
 }
 
 /// Returns the characters that end a word, with the mark, if words have a suffix.

@@ -1,13 +1,13 @@
 //! Character-level training against counting by definition, for every rule, mark and budget.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
 use super::super::tests::counts;
 use super::*;
 use crate::corpus::Cutters;
-use crate::count::Counts;
+use crate::count::{Counts, PartBuffers};
 use crate::normalize::Normalizer;
 
 /// Merges characters by definition: all pairs are counted again after every merge.
@@ -18,7 +18,11 @@ fn oracle(counts: &Counts, job: &CharacterJob) -> Vec<(String, String)> {
     };
     let mut totals: HashMap<char, u64> = HashMap::new();
     for (pretoken, count) in counts.iter() {
-        job.preparation.count_characters(pretoken, count, &mut totals).unwrap();
+        let visit = |part: &[u8]| {
+            let part = part.strip_suffix(&[SUFFIX_MARK]).unwrap_or(part);
+            std::str::from_utf8(part).unwrap().chars().for_each(|c| *totals.entry(c).or_default() += count);
+        };
+        job.preparation.for_each_part(pretoken, &mut PartBuffers::default(), visit).unwrap();
     }
     let mut ordered: Vec<_> = totals.iter().map(|(&c, &n)| (std::cmp::Reverse(n), c)).collect();
     ordered.sort();
@@ -33,7 +37,8 @@ fn oracle(counts: &Counts, job: &CharacterJob) -> Vec<(String, String)> {
         covered += n;
         alphabet.insert(c);
     }
-    let preparation = Preparation { alphabet: Some(alphabet), ..job.preparation.clone() };
+    let preparation =
+        Preparation { alphabet: Some(alphabet.iter().copied().collect()), ..job.preparation.clone() };
     let mut words: Vec<(Vec<String>, u64)> = vec![];
     for (pretoken, count) in counts.iter() {
         let visit = |part: &[u8]| {
@@ -45,11 +50,11 @@ fn oracle(counts: &Counts, job: &CharacterJob) -> Vec<(String, String)> {
             }
             words.push((units, count));
         };
-        preparation.for_each_part(pretoken, visit).unwrap();
+        preparation.for_each_part(pretoken, &mut PartBuffers::default(), visit).unwrap();
     }
     let units: HashSet<&String> = words.iter().flat_map(|(word, _)| word).collect();
     let endings = units.iter().filter(|unit| unit.ends_with('$')).count();
-    let limit = job.tokens - preparation.alphabet.as_ref().unwrap().len() - endings;
+    let limit = job.tokens - alphabet.len() - endings;
     let mut merges = vec![];
     while merges.len() < limit {
         let mut pairs: HashMap<(String, String), u64> = HashMap::new();

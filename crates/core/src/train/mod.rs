@@ -199,7 +199,7 @@ pub fn train(
     }
     resume(source, settings, log, progress, |start, merges, log| {
         let Start { rules, vocabulary, base, team } = start;
-        let counts = source.in_memory(progress)?;
+        let counts = source.in_memory(settings.threads, progress)?;
         let symbols = lay_out(&counts, settings.min_pretoken_count, base, &vocabulary, &team, progress)?;
         drop(counts);
         InMemoryTrainer::new(symbols, vocabulary, rules, &team).run(merges, log, progress)

@@ -69,9 +69,14 @@ proptest! {
         tokens in proptest::collection::vec(("[ab<é ]{1,3}", "[slrw]{0,3}"), 0..6),
         text in "[ab<é\u{2009} ,]{0,20}",
         all in any::<bool>(),
+        rare in any::<bool>(),
     ) {
-        let tokens: Vec<AddedToken> =
-            tokens.iter().enumerate().map(|(i, (content, flags))| token(i as u32, content, flags)).collect();
+        // Tokens that begin with bytes that are rare in text are searched for by these.
+        let first = |content: &str| if !rare { "" } else if content.contains('é') { "<" } else { "," };
+        let tokens = tokens.iter().enumerate();
+        let tokens: Vec<AddedToken> = tokens
+            .map(|(i, (content, flags))| token(i as u32, &format!("{}{content}", first(content)), flags))
+            .collect();
         let mut unique: Vec<AddedToken> = vec![];
         for token in tokens.iter().filter(|t| t.special).chain(tokens.iter().filter(|t| !t.special)) {
             if unique.iter().all(|other| other.content != token.content) {

@@ -163,7 +163,7 @@ impl Tokenizer {
             boundaries.cut(text, from, end as usize, runs);
             from = end as usize;
         }
-        self.encode_parts(text, start, runs, ids);
+        self.encode_cut_parts(text, start, runs, ids);
     }
 
     /// Appends the ids of a pre-token that the cache does not know.

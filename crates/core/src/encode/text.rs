@@ -105,6 +105,11 @@ impl Tokenizer {
         });
     }
 
+    /// The same for parts that cannot be cut any further.
+    pub(super) fn encode_cut_parts(&self, text: &str, start: usize, ends: &[u32], ids: &mut Vec<u32>) {
+        KEPT.with_borrow_mut(|kept| self.encode_known(text.as_bytes(), start, ends, &mut kept.places, ids));
+    }
+
     /// The same. Long pre-tokens of scripts without spaces are first cut into runs.
     fn encode_runs(
         &self,

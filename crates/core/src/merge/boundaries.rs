@@ -9,6 +9,7 @@
 //! time and change nothing. Cost: about a nanosecond per character. When it loses: a vocabulary whose tokens
 //! contain nearly every pair; then parts are long, and merging them takes n log n.
 
+use super::crossings::next_char;
 use crate::key::mix;
 
 /// The boundaries that tokens of a vocabulary may cross.
@@ -23,15 +24,18 @@ pub(crate) struct Boundaries {
 impl Boundaries {
     /// Builds the tables; tokens are sequences of whole characters.
     pub(crate) fn new<'a>(tokens: impl Iterator<Item = &'a str> + Clone) -> Boundaries {
-        let is_other = |&(left, right): &(char, char)| !(left.is_ascii() && right.is_ascii());
-        let pairs = tokens.flat_map(|token| token.chars().zip(token.chars().skip(1)));
+        let pairs = tokens.flat_map(|token| {
+            let numbers = token.chars().map(number);
+            numbers.clone().zip(numbers.skip(1))
+        });
+        let is_other = |&(left, right): &(u32, u32)| left | right >= 0x80;
         let count = pairs.clone().filter(is_other).count();
-        // At most one bit in 16 is set.
-        let bits = (count * 16).next_power_of_two().max(1 << 12);
+        // At most one bit in eight is set, mostly far fewer, because pairs repeat.
+        let bits = (count * 8).next_power_of_two().max(1 << 12);
         let mut made = Boundaries { ascii: Box::new([0; 256]), others: vec![0; bits / 64] };
         for pair in pairs {
             if is_other(&pair) {
-                let bit = hash(pair.0 as u64, pair.1 as u64) as usize & (bits - 1);
+                let bit = hash(pair.0, pair.1) as usize & (bits - 1);
                 made.others[bit / 64] |= 1 << (bit % 64);
             } else {
                 let bit = (pair.0 as usize) << 7 | pair.1 as usize;
@@ -47,44 +51,43 @@ impl Boundaries {
             let bit = (left << 7 | right) as usize;
             return self.ascii[bit / 64] >> (bit % 64) & 1 != 0;
         }
-        let bit = hash(left as u64, right as u64) as usize & (self.others.len() * 64 - 1);
+        let bit = hash(left, right) as usize & (self.others.len() * 64 - 1);
         self.others[bit / 64] >> (bit % 64) & 1 != 0
     }
 
     /// Appends the ends of the parts of `text[start..end]`.
     pub(crate) fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
-        let Some(mut rest) = text.get(start..end) else {
+        if start == end {
+            return;
+        }
+        if !(text.is_char_boundary(start) && text.is_char_boundary(end)) {
             // It does not begin or end between characters; nothing is cut.
             ends.push(end as u32);
             return;
-        };
-        while let Some(first) = rest.chars().next() {
-            let mut at = end - rest.len() + first.len_utf8();
-            let mut left = first as u32;
-            // As long as all is ASCII, a byte is a character.
-            while let (0..0x80, Some(&right @ 0..0x80)) = (left, text.as_bytes()[..end].get(at)) {
-                if !self.crosses(left, right as u32) {
-                    ends.push(at as u32);
-                }
-                left = right as u32;
-                at += 1;
-            }
-            rest = &text[at..end];
-            if let Some(right) = rest.chars().next()
-                && !self.crosses(left, right as u32)
-            {
-                ends.push(at as u32);
-            }
         }
-        if end > start {
-            ends.push(end as u32);
+        let bytes = &text.as_bytes()[..end];
+        let mut at = start;
+        let mut left = next_char(bytes, &mut at);
+        while at < end {
+            let boundary = at;
+            let right = next_char(bytes, &mut at);
+            if !self.crosses(left, right) {
+                ends.push(boundary as u32);
+            }
+            left = right;
         }
+        ends.push(end as u32);
     }
 }
 
+/// Returns the bytes of a character as a number.
+fn number(c: char) -> u32 {
+    c.encode_utf8(&mut [0; 4]).bytes().fold(0, |number, byte| number << 8 | byte as u32)
+}
+
 #[inline(always)]
-fn hash(left: u64, right: u64) -> u64 {
-    mix(left << 32 | right, 0x9E37_79B9_7F4A_7C15)
+fn hash(left: u32, right: u32) -> u64 {
+    mix((left as u64) << 32 | right as u64, 0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]

@@ -98,10 +98,10 @@ impl Crossings {
     pub fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
         let text = &text.as_bytes()[..end];
         let mut at = start;
-        let mut left = next_char(text, &mut at);
+        let mut left = next_char(text, &mut at) as u64;
         while self.usable && at < end {
             let boundary = at;
-            let right = next_char(text, &mut at);
+            let right = next_char(text, &mut at) as u64;
             // Boundaries next to a single-byte character are not examined.
             if left.min(right) >= 0x80 && !self.may_cross(left, right) {
                 ends.push(boundary as u32);
@@ -119,13 +119,13 @@ impl Crossings {
 
 /// Returns the bytes of the character at `at` as a number, and advances `at` past it.
 #[inline(always)]
-fn next_char(text: &[u8], at: &mut usize) -> u64 {
+pub(super) fn next_char(text: &[u8], at: &mut usize) -> u32 {
     let bytes = &text[*at..];
     let len = length(bytes[0]);
     *at += len;
     match bytes.first_chunk::<4>() {
-        Some(four) => (u32::from_be_bytes(*four) >> (32 - 8 * len)) as u64,
-        None => number(&bytes[..len]),
+        Some(four) => u32::from_be_bytes(*four) >> (32 - 8 * len),
+        None => number(&bytes[..len]) as u32,
     }
 }
 

@@ -53,6 +53,9 @@ pub(crate) struct Pairs {
     rights: Bits,
     /// By id: its rank, if several ids share one; otherwise an id is its rank.
     shared_ranks: Option<Vec<u32>>,
+    /// By code point: the id of a character that merging may start from, or [`NONE`]. Empty if it starts from
+    /// bytes.
+    characters: Vec<u32>,
 }
 
 /// A set of ids. Memory that no id reaches is never touched.
@@ -92,12 +95,24 @@ impl Pairs {
             lefts: Bits::new(),
             rights: Bits::new(),
             shared_ranks: None,
+            characters: Vec::new(),
         }
     }
 
     /// Gives every id a rank that others may share; of equal ranks the leftmost is merged first.
     pub(crate) fn share_ranks(&mut self, ranks: Vec<u32>) {
         self.shared_ranks = Some(ranks);
+    }
+
+    /// Lets merging start from these characters instead of their bytes. Their merges must come before all others.
+    pub(crate) fn start_from(&mut self, characters: impl Iterator<Item = (char, u32)>) {
+        // Characters beyond the basic plane are rare, and a table for all would be large.
+        self.characters = vec![NONE; 1 << 16];
+        for (c, id) in characters {
+            if let Some(entry) = self.characters.get_mut(c as usize) {
+                *entry = id;
+            }
+        }
     }
 
     pub(crate) fn byte_ids(&self) -> &[u32; 256] {
@@ -160,6 +175,9 @@ impl Pairs {
 
     /// Appends the ids of `pretoken`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
+        if !self.characters.is_empty() && pretoken.len() <= SHORT && self.shared_ranks.is_none() {
+            return self.merge_characters(pretoken, ids);
+        }
         self.merge_and_report(pretoken, ids, |_, _, _| ());
     }
 
@@ -201,6 +219,66 @@ impl Pairs {
         }
     }
 
+    /// Merges a pre-token of characters: a third of the steps for Chinese, and no step at all for most characters.
+    fn merge_characters(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
+        let mut tokens = [0; 256];
+        let mut count = 0;
+        for chunk in pretoken.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match self.characters.get(c as usize) {
+                    Some(&id) if id != NONE => {
+                        tokens[count] = id;
+                        count += 1;
+                    }
+                    _ => {
+                        for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
+                            tokens[count] = self.byte_ids[byte as usize];
+                            count += 1;
+                        }
+                    }
+                }
+            }
+            for &byte in chunk.invalid() {
+                tokens[count] = self.byte_ids[byte as usize];
+                count += 1;
+            }
+        }
+        let tokens = &tokens[..count];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was detected.
+            return unsafe { self.merge_tokens_avx2(tokens, ids) };
+        }
+        self.merge_tokens(tokens, ids);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn merge_tokens_avx2(&self, tokens: &[u32], ids: &mut Vec<u32>) {
+        self.merge_tokens(tokens, ids);
+    }
+
+    #[inline(always)]
+    fn merge_tokens(&self, tokens: &[u32], ids: &mut Vec<u32>) {
+        match tokens.len() {
+            0..=8 => self.merge_started::<8>(tokens, ids),
+            9..=16 => self.merge_started::<16>(tokens, ids),
+            17..=64 => self.merge_started::<64>(tokens, ids),
+            _ => self.merge_started::<256>(tokens, ids),
+        }
+    }
+
+    #[inline(always)]
+    fn merge_started<const N: usize>(&self, start: &[u32], ids: &mut Vec<u32>) {
+        let mut tokens = [0; N];
+        let mut made = [NONE; N];
+        tokens[..start.len()].copy_from_slice(start);
+        for (i, pair) in start.windows(2).enumerate() {
+            made[i] = entry(self.get(pair[0], pair[1]), i);
+        }
+        self.merge_filled(start.len(), tokens, made, ids, |_, _, _| ());
+    }
+
     /// Merges in arrays of N entries. A token is stored at the index where it begins, and with it the token
     /// that it and the next one would form, above that index: so one minimum over the array, a few vector
     /// instructions, gives the lowest rank and of those the leftmost.
@@ -209,22 +287,31 @@ impl Pairs {
         &self,
         pretoken: &[u8],
         ids: &mut Vec<u32>,
-        mut report: impl FnMut(u32, u32, u32),
+        report: impl FnMut(u32, u32, u32),
     ) {
-        let entry = |new: u32, at: usize| if new == NONE { NONE } else { new << 8 | at as u32 };
-        let n = pretoken.len();
         let mut tokens = [0; N];
         let mut made = [NONE; N];
-        let mut next = [0u8; N];
-        let mut prev = [0u8; N];
         for (i, &byte) in pretoken.iter().enumerate().take(N) {
             tokens[i] = self.byte_ids[byte as usize];
-            next[i] = (i + 1) as u8;
-            prev[i] = i.wrapping_sub(1) as u8;
         }
         for (i, pair) in pretoken.windows(2).enumerate().take(N) {
             made[i] = entry(self.byte_pairs[(pair[0] as usize) << 8 | pair[1] as usize], i);
         }
+        self.merge_filled(pretoken.len(), tokens, made, ids, report);
+    }
+
+    /// Does the work of [`Pairs::merge_array`] on the first `n` tokens, and what each and the next one would form.
+    #[inline(always)]
+    fn merge_filled<const N: usize>(
+        &self,
+        n: usize,
+        mut tokens: [u32; N],
+        mut made: [u32; N],
+        ids: &mut Vec<u32>,
+        mut report: impl FnMut(u32, u32, u32),
+    ) {
+        let mut next: [u8; N] = std::array::from_fn(|i| (i + 1) as u8);
+        let mut prev: [u8; N] = std::array::from_fn(|i| i.wrapping_sub(1) as u8);
         loop {
             let lowest = made.iter().copied().fold(NONE, u32::min);
             if lowest == NONE {
@@ -418,6 +505,12 @@ impl RunQueue {
         self.current = start..end;
         Some(())
     }
+}
+
+/// A token that two neighbors would form, above the index of the first: the least is the lowest, then leftmost.
+#[inline(always)]
+fn entry(new: u32, at: usize) -> u32 {
+    if new == NONE { NONE } else { new << 8 | at as u32 }
 }
 
 #[inline(always)]

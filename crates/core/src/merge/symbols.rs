@@ -198,6 +198,9 @@ pub(crate) fn compile(vocabulary: &Vocabulary) -> Result<Compiled> {
     for &(left, right, new) in &alphabet.pairs {
         pairs.insert(left, right, new);
     }
+    if vocabulary.unit == Unit::Characters && !vocabulary.first && !vocabulary.suffix {
+        pairs.start_from(alphabet.characters());
+    }
     let listed = Listed::new(vocabulary);
     let mut one = vec![NONE; symbols_end];
     let by_bytes: HashMap<&[u8], u32> =
@@ -399,6 +402,14 @@ impl Alphabet {
             }
         }
         encoded
+    }
+
+    /// Returns the symbols that are whole characters.
+    fn characters(&self) -> impl Iterator<Item = (char, u32)> {
+        self.bytes.iter().zip(0..).filter_map(|(bytes, symbol)| {
+            let mut chars = std::str::from_utf8(bytes).ok()?.chars();
+            chars.next().filter(|_| chars.next().is_none()).map(|c| (c, symbol))
+        })
     }
 
     fn add(&mut self, left: &[u8], right: &[u8]) {

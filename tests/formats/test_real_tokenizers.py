@@ -8,32 +8,10 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not owners.TOKENIZERS.exists(), reason="../shared/tokenizers is missing")
 
-#: Files that are not BPE, with the library that the error names.
-_OTHER = {
-    "t5-small/tokenizer.json": "Unigram model.*tokenizers",
-    "t5-small/spiece.model": "Unigram model.*sentencepiece",
-    "albert-base/spiece.model": "Unigram model.*sentencepiece",
-    "mbart-small/sentencepiece.bpe.model": "Unigram model.*sentencepiece",
-    "spm-test-unigram/tokenizer.model": "Unigram model.*sentencepiece",
-    "spm-test-unigram-ja/tokenizer.model": "Unigram model.*sentencepiece",
-    "spm-test-bytefallback/tokenizer.model": "Unigram model.*sentencepiece",
-    "spm-test-char/tokenizer.model": "Char model.*sentencepiece",
-    "bert-base-uncased/tokenizer.json": "WordPiece model.*tokenizers",
-    "bert-base-uncased/vocab.txt": "WordPiece vocabulary.*tokenizers",
-    "bert-base-cased/tokenizer.json": "WordPiece model.*tokenizers",
-    "bert-base-cased/vocab.txt": "WordPiece vocabulary.*tokenizers",
-    "bert-base-multilingual-cased/vocab.txt": "WordPiece vocabulary.*tokenizers",
-    "all-minilm-l6-v2/tokenizer.json": "WordPiece model.*tokenizers",
-    "all-minilm-l6-v2/vocab.txt": "WordPiece vocabulary.*tokenizers",
-    "chinese-clip/vocab.txt": "WordPiece vocabulary.*tokenizers",
-    "rwkv-world/rwkv_vocab_v20230424.txt": "RWKV.*rwkv package",
-    "gguf-bert-bge/ggml-vocab-bert-bge.gguf": "WordPiece.*llama.cpp",
-    "gguf-nomic-bert-moe/ggml-vocab-nomic-bert-moe.gguf": "Unigram.*llama.cpp",
-}
 _FILES = {f"{file.parent.name}/{file.name}": file for file in owners.files()}
 
 
-@pytest.mark.parametrize("name", [name for name in _FILES if name not in _OTHER] or ["none"])
+@pytest.mark.parametrize("name", [name for name in _FILES if name not in owners.OTHER] or ["none"])
 def test_ids_and_text_equal_the_owners(name: str) -> None:
     file = _FILES[name]
     theirs = owners.owner(file)
@@ -52,9 +30,9 @@ def test_ids_and_text_equal_the_owners(name: str) -> None:
         assert loaded.decode(ids, errors="replace") == theirs.decode(ids), text[:80]
 
 
-@pytest.mark.parametrize("name", [name for name in _FILES if name in _OTHER] or ["none"])
+@pytest.mark.parametrize("name", [name for name in _FILES if name in owners.OTHER] or ["none"])
 def test_other_models_are_refused_with_the_library_to_use(name: str) -> None:
-    with pytest.raises(merganser.FormatError, match=_OTHER[name]):
+    with pytest.raises(merganser.FormatError, match=owners.OTHER[name]):
         merganser.load(_FILES[name])
 
 
@@ -63,7 +41,7 @@ def test_other_models_are_refused_with_the_library_to_use(name: str) -> None:
 )
 def test_gguf_gives_the_ids_that_llama_cpp_published(file: Path) -> None:
     gguf = file.with_suffix("")
-    if f"{gguf.parent.name}/{gguf.name}" in _OTHER:
+    if f"{gguf.parent.name}/{gguf.name}" in owners.OTHER:
         pytest.skip("not BPE")
     texts = file.read_text("utf-8").split("\n__ggml_vocab_test__\n")
     lines = gguf.with_name(f"{gguf.name}.out").read_text("utf-8").split("\n")

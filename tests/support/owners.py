@@ -30,6 +30,30 @@ def files() -> list[Path]:
     return [file for file in found if file.name in _NAMES or file.suffix in _SUFFIXES or "rwkv" in file.name]
 
 
+#: Files that are not BPE, with the library that the error names.
+OTHER = {
+    "t5-small/tokenizer.json": "Unigram model.*tokenizers",
+    "t5-small/spiece.model": "Unigram model.*sentencepiece",
+    "albert-base/spiece.model": "Unigram model.*sentencepiece",
+    "mbart-small/sentencepiece.bpe.model": "Unigram model.*sentencepiece",
+    "spm-test-unigram/tokenizer.model": "Unigram model.*sentencepiece",
+    "spm-test-unigram-ja/tokenizer.model": "Unigram model.*sentencepiece",
+    "spm-test-bytefallback/tokenizer.model": "Unigram model.*sentencepiece",
+    "spm-test-char/tokenizer.model": "Char model.*sentencepiece",
+    "bert-base-uncased/tokenizer.json": "WordPiece model.*tokenizers",
+    "bert-base-uncased/vocab.txt": "WordPiece vocabulary.*tokenizers",
+    "bert-base-cased/tokenizer.json": "WordPiece model.*tokenizers",
+    "bert-base-cased/vocab.txt": "WordPiece vocabulary.*tokenizers",
+    "bert-base-multilingual-cased/vocab.txt": "WordPiece vocabulary.*tokenizers",
+    "all-minilm-l6-v2/tokenizer.json": "WordPiece model.*tokenizers",
+    "all-minilm-l6-v2/vocab.txt": "WordPiece vocabulary.*tokenizers",
+    "chinese-clip/vocab.txt": "WordPiece vocabulary.*tokenizers",
+    "rwkv-world/rwkv_vocab_v20230424.txt": "RWKV.*rwkv package",
+    "gguf-bert-bge/ggml-vocab-bert-bge.gguf": "WordPiece.*llama.cpp",
+    "gguf-nomic-bert-moe/ggml-vocab-nomic-bert-moe.gguf": "Unigram.*llama.cpp",
+}
+
+
 @dataclass(frozen=True)
 class Owner:
     """A tokenizer in the library that owns its format."""

@@ -125,15 +125,37 @@ fn last_cut(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Option<Cut> 
 fn split_beginning(text: &[u8], splitter: &Splitter, cutters: &Cutters) -> Result<(Cut, Option<Vec<u32>>)> {
     let settled = text.len().saturating_sub(cutters.longest().max(4)).min(cutters.first_start(text));
     let nothing = Cut { at: 0, ends_document: false };
-    let Some(text) = first_valid(&text[..settled]) else { return Ok((nothing, None)) };
+    let Some(first) = text[..settled].utf8_chunks().next() else { return Ok((nothing, None)) };
+    // No pre-token continues after a byte that is not UTF-8. (The last bytes may be part of a character.)
+    let after_invalid = first.valid().len() + first.invalid().len();
+    if after_invalid < settled {
+        return Ok((Cut { at: after_invalid, ends_document: false }, None));
+    }
     let mut ends = Vec::new();
-    match splitter.split_beginning(text, &mut Scratch::default(), &mut ends) {
+    match splitter.split_beginning(first.valid(), &mut Scratch::default(), &mut ends) {
         Some(end) => Ok((Cut { at: end?, ends_document: false }, Some(ends))),
         None => Ok((nothing, None)),
     }
 }
 
-/// Returns the text before the first byte that is not valid UTF-8, or None if it begins with one.
-fn first_valid(bytes: &[u8]) -> Option<&str> {
-    bytes.utf8_chunks().next().map(|chunk| chunk.valid()).filter(|valid| !valid.is_empty())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_that_is_not_utf8_ends_a_block() {
+        let cutters = Cutters::new(&[], None).unwrap();
+        // Neither pattern has safe cuts; the second must see the whole document.
+        for pattern in [r"[^ \n]+|[ \n]+", r"(?<=a)b|\w+"] {
+            let splitter = Splitter::new(pattern).unwrap();
+            for start in ["", "\n", "ab \n"] {
+                let text = [start.as_bytes(), b"\xE4\xB8", b"word ".repeat(40).as_slice()].concat();
+                let longest = 4 * BLOCK;
+                let mut blocks = TextBlocks::new(&text[..], Path::new("x"), Position::default(), longest);
+                let mut block = Block::default();
+                assert!(blocks.next(&mut block, &splitter, &cutters).unwrap());
+                assert_eq!(block.text, [start.as_bytes(), b"\xE4\xB8"].concat(), "{pattern}");
+            }
+        }
+    }
 }

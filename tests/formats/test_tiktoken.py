@@ -308,3 +308,14 @@ def test_an_encoding_that_may_drop_text_is_refused() -> None:
     assert merganser.load(fixed).encode("a1") == fixed.encode("a1") == [97, 49]
     for whole in (r"\p{L}+|\P{L}", r" ?\S+|\s"):
         assert merganser.load(encoding(whole)).pattern == whole
+
+
+def test_a_rank_file_with_an_empty_token_needs_every_byte(tmp_path: Path) -> None:
+    """Found by fuzzing: bytes without a token were dropped from every text."""
+    file = tmp_path / "x.tiktoken"
+    lines = [f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
+    file.write_text("\n".join([*lines, "= 256"]))
+    assert merganser.load(file, pattern="gpt2").encode("abc") == [97, 98, 99]
+    file.write_text("\n".join([*lines[:98], *lines[99:], "= 256"]))
+    with pytest.raises(FormatError, match="the single byte 0x62 is missing"):
+        merganser.load(file, pattern="gpt2")

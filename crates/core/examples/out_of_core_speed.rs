@@ -43,6 +43,7 @@ fn main() {
         min_frequency: 1,
         max_token_bytes: None,
         max_token_characters: None,
+        whole_characters: false,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         min_frequency: 1,
         max_token_bytes: None,
         max_token_characters: None,
+        whole_characters: false,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

@@ -163,6 +163,11 @@ def tokenizer(ranks: Mapping[bytes, int], pattern: str, specials: Mapping[str, i
     """Return a tokenizer; an empty token, and one id for two special tokens, need a definition."""
     if b"" not in ranks and len(set(specials.values())) == len(specials):
         return Tokenizer(ranks, pattern=pattern, special_tokens=specials)
+    missing = next((byte for byte in range(256) if bytes([byte]) not in ranks), None)
+    if missing is not None:
+        raise BadFile(
+            f"holds no usable tokenizer: the single byte {missing:#04x} is missing; all 256 must be tokens"
+        )
     full = Counts({}, pattern=pattern).pattern
     split = {
         "type": "Split",

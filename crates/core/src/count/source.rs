@@ -69,6 +69,7 @@ pub type PretokenBatches<'a> = Box<dyn FnMut(&mut PretokenBatch) -> Result<bool>
 pub struct SourceSize {
     pub pretokens: u64,
     pub bytes: u64,
+    pub characters: u64,
 }
 
 /// Counts in memory: the caller's, or loaded from a file.
@@ -194,6 +195,7 @@ impl<'a> Source<'a> {
             if count >= least {
                 size.pretokens += 1;
                 size.bytes += pretoken.len() as u64;
+                size.characters += pretoken.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u64;
             }
             Ok(())
         })?;
@@ -221,14 +223,15 @@ impl<'a> Source<'a> {
         limit: usize,
         progress: &Progress,
     ) -> Result<Option<Counts>> {
-        let threads = thread_count(threads);
+        // A table for each thread takes more than one for all, because most parts are in all of them.
+        let threads = thread_count(threads).min((limit >> 28).max(1));
         let batches = Mutex::new(self.batches()?);
         let stop = AtomicBool::new(false);
         let add_up = |_| -> Result<Option<PretokenTable>> {
             let (mut table, mut batch, mut buffers) =
                 (PretokenTable::default(), PretokenBatch::default(), PartBuffers::default());
-            // All tables, the one they are added to, and the counts.
-            table.set_limit(limit / (4 * threads));
+            // The rest is for the table that they are added to, or the counts.
+            table.set_limit(limit / 5 * 3 / threads);
             while !stop.load(Relaxed) && (batches.lock().unwrap())(&mut batch)? {
                 progress.check()?;
                 for (pretoken, count) in batch.iter() {

@@ -258,7 +258,7 @@ fn sweep(
     let mut vocabulary = Vocabulary::new(settings.base, settings.tie_break, settings.first_id);
     let least = rules.min_frequency.max(1);
     let (internal, first) = (vocabulary.internal(), vocabulary.len() as u32);
-    let internal = |id: u32| internal.get(&id).copied().unwrap_or_else(|| first + (id - settings.first_id));
+    let internal = |id: u32| internal.get(id).unwrap_or_else(|| first + (id - settings.first_id));
 
     let mut counts = PairCounts::new();
     let mut queue = MergeQueue::default();

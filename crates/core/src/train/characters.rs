@@ -90,6 +90,7 @@ pub fn train_characters(
         min_frequency: job.min_frequency,
         max_token_bytes: None,
         max_token_characters: job.max_token_characters,
+        whole_characters: true,
         min_pretoken_count: 0,
         forbidden: &job.forbidden,
         base: Some(&base),

@@ -88,6 +88,7 @@ pub fn train_tokenizer(source: &Source, job: TrainingJob, progress: &Progress) -
         min_frequency: job.min_frequency,
         max_token_bytes: job.max_token_bytes,
         max_token_characters: None,
+        whole_characters: false,
         min_pretoken_count,
         forbidden: &forbidden,
         base,

@@ -90,6 +90,8 @@ pub struct TrainSettings<'a> {
     pub forbidden: &'a [Vec<u8>],
     /// Continue from this tokenizer: its ids stay, and new ones start at `first_id`.
     pub base: Option<&'a Tokenizer>,
+    /// Whether every character of the pre-tokens is a token of the base.
+    pub whole_characters: bool,
     pub first_id: u32,
     /// The number of threads; 0 means one per core.
     pub threads: usize,
@@ -189,9 +191,10 @@ pub fn train(
     if let Some(limit) = limit {
         let size = source.size(settings.min_pretoken_count, progress)?;
         // Counts store a number and an end for each pre-token, and training an index to sort them by.
-        let needed = size.bytes + 20 * size.pretokens + BYTES_A_SLOT * (size.bytes + size.pretokens);
+        let tokens = if settings.whole_characters { size.characters } else { size.bytes };
+        let needed = size.bytes + 20 * size.pretokens + BYTES_A_SLOT * (tokens + size.pretokens);
         // Positions in memory have 32 bits.
-        let countable = size.bytes + size.pretokens < symbols::END as u64 - 1;
+        let countable = tokens + size.pretokens < symbols::END as u64 - 1;
         if needed > limit.memory || !countable {
             let plan = MemoryPlan::within(limit.memory, limit.folder);
             return train_out_of_core(source, settings, log, plan, progress);
@@ -231,7 +234,7 @@ fn train_out_of_core(
                     Some(base) => {
                         ids.clear();
                         base.encode_pretoken(pretoken, &mut ids);
-                        tokens.extend(ids.iter().map(|id| internal[id]));
+                        tokens.extend(ids.iter().map(|&id| internal.of(id)));
                     }
                 }
                 if tokens.len() > 1 { put(count, &tokens) } else { Ok(()) }
@@ -320,30 +323,40 @@ fn lay_out(
         Some(base) => {
             // Encoded first, because the number of tokens of each pre-token must be known.
             let internal = vocabulary.internal();
-            let encoded: Vec<Mutex<Vec<Vec<u32>>>> = shares.iter().map(|_| Mutex::default()).collect();
+            let encoded: Vec<Mutex<Encoded>> = shares.iter().map(|_| Mutex::default()).collect();
             team.for_each((0..shares.len()).collect(), |share| {
-                *encoded[share].lock().unwrap() = pretokens(share)
-                    .map(|(pretoken, _)| {
-                        let mut ids = Vec::new();
-                        base.encode_pretoken(pretoken, &mut ids);
-                        ids
-                    })
-                    .collect();
+                let mut all = encoded[share].lock().unwrap();
+                for (pretoken, _) in pretokens(share) {
+                    base.encode_pretoken(pretoken, &mut all.ids);
+                    let end = all.ids.len();
+                    all.ends.push(end);
+                }
             });
-            let size = |share: &Mutex<Vec<Vec<u32>>>| {
-                share.lock().unwrap().iter().map(|ids| ids.len() + 1).sum::<usize>()
+            let size = |share: &Mutex<Encoded>| {
+                let share = share.lock().unwrap();
+                share.ids.len() + share.ends.len()
             };
             let sizes: Vec<usize> = encoded.iter().map(size).collect();
             check_slots(&sizes)?;
             Symbols::build(&sizes, vocabulary.len(), team, |share, out| {
-                for (ids, (_, count)) in encoded[share].lock().unwrap().iter().zip(pretokens(share)) {
-                    out.push(ids.iter().map(|id| internal[id]), count);
+                let Encoded { ids, ends } = &*encoded[share].lock().unwrap();
+                let mut start = 0;
+                for (&end, (_, count)) in ends.iter().zip(pretokens(share)) {
+                    out.push(ids[start..end].iter().map(|&id| internal.of(id)), count);
+                    start = end;
                 }
             })
         }
     };
     progress.check()?;
     Ok(symbols)
+}
+
+/// The ids of some pre-tokens, one after the other, and where each ends.
+#[derive(Default)]
+struct Encoded {
+    ids: Vec<u32>,
+    ends: Vec<usize>,
 }
 
 /// Adds the weight of a pre-token to `sum`. The counts of all pairs add up to at most the bytes of all

@@ -21,6 +21,7 @@ pub fn settings(merges: usize, tie_break: TieBreak) -> TrainSettings<'static> {
         min_frequency: 1,
         max_token_bytes: None,
         max_token_characters: None,
+        whole_characters: false,
         min_pretoken_count: 1,
         forbidden: &[],
         base: None,

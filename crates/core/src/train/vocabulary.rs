@@ -5,8 +5,6 @@
 //! the same comparison, and a base whose ids have gaps costs nothing. *External* ids are those of the
 //! tokenizer.
 
-use std::collections::HashMap;
-
 use super::TieBreak;
 use crate::split::Splitter;
 use crate::{Result, Tokenizer};
@@ -20,6 +18,24 @@ pub struct Vocabulary {
     external: Vec<u32>,
     /// The external id of the first new token.
     first_id: u32,
+}
+
+/// The internal id of each external one; below 2²¹, so that a list is small.
+pub struct InternalIds(Vec<u32>);
+
+/// No internal id.
+const UNKNOWN: u32 = u32::MAX;
+
+impl InternalIds {
+    pub fn get(&self, external: u32) -> Option<u32> {
+        self.0.get(external as usize).copied().filter(|&id| id != UNKNOWN)
+    }
+
+    /// Returns the internal id of an external one that is known.
+    #[inline(always)]
+    pub fn of(&self, external: u32) -> u32 {
+        self.0[external as usize]
+    }
 }
 
 impl Vocabulary {
@@ -83,7 +99,7 @@ impl Vocabulary {
         let tokenizer = Tokenizer::trained(base, merges, self.first_id, splitter.clone(), Vec::new())?;
         let internal = self.internal();
         let first = self.len() as u32;
-        let known = |id: u32| internal.get(&id).copied().unwrap_or_else(|| first + (id - self.first_id));
+        let known = |id: u32| internal.get(id).unwrap_or_else(|| first + (id - self.first_id));
         let merges: Vec<_> = merges.iter().map(|&(left, right)| (known(left), known(right))).collect();
         for (left, right) in merges {
             self.add(left, right);
@@ -99,9 +115,17 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the map from external to internal ids.
-    pub fn internal(&self) -> HashMap<u32, u32> {
-        (0..self.len() as u32).map(|token| (self.external(token), token)).collect()
+    /// Returns the internal id of each external one.
+    pub fn internal(&self) -> InternalIds {
+        let mut ids = Vec::new();
+        for token in 0..self.len() as u32 {
+            let external = self.external(token) as usize;
+            if external >= ids.len() {
+                ids.resize(external + 1, UNKNOWN);
+            }
+            ids[external] = token;
+        }
+        InternalIds(ids)
     }
 
     /// Returns the internal id of each byte, for a training that starts from bytes.

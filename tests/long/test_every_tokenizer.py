@@ -34,13 +34,21 @@ def compare(file: Path) -> tuple[int, int, str]:
     texts = [*owners.AWKWARD, *owners.samples(60, 3000), *owners.code_points(1), *RUNS]
     if theirs.finds_special:
         texts += owners.with_added(owners.samples(20, 300), list(loaded.special_tokens)[:200])
-    equal, first = 0, ""
+    compared, equal, first = 0, 0, ""
     for text in texts:
-        expected, ours = theirs.encode(text), theirs.ours(loaded, text)
+        ours = theirs.ours(loaded, text)
+        try:
+            expected = theirs.encode(text)
+        except BaseException as panic:
+            # tiktoken, which encodes for Tekken, on a million spaces: its issues 15, 245 and 400.
+            if type(panic).__name__ == "PanicException":
+                continue
+            raise
+        compared += 1
         equal += ours == expected
         if ours != expected and not first:
             first = f"{text[:40]!r} {owners.first_difference(ours, expected)}"
-    return len(texts), equal, first
+    return compared, equal, first
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ impl Pretokenizer {
     }
 }
 
-/// Makes splits in sequence one, where that is the same: see `split/zones.rs`.
+/// Replaces splits in sequence by one split where the pieces are the same: see `split/zones.rs`.
 fn fused(stages: Vec<Stage>) -> Vec<Stage> {
     let mut done: Vec<Stage> = Vec::new();
     // The last stages of `done` that isolate zones, and the zones.

@@ -5,9 +5,9 @@
 //! first (`count/prepared.rs`), so that the alphabet is all they consist of. So counting, threads, memory
 //! limit and log are those of byte-level training, and so are its guarantees.
 //!
-//! Cost: one more pass over the unique pre-tokens, on all threads, which adds up their parts: most words with a
-//! comma behind them are the word and the comma. A second one if the alphabet leaves characters out. Parts that
-//! exceed the memory limit are prepared again on every pass.
+//! Cost: one more pass over the unique pre-tokens, on all threads, which adds up their parts: `duck,` is the word
+//! and the comma, and both occur elsewhere. A second one if the alphabet leaves characters out. Parts that exceed
+//! the memory limit are prepared again on every pass.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ import json
 import math
 import struct
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from merganser.errors import ExportError, MerganserWarning
@@ -79,10 +79,13 @@ def parse(data: bytes) -> Definition:
         raise BadFile(
             "cannot be represented: it was trained without escape_whitespaces; load it with sentencepiece"
         )
-    return _definition(pieces, training, normalizing)
+    return definition(pieces, training, normalizing)
 
 
-def _definition(pieces: list[Piece], training: dict[int, Value], normalizing: dict[int, Value]) -> Definition:
+def definition(
+    pieces: Sequence[Piece], training: Mapping[int, Value], normalizing: Mapping[int, Value]
+) -> Definition:
+    """Return the definition of pieces, whose ids are their places, and of the fields of the two messages."""
     by_kind: dict[int, list[tuple[Piece, int]]] = {kind: [] for kind in range(1, 7)}
     for id, piece in enumerate(pieces):
         by_kind[piece.kind].append((piece, id))

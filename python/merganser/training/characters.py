@@ -133,10 +133,9 @@ def train_characters(
             f"vocab_size must be above {len(reserved)}, the number of special, user-defined and byte tokens, "
             f"got {vocab_size}"
         )
-    rule = normalizer or "identity"
     charsmap = b""
     if options.word_mark == "▁":
-        charsmap = sentencepiece.rule_charsmap(rule)
+        charsmap = sentencepiece.rule_charsmap(normalizer or "identity")
         stage: dict[str, Any] | None = _sentencepiece_normalizer(charsmap)
     else:
         stage = None if normalizer is None else normalizing.stage(normalizer)
@@ -158,7 +157,7 @@ def train_characters(
         progress=progress,
     )
     if options.word_mark == "▁":
-        definition = _sentencepiece(options, reserved, special_tokens, rule, charsmap, alphabet, merges)
+        definition = _sentencepiece(options, reserved, special_tokens, charsmap, alphabet, merges)
         first_id = len(reserved)
     else:
         definition = _suffixed(reserved, stage, pattern, alphabet, merges)
@@ -193,7 +192,6 @@ def _sentencepiece(
     options: Characters,
     reserved: Sequence[str],
     special_tokens: Sequence[str],
-    rule: str,
     charsmap: bytes,
     alphabet: Sequence[tuple[bytes, int]],
     merges: Sequence[tuple[bytes, bytes]],
@@ -213,8 +211,7 @@ def _sentencepiece(
     pieces += [
         Piece(piece.decode(), -float(rank), sentencepiece.NORMAL) for rank, piece in enumerate(learned)
     ]
-    data = sentencepiece.model(pieces, charsmap=charsmap, rule=rule)
-    return sentencepiece.parse(data)
+    return sentencepiece.definition(pieces, {35: options.byte_fallback}, {2: charsmap})
 
 
 def _suffixed(

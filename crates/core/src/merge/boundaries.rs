@@ -55,6 +55,11 @@ impl Boundaries {
         self.others[bit / 64] >> (bit % 64) & 1 != 0
     }
 
+    /// Whether a token may contain the two characters side by side.
+    pub(crate) fn may_cross(&self, left: char, right: char) -> bool {
+        self.crosses(number(left), number(right))
+    }
+
     /// Appends the ends of the parts of `text[start..end]`.
     pub(crate) fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
         if start == end {

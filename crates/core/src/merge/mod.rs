@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `naive` | the oracle: the same ids, slowly and obviously |
 //! | `pairs` | which token two neighbors make, and the merging of one pre-token |
+//! | `windows` | the same for pre-tokens of any length |
 //! | `derive` | ranked tokens to merges |
 //! | `symbols` | vocabularies of another kind (characters, listed merges, scores) on the same engine |
 //! | `boundaries` | where a text without pre-tokens may be cut |
@@ -21,3 +22,4 @@ pub(crate) mod derive;
 pub(crate) mod naive;
 pub(crate) mod pairs;
 pub(crate) mod symbols;
+mod windows;

@@ -2,7 +2,8 @@
 //!
 //! Cost, for a pre-token of n bytes: up to [`SHORT`] bytes, arrays on the stack and O(n²) steps that vectors
 //! take eight at a time, some 30 ns per merge; above that, a queue and a linked list, O(n log n) time and
-//! about 40 n bytes of memory, so that ten million equal bytes are no attack. Nearly all the time goes into
+//! about 40 n bytes of memory, and above [`WINDOW`] bytes that for one window after the other, so that ten million
+//! equal bytes are no attack. Nearly all the time goes into
 //! asking which token two neighbors form, and the answer is mostly "none": so two bit maps and a filter
 //! answer first.
 //!
@@ -17,6 +18,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
+use super::windows::WINDOW;
 use crate::key::mix;
 use crate::memory::{check_room, zeroed_in_huge_pages};
 
@@ -178,6 +180,9 @@ impl Pairs {
         if !self.characters.is_empty() && pretoken.len() <= SHORT && self.shared_ranks.is_none() {
             return self.merge_characters(pretoken, ids);
         }
+        if pretoken.len() > WINDOW {
+            return self.merge_windows(pretoken, WINDOW, ids);
+        }
         self.merge_and_report(pretoken, ids, |_, _, _| ());
     }
 
@@ -189,11 +194,8 @@ impl Pairs {
         ids: &mut Vec<u32>,
         report: impl FnMut(u32, u32, u32),
     ) {
-        if let Some(ranks) = &self.shared_ranks {
-            return self.merge_shared(ranks, pretoken, ids, report);
-        }
-        if pretoken.len() > SHORT {
-            return self.merge_long(pretoken, ids, report);
+        if pretoken.len() > SHORT || self.shared_ranks.is_some() {
+            return self.merge_queued(pretoken, report, |id, _| ids.push(id));
         }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
@@ -344,13 +346,26 @@ impl Pairs {
         }
     }
 
+    /// Merges a pre-token of any length and calls `emit(id, index of its first byte)` for each token of the result.
+    pub(super) fn merge_queued(
+        &self,
+        pretoken: &[u8],
+        report: impl FnMut(u32, u32, u32),
+        emit: impl FnMut(u32, usize),
+    ) {
+        match &self.shared_ranks {
+            Some(ranks) => self.merge_shared(ranks, pretoken, report, emit),
+            None => self.merge_long(pretoken, report, emit),
+        }
+    }
+
     /// Merges with a heap and a linked list where ids share ranks.
     fn merge_shared(
         &self,
         ranks: &[u32],
         pretoken: &[u8],
-        ids: &mut Vec<u32>,
         mut report: impl FnMut(u32, u32, u32),
+        mut emit: impl FnMut(u32, usize),
     ) {
         let n = pretoken.len();
         let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| self.byte_ids[byte as usize]).collect();
@@ -393,13 +408,18 @@ impl Pairs {
         }
         let mut at = 0;
         while at < n {
-            ids.push(tokens[at]);
+            emit(tokens[at], at);
             at = next[at];
         }
     }
 
     /// Merges with a queue and a linked list.
-    fn merge_long(&self, pretoken: &[u8], ids: &mut Vec<u32>, mut report: impl FnMut(u32, u32, u32)) {
+    fn merge_long(
+        &self,
+        pretoken: &[u8],
+        mut report: impl FnMut(u32, u32, u32),
+        mut emit: impl FnMut(u32, usize),
+    ) {
         let n = u32::try_from(pretoken.len()).expect("split refuses documents of 4 GiB");
         if pretoken.len() >= HUGE {
             check_room(LONG_COST * pretoken.len(), "a long pre-token");
@@ -450,7 +470,7 @@ impl Pairs {
         }
         let mut at = 0;
         while at < n {
-            ids.push(tokens[at as usize]);
+            emit(tokens[at as usize], at as usize);
             at = next[at as usize];
         }
     }

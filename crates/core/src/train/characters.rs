@@ -178,7 +178,8 @@ fn base(characters: BTreeSet<char>, endings: &[Vec<u8>]) -> Result<Tokenizer> {
         .chain(beginnings.into_iter().map(<[u8]>::to_vec))
         .chain(long().cloned())
         .chain(endings.iter().cloned());
-    Tokenizer::from_ranks(tokens.zip(0..).collect(), Splitter::new("whitespace")?, Vec::new())
+    let tokens = tokens.zip(0..).collect();
+    Ok(Tokenizer::from_ranks(tokens, Splitter::new("whitespace")?, Vec::new())?.starting_from_characters())
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ def test_public_names_change_only_on_purpose() -> None:
         "EngineError",
         "ExportError",
         "FormatError",
+        "IncrementalEncoder",
         "InternalError",
         "Local",
         "MerganserError",

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         WriteError,
     )
     from merganser.formats.loading import load
-    from merganser.tokenizer import Spans, StreamDecoder, Tokenizer
+    from merganser.tokenizer import IncrementalEncoder, Spans, StreamDecoder, Tokenizer
     from merganser.tokens import Tokens
     from merganser.training import Characters, count, train
     from merganser.verification import Verification, verify
@@ -81,7 +81,7 @@ _NAMES = {
         "WriteError",
     ),
     "merganser.formats.loading": ("load",),
-    "merganser.tokenizer": ("Spans", "StreamDecoder", "Tokenizer"),
+    "merganser.tokenizer": ("IncrementalEncoder", "Spans", "StreamDecoder", "Tokenizer"),
     "merganser.tokens": ("Tokens",),
     "merganser.training": ("Characters", "count", "train"),
     "merganser.verification": ("Verification", "verify"),
@@ -103,6 +103,7 @@ __all__ = [
     "EngineError",
     "ExportError",
     "FormatError",
+    "IncrementalEncoder",
     "InternalError",
     "Local",
     "MerganserError",

@@ -12,11 +12,14 @@ __all__ = [
     "Counter",
     "Counts",
     "CountsReader",
+    "Details",
     "DocumentBatches",
     "Documents",
     "Embedder",
+    "IncrementalEncoder",
     "Model",
     "Reading",
+    "Stages",
     "StreamDecoder",
     "TokenWriter",
     "Tokenizer",
@@ -574,6 +577,131 @@ class Model:
 
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
+@final
+class Details:
+    """The tokens of one text with their offsets and words, as lists that are built at each call."""
+
+    def ids(self) -> list[int]:
+        """Return the ids."""
+    def offsets(self, prefixed: bool | None = None) -> list[tuple[int, int]]:
+        """Return the characters that each token covers.
+
+        Parameters
+        ----------
+        prefixed
+            None to keep the spaces at the ends of tokens. Otherwise they are left out, and this says
+            whether a space was put before the text, which is not one of them.
+        """
+    def words(self) -> list[int | None]:
+        """Return the number of the pre-token, or added token, that each token is part of."""
+    def added(self) -> list[tuple[int, str]]:
+        """Return the added tokens, by position, and the text that each was found as."""
+
+@final
+class Stages:
+    """The stages before merging: a normalizer and a pre-tokenizer of a tokenizer.json.
+
+    Parameters
+    ----------
+    normalizer, pre_tokenizer
+        The objects, as JSON, with patterns in merganser's syntax.
+
+    Raises
+    ------
+    MerganserError
+        If one of them is not supported.
+    """
+
+    def __new__(cls, normalizer: str, pre_tokenizer: str) -> Self: ...
+    def normalize(self, text: str) -> str:
+        """Return the normalized text."""
+    def pretokenize(self, text: str) -> list[tuple[bytes, tuple[int, int]]]:
+        """Return the pre-tokens of a text, each with the characters that it comes from."""
+    def count(self, texts: Iterable[str]) -> None:
+        """Count the pre-tokens of texts."""
+    def counts(self) -> dict[bytes, int]:
+        """Return how often each pre-token was counted."""
+
+@final
+class IncrementalEncoder:
+    """Encodes a text that grows, without encoding it again.
+
+    At any time, `ids` are those of `Tokenizer.encode` on the whole text, for every tokenizer. Created by
+    `Tokenizer.incremental`. Safe to use from several threads, one call after the other.
+
+    Examples
+    --------
+    >>> import merganser
+    >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    >>> encoder = tokenizer.incremental()
+    >>> encoder.append("low low")
+    0
+    >>> encoder.ids
+    [257, 258]
+    >>> kept = encoder.append("est")
+    >>> kept, encoder[kept:], encoder.count
+    (1, [259, 115, 116], 4)
+    >>> fork = encoder.fork()
+    >>> encoder.truncate_to(3)
+    1
+    >>> encoder.text, fork.text
+    ('low', 'low lowest')
+    """
+
+    def append(self, text: str) -> int:
+        """Append text to the end.
+
+        Parameters
+        ----------
+        text
+            The text to append. It may continue a word, a character with marks, or a special token.
+
+        Returns
+        -------
+        int
+            How many of the first ids are the same as before: `encoder[kept:]` are the new ones.
+
+        Raises
+        ------
+        EncodeError
+            If the whole text now contains a disallowed special token, or `text` a lone surrogate. Nothing has
+            changed then.
+        """
+    def truncate_to(self, characters: int) -> int:
+        """Keep the first characters of the text, and forget the rest.
+
+        Parameters
+        ----------
+        characters
+            How many to keep; if the text has no more, nothing changes.
+
+        Returns
+        -------
+        int
+            How many of the first ids are the same as before.
+        """
+    def fork(self) -> Self:
+        """Return an independent encoder with the same text. The two share what they have in common."""
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text: a new list at each access."""
+    @property
+    def count(self) -> int:
+        """The number of ids."""
+    @property
+    def text(self) -> str:
+        """The text: a new string at each access."""
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> list[int]: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: object) -> Self: ...
+
 @disjoint_base
 class StreamDecoder:
     """Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it."""
@@ -785,6 +913,117 @@ class Tokenizer:
         append: _Tokens = None,
         threads: int | None = None,
     ) -> list[int]: ...
+    def incremental(
+        self,
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: _Tokens = None,
+    ) -> IncrementalEncoder:
+        """Return an encoder for a text that grows, such as a conversation.
+
+        Its ids are always those of `encode` on the whole text, but appending encodes only what has changed.
+
+        Parameters
+        ----------
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend
+            Tokens to put before the text, one or a list: special tokens by name, any by id.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+        >>> encoder = tokenizer.incremental(allowed_special="all")
+        >>> encoder.append("low <|end")
+        0
+        >>> kept = encoder.append("|>")
+        >>> kept, encoder.ids
+        (2, [257, 32, 259])
+        """
+    def fits(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: _Tokens = None,
+        append: _Tokens = None,
+    ) -> bool:
+        """Return whether a text has at most `max_tokens` ids, without encoding much more than these.
+
+        Parameters
+        ----------
+        text
+            The text. All of it is searched for disallowed special tokens.
+        max_tokens
+            The most ids that it may have.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a disallowed special token or a lone surrogate.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> tokenizer.fits("low lower", 3), tokenizer.fits("low lower" * 1_000_000, 3)
+        (True, False)
+        """
+    def count_prefixes(
+        self,
+        text: str,
+        ends: Iterable[int],
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: _Tokens = None,
+        append: _Tokens = None,
+    ) -> list[int]:
+        """Return the number of ids of prefixes of a text: `[count_tokens(text[:end]) for end in ends]`.
+
+        All prefixes together cost little more than the longest, and text after it is not read. Use it to find
+        where a conversation exceeds a context, from the ends of its messages.
+
+        Parameters
+        ----------
+        text
+            The text.
+        ends
+            Where the prefixes end, in characters and in any order; beyond the end means all of the text.
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            Tokens to put before and after the document, one or a list: special tokens by name, any by id.
+
+        Raises
+        ------
+        EncodeError
+            If a prefix contains a disallowed special token, or the text a lone surrogate.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> tokenizer.count_prefixes("low lower", [3, 7, 9])
+        [1, 2, 3]
+        """
     def encode_with_offsets(
         self,
         text: str,
@@ -812,6 +1051,27 @@ class Tokenizer:
         ------
         EncodeError
             If the text contains a disallowed special token or a lone surrogate.
+        """
+    def encode_details(
+        self, texts: Iterable[str], *, specials: bool = True, threads: int | None = None
+    ) -> list[Details]:
+        """Return the tokens of each text with offsets and words, encoded in parallel; only with stages.
+
+        Parameters
+        ----------
+        texts
+            The texts to encode.
+        specials
+            Whether special tokens in a text are encoded as such.
+        threads
+            The number of threads; None for one per core. The result does not depend on it.
+
+        Raises
+        ------
+        TokenizerError
+            If the tokenizer has no stages.
+        EncodeError
+            If a text contains a lone surrogate.
         """
     def decode(
         self,

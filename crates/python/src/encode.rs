@@ -161,7 +161,7 @@ fn flat<'py>(
 }
 
 /// Runs `work` without the GIL; interruptible if there is much to do.
-fn run_sized<T: Send>(
+pub fn run_sized<T: Send>(
     py: Python<'_>,
     bytes: usize,
     work: impl FnOnce(&Progress) -> Result<T> + Send,

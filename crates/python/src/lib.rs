@@ -5,6 +5,7 @@ mod counted;
 mod counts;
 mod counts_file;
 mod decode;
+mod details;
 mod documents;
 mod embed;
 mod encode;
@@ -13,6 +14,7 @@ mod errors;
 mod faults;
 mod feed;
 mod ids;
+mod incremental;
 mod int_list;
 mod interrupt;
 mod layout;
@@ -42,11 +44,15 @@ mod _core {
     #[pymodule_export]
     use super::decode::StreamDecoder;
     #[pymodule_export]
+    use super::details::{Details, Stages};
+    #[pymodule_export]
     use super::documents::{DocumentBatches, Documents};
     #[pymodule_export]
     use super::embed::Embedder;
     #[pymodule_export]
     use super::faults::{arm_fault, course_of, disarm_fault, remove_stale};
+    #[pymodule_export]
+    use super::incremental::IncrementalEncoder;
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]

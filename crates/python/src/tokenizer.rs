@@ -10,9 +10,11 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::arguments::{Given, OneText, Policy, Threads};
 use crate::decode;
+use crate::details::{self, Details};
 use crate::encode;
 use crate::encode_batch;
 use crate::errors::{bytes_of, raise, to_python};
+use crate::incremental::{self, IncrementalEncoder};
 use crate::int_list::Ints;
 use crate::interrupt::run;
 
@@ -324,6 +326,134 @@ impl Tokenizer {
         encode::count_tokens(self, texts, policy, threads)
     }
 
+    /// Return an encoder for a text that grows, such as a conversation.
+    ///
+    /// Its ids are always those of `encode` on the whole text, but appending encodes only what has changed.
+    ///
+    /// Parameters
+    /// ----------
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend
+    ///     Tokens to put before the text, one or a list: special tokens by name, any by id.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+    /// >>> encoder = tokenizer.incremental(allowed_special="all")
+    /// >>> encoder.append("low <|end")
+    /// 0
+    /// >>> kept = encoder.append("|>")
+    /// >>> kept, encoder.ids
+    /// (2, [257, 32, 259])
+    #[pyo3(signature = (*, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None)))]
+    #[pyo3(text_signature = "($self, *, allowed_special=(), disallowed_special='all', prepend=None)")]
+    fn incremental<'py>(
+        slf: Bound<'py, Self>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+    ) -> PyResult<IncrementalEncoder> {
+        let append = Given(None);
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        incremental::incremental(slf, policy)
+    }
+
+    /// Return whether a text has at most `max_tokens` ids, without encoding much more than these.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The text. All of it is searched for disallowed special tokens.
+    /// max_tokens
+    ///     The most ids that it may have.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the text contains a disallowed special token or a lone surrogate.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    /// >>> tokenizer.fits("low lower", 3), tokenizer.fits("low lower" * 1_000_000, 3)
+    /// (True, False)
+    #[pyo3(signature = (text, max_tokens, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
+    #[pyo3(
+        text_signature = "($self, text, max_tokens, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
+    )]
+    fn fits<'py>(
+        &self,
+        text: OneText<'_, 'py>,
+        max_tokens: &Bound<'py, PyAny>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+    ) -> PyResult<bool> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        incremental::fits(self, &text.0, max_tokens, policy)
+    }
+
+    /// Return the number of ids of prefixes of a text: `[count_tokens(text[:end]) for end in ends]`.
+    ///
+    /// All prefixes together cost little more than the longest, and text after it is not read. Use it to find
+    /// where a conversation exceeds a context, from the ends of its messages.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The text.
+    /// ends
+    ///     Where the prefixes end, in characters and in any order; beyond the end means all of the text.
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     Tokens to put before and after the document, one or a list: special tokens by name, any by id.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If a prefix contains a disallowed special token, or the text a lone surrogate.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    /// >>> tokenizer.count_prefixes("low lower", [3, 7, 9])
+    /// [1, 2, 3]
+    #[pyo3(signature = (text, ends, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
+    #[pyo3(
+        text_signature = "($self, text, ends, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
+    )]
+    fn count_prefixes<'py>(
+        &self,
+        text: OneText<'_, 'py>,
+        ends: &Bound<'py, PyAny>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+    ) -> PyResult<Vec<usize>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        incremental::count_prefixes(self, &text.0, ends, policy)
+    }
+
     /// Return the ids of a text with the offsets of each, in characters and in bytes.
     ///
     /// Parameters
@@ -356,6 +486,33 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
         encode::encode_with_offsets(self, &text.0, policy)
+    }
+
+    /// Return the tokens of each text with offsets and words, encoded in parallel; only with stages.
+    ///
+    /// Parameters
+    /// ----------
+    /// texts
+    ///     The texts to encode.
+    /// specials
+    ///     Whether special tokens in a text are encoded as such.
+    /// threads
+    ///     The number of threads; None for one per core. The result does not depend on it.
+    ///
+    /// Raises
+    /// ------
+    /// TokenizerError
+    ///     If the tokenizer has no stages.
+    /// EncodeError
+    ///     If a text contains a lone surrogate.
+    #[pyo3(signature = (texts, *, specials = true, threads = Threads(0)), text_signature = "($self, texts, *, specials=True, threads=None)")]
+    fn encode_details(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        specials: bool,
+        threads: Threads,
+    ) -> PyResult<Vec<Details>> {
+        details::encode_details(self, texts, specials, threads)
     }
 
     /// Return the text of ids.

@@ -18,6 +18,7 @@ from merganser.errors import DecodeError, EncodeError, MerganserError
 from merganser.extras import imported
 from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
+from merganser.tokenizer.surrogates import without_surrogates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +113,7 @@ class Encoding:
         try:
             return self.tokenizer.encode_ordinary(text)
         except EncodeError:
-            return self.tokenizer.encode_ordinary(_without_surrogates(text))
+            return self.tokenizer.encode_ordinary(without_surrogates(text))
 
     def encode(
         self, text: str, *, allowed_special: _Special = frozenset(), disallowed_special: _Disallowed = "all"
@@ -345,7 +346,7 @@ class Encoding:
         found = [(text.find(name), name) for name in names if name and name in text]
         if found:
             _raise_disallowed(min(found)[1], error)
-        repaired = _without_surrogates(text)
+        repaired = without_surrogates(text)
         if repaired == text:
             raise error
         return repaired
@@ -355,11 +356,6 @@ class Encoding:
 
     def __setstate__(self, state: tuple[str, Tokenizer]) -> None:
         self._set(*state)
-
-
-def _without_surrogates(text: str) -> str:
-    """Join surrogates that belong together, and replace others."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _last_character(data: bytes) -> str | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import tokenizers
     from typing_extensions import Unpack
 
+    from merganser.chat.jinja import JinjaTemplate
     from merganser.chat.template import Template
     from merganser.corpus import Source
     from merganser.corpus.read_options import ReadKeywords
@@ -171,7 +172,7 @@ class Shortcuts(_core.Tokenizer):
         *,
         format: "ExportFormat",
         on: "Pretokens | None" = None,
-        chat: "Template | None" = None,
+        chat: "Template | JinjaTemplate | None" = None,
         roles: Mapping[str, str] | None = None,
         progress: "ProgressCallback | None" = None,
     ) -> "list[Path]":
@@ -200,7 +201,7 @@ class Shortcuts(_core.Tokenizer):
               torch.
         on : Counts, CountsFile or corpus, optional
             The training data, to verify the export on its pre-tokens too.
-        chat : Template, optional
+        chat : Template or JinjaTemplate, optional
             The chat template, for Hugging Face's `chat_template.jinja`. A tokenizer with nanochat's nine
             special tokens gets nanochat's template by default. The template's `bos` and `assistant_end`
             become bos and eos.

@@ -58,7 +58,9 @@ class Tokenizer(Shortcuts):
     | to                                       | call                                                        |
     |------------------------------------------|-------------------------------------------------------------|
     | encode text                              | `encode`, `encode_ordinary`, `encode_batch`, `encode_flat`  |
-    | encode with positions, or count tokens   | `encode_with_offsets`, `count_tokens`                       |
+    | encode with positions, or count tokens   | `encode_with_offsets`, `count_tokens`, `count_prefixes`,    |
+    |                                          | `fits`                                                      |
+    | encode a text that grows                 | `incremental`                                               |
     | decode ids                               | `decode`, `decode_bytes`, `decode_batch`,                   |
     |                                          | `decode_with_offsets`, or a `StreamDecoder`                 |
     | look up one token                        | `token_id`, `token_bytes`, `in`                             |

@@ -28,7 +28,8 @@ pub(super) struct Finder {
     automaton: AhoCorasick,
     /// How tokens are looked for, unless the automaton does it.
     beginnings: Option<Beginnings>,
-    /// The index of the token of each pattern.
+    /// What is looked for, and the index of the token of each.
+    patterns: Vec<String>,
     token: Vec<u32>,
 }
 
@@ -42,19 +43,24 @@ struct Beginnings {
 
 impl Finder {
     /// Builds a finder of patterns and the token of each, or none if there are no patterns.
-    pub(super) fn new(patterns: &[String], token: Vec<u32>) -> Result<Option<Finder>> {
+    pub(super) fn new(patterns: Vec<String>, token: Vec<u32>) -> Result<Option<Finder>> {
         if patterns.is_empty() {
             return Ok(None);
         }
-        let beginnings = Beginnings::new(patterns);
+        let beginnings = Beginnings::new(&patterns);
         let pays = (patterns.len() > MANY || !beginnings.first.is_empty())
             && patterns.iter().all(|pattern| pattern.len() <= LONGEST);
-        let automaton = if pays { anchored_automaton(patterns) } else { automaton(patterns) };
+        let automaton = if pays { anchored_automaton(&patterns) } else { automaton(&patterns) };
         let automaton = automaton.map_err(|error| Error::BadTokenizer {
             reason: format!("its added tokens are too long together: {error}"),
         })?;
         let beginnings = pays.then_some(beginnings);
-        Ok(Some(Finder { automaton, beginnings, token }))
+        Ok(Some(Finder { automaton, beginnings, patterns, token }))
+    }
+
+    /// Returns what is looked for, with the index of the token of each.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.patterns.iter().map(String::as_str).zip(self.token.iter().copied())
     }
 
     pub(super) fn find_iter<'a>(&'a self, text: &'a str) -> Found<'a> {

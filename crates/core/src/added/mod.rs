@@ -10,6 +10,7 @@
 //! Cost: one pass over the text in linear time (`finder.rs`, with an automaton of Aho and Corasick, 1975);
 //! white space is read once.
 
+mod apart;
 mod finder;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,9 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use self::apart::Apart;
 use self::finder::{Finder, Found};
 use crate::Result;
 
@@ -52,6 +55,8 @@ pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     raw: Option<Finder>,
     normalized: Option<Finder>,
+    /// Where text can be cut, for both; determined when first needed.
+    apart: OnceLock<[Apart; 2]>,
 }
 
 impl AddedTokens {
@@ -87,9 +92,9 @@ impl AddedTokens {
                     token.push(last[id]);
                 }
             }
-            Finder::new(&patterns, token)
+            Finder::new(patterns, token)
         };
-        Ok(AddedTokens { raw: finder(false)?, normalized: finder(true)?, tokens })
+        Ok(AddedTokens { raw: finder(false)?, normalized: finder(true)?, tokens, apart: OnceLock::new() })
     }
 
     /// Returns the tokens, in the order given.
@@ -111,6 +116,24 @@ impl AddedTokens {
     /// Returns the segments of a normalized text, as [`AddedTokens::raw`].
     pub fn normalized<'a, F: Fn(&AddedToken) -> bool>(&'a self, text: &'a str, wanted: F) -> Segments<'a, F> {
         self.segments(self.normalized.as_ref(), text, wanted)
+    }
+
+    /// Whether the segments of every text that contains these two characters side by side are those of the part
+    /// before and of the part after, each alone, except that text which is before and after the cut is one
+    /// segment. `normalized` says whether the text is.
+    pub fn keep_apart(&self, before: char, after: char, normalized: bool) -> bool {
+        let both = self.apart.get_or_init(|| {
+            [&self.raw, &self.normalized].map(|finder| Apart::new(&self.tokens, finder.as_ref()))
+        });
+        both[usize::from(normalized)].holds(before, after)
+    }
+
+    /// Returns the length of the longest token as given, if text can be cut after any of them, as if another one
+    /// began there: no token takes the white space after it or looks at what is next to it.
+    pub fn longest_lone(&self) -> Option<usize> {
+        let tokens = self.tokens.iter().filter(|token| !token.normalized);
+        let is_lone = |token: &AddedToken| !token.rstrip && !token.single_word;
+        if self.tokens.iter().all(is_lone) { tokens.map(|token| token.content.len()).max() } else { None }
     }
 
     fn segments<'a, F>(&'a self, finder: Option<&'a Finder>, text: &'a str, wanted: F) -> Segments<'a, F> {

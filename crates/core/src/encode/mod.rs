@@ -16,8 +16,11 @@
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
 //! | `counted` | unique pre-tokens with their counts |
+//! | `incremental` | text that grows, and prefixes of a text: only what has changed is encoded |
 //! | `spans` | the offsets of each token in the text |
 //! | `stage_spans` | the same through the stages of a pipeline |
+//! | `details` | the same with words, for batches |
+//! | `words` | the pre-tokens of texts, and their counts |
 //! | `decode` | ids to bytes and text |
 //! | `decode_stages` | the same for tokenizers with a pipeline |
 //! | `stream` | ids to text as they arrive, in whole characters |
@@ -27,6 +30,8 @@ mod batch;
 mod counted;
 mod decode;
 mod decode_stages;
+mod details;
+mod incremental;
 mod pipeline;
 mod spans;
 mod special;
@@ -36,13 +41,17 @@ mod stream;
 mod tests;
 mod text;
 mod widen;
+mod words;
 
 pub use batch::{Batch, Part};
 pub use counted::{TokenTotals, token_frequencies, token_totals};
+pub use details::Details;
+pub use incremental::Incremental;
 pub use spans::Spans;
 pub use special::{Allowed, Options};
 pub use stream::Stream;
 pub use widen::{measure, widen};
+pub use words::{Pretoken, Stages};
 
 use crate::{Result, Tokenizer};
 

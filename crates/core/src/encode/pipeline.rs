@@ -29,12 +29,36 @@ thread_local! {
     static KEPT: RefCell<Kept> = RefCell::default();
 }
 
+/// Where a text begins: it may be the rest of one, after a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At the beginning of the user's text.
+    Text,
+    /// After an added token.
+    Segment,
+    /// Between two characters that are a cut; see `tokenizer/cuts.rs`.
+    Cut,
+}
+
 impl Tokenizer {
     /// Appends the ids of a whole text. Special tokens are found if `allowed`, other added tokens always.
     pub(super) fn encode_stages(
         &self,
         pipeline: &Pipeline,
         text: &str,
+        allowed: &Allowed,
+        progress: Option<&Progress>,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.encode_stages_from(pipeline, text, Start::Text, allowed, progress, ids)
+    }
+
+    /// Does the same for a text that may be the rest of one.
+    pub(super) fn encode_stages_from(
+        &self,
+        pipeline: &Pipeline,
+        text: &str,
+        start: Start,
         allowed: &Allowed,
         progress: Option<&Progress>,
         ids: &mut Vec<u32>,
@@ -49,19 +73,22 @@ impl Tokenizer {
                 }
                 Segment::Text(range) => range,
             };
-            let first = range.start == 0;
-            let normal = pipeline.normalizer.normalize(&text[range])?;
+            let start = if range.start == 0 { start } else { Start::Segment };
+            let normal = match start {
+                Start::Cut => pipeline.normalizer.normalize_rest(&text[range])?,
+                _ => pipeline.normalizer.normalize(&text[range])?,
+            };
             if !pipeline.added.any_normalized() {
-                self.encode_normal(pipeline, normal, first, progress, ids)?;
+                self.encode_normal(pipeline, normal, start, progress, ids)?;
                 continue;
             }
             for segment in pipeline.added.normalized(&normal, wanted) {
                 match segment {
                     Segment::Token(id, _) => ids.push(id),
                     Segment::Text(range) => {
-                        let first = first && range.start == 0;
+                        let start = if range.start == 0 { start } else { Start::Segment };
                         let text = Cow::Borrowed(&normal[range]);
-                        self.encode_normal(pipeline, text, first, progress, ids)?;
+                        self.encode_normal(pipeline, text, start, progress, ids)?;
                     }
                 }
             }
@@ -89,7 +116,7 @@ impl Tokenizer {
         &self,
         pipeline: &Pipeline,
         text: Cow<'_, str>,
-        first: bool,
+        start: Start,
         progress: Option<&Progress>,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
@@ -102,7 +129,10 @@ impl Tokenizer {
         // Taken out, not borrowed: nothing here can then meet a buffer in use.
         let mut kept = KEPT.take();
         let Kept { scratch, pieces, joined, ends, runs } = &mut kept;
-        let text = pipeline.pretokenizer.pretokenize(text, first, scratch, pieces);
+        let text = match start {
+            Start::Cut => pipeline.pretokenizer.pretokenize_rest(text, scratch, pieces),
+            _ => pipeline.pretokenizer.pretokenize(text, start == Start::Text, scratch, pieces),
+        };
         let done = text.map(|text: Cow<'_, str>| {
             // Pieces that follow each other are looked up in batches, so what is between them is taken out.
             if pieces.join(&text, joined, ends) {

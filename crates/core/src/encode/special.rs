@@ -97,20 +97,13 @@ impl Tokenizer {
     }
 
     /// Refuses a text that contains a disallowed special token.
-    pub(super) fn check_disallowed(
-        &self,
-        text: &str,
-        Options { allowed, disallowed, .. }: &Options,
-    ) -> Result<()> {
-        let specials = self.special_tokens();
-        let refused: Vec<&str> = match disallowed {
-            Allowed::None => return Ok(()),
-            Allowed::Only(tokens) => tokens.iter().map(String::as_str).collect(),
-            Allowed::All if !self.special_finder().is_some_and(|finder| finder.is_match(text)) => {
-                return Ok(());
-            }
-            Allowed::All => specials.iter().map(|(t, _)| t.as_str()).filter(|t| !allowed.holds(t)).collect(),
-        };
+    pub(super) fn check_disallowed(&self, text: &str, options: &Options) -> Result<()> {
+        let Options { disallowed, .. } = options;
+        let is_free = || !self.special_finder().is_some_and(|finder| finder.is_match(text));
+        if *disallowed == Allowed::None || *disallowed == Allowed::All && is_free() {
+            return Ok(());
+        }
+        let refused = refused(self, options);
         match finder(&refused)?.and_then(|finder| finder.find(text)) {
             Some(found) => {
                 Err(Error::SpecialInText { token: refused[found.pattern()].into(), at: found.start() })
@@ -150,6 +143,19 @@ impl Tokenizer {
             }
         }
         visit(Stretch::Text(&text[start..]))
+    }
+}
+
+/// Returns the strings that a text must not contain.
+pub(super) fn refused<'a>(tokenizer: &'a Tokenizer, options: &'a Options) -> Vec<&'a str> {
+    let Options { allowed, disallowed, .. } = options;
+    match disallowed {
+        Allowed::None => Vec::new(),
+        Allowed::Only(tokens) => tokens.iter().map(String::as_str).collect(),
+        Allowed::All => {
+            let names = tokenizer.special_tokens().iter().map(|(token, _)| token.as_str());
+            names.filter(|token| !allowed.holds(token)).collect()
+        }
     }
 }
 

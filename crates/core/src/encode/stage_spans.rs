@@ -4,25 +4,28 @@
 //! covers what its bytes come from; a character that is divided between tokens belongs to each of them, and
 //! what stands for several unknown characters covers all of them, as in Hugging Face tokenizers.
 //!
-//! Cost: some ten times that of encoding, because every pre-token is merged and every byte has an origin.
+//! Cost: some three times that of encoding. Pre-tokens are looked up in the cache, and the lengths of their tokens
+//! tell where each is. Origins, and merging symbol by symbol, are left to text that a normalizer has changed and
+//! to pre-tokens with unknown characters.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
-use super::{Options, Spans};
+use super::{Allowed, Options, Spans};
 use crate::added::{AddedToken, Segment};
 use crate::normalize::Aligned;
-use crate::pretokenize::Pieces;
-use crate::tokenizer::Pipeline;
-use crate::{Result, Tokenizer};
+use crate::pretokenize::{Pieces, Scratch};
+use crate::tokenizer::{Inner, Pipeline};
+use crate::{Error, Result, Tokenizer, split};
 
 impl Tokenizer {
     /// Returns the ids of a text and their spans, if the tokenizer has a pipeline.
     pub fn encode_stage_spans(&self, text: &str, options: &Options) -> Option<Result<(Vec<u32>, Spans)>> {
         let pipeline = self.pipeline()?;
         let encoded = self.check_disallowed(text, options).and_then(|()| {
-            let mut encoder = Encoder { tokenizer: self, pipeline, ids: Vec::new(), bytes: Vec::new() };
-            encoder.text(text, options)?;
+            let mut encoder = Encoder::new(self, pipeline, false);
+            encoder.text(text, &options.allowed)?;
             Ok((encoder.ids, encoder.bytes))
         });
         Some(encoded.map(|(mut ids, bytes)| {
@@ -67,39 +70,107 @@ impl Tokenizer {
     }
 }
 
-struct Encoder<'a> {
+/// The tokens of a text, as they are found.
+pub(super) struct Encoder<'a> {
     tokenizer: &'a Tokenizer,
     pipeline: &'a Pipeline,
-    ids: Vec<u32>,
-    bytes: Vec<(usize, usize)>,
+    inner: &'a [Inner],
+    pub ids: Vec<u32>,
+    /// The bytes of the user's text that each token covers.
+    pub bytes: Vec<(usize, usize)>,
+    /// The number of the pre-token, or added token, that each token is part of.
+    pub words: Vec<u32>,
+    /// The added tokens, by position, and the text that each was found as.
+    pub added: Vec<(u32, String)>,
+    /// How many pre-tokens and added tokens came before.
+    word: u32,
+    /// Whether offsets are those of Hugging Face where characters are dropped: as if nothing had been there.
+    closes_gaps: bool,
+    kept: Kept,
 }
 
-impl Encoder<'_> {
-    fn text(&mut self, text: &str, options: &Options) -> Result<()> {
+/// Buffers that are used again from pre-token to pre-token.
+#[derive(Default)]
+struct Kept {
+    split: split::Scratch,
+    scratch: Scratch,
+    pieces: Pieces,
+    runs: Vec<u32>,
+    ids: Vec<u32>,
+}
+
+/// Where the bytes of a text come from.
+#[derive(Clone, Copy)]
+enum Origins<'a> {
+    /// From the same bytes of the user's text, of which this is the first.
+    Given(usize),
+    Mapped(&'a [(u32, u32)]),
+}
+
+impl Origins<'_> {
+    /// Returns what the bytes from `start` to `end` come from; there is at least one.
+    #[inline(always)]
+    fn span(self, start: usize, end: usize) -> (usize, usize) {
+        match self {
+            Origins::Given(first) => (first + start, first + end),
+            Origins::Mapped(origins) => (origins[start].0 as usize, origins[end - 1].1 as usize),
+        }
+    }
+}
+
+impl<'a> Encoder<'a> {
+    pub fn new(tokenizer: &'a Tokenizer, pipeline: &'a Pipeline, closes_gaps: bool) -> Encoder<'a> {
+        let inner = pipeline.inner();
+        let (ids, bytes, words, added, kept) = Default::default();
+        Encoder { tokenizer, pipeline, inner, ids, bytes, words, added, word: 0, closes_gaps, kept }
+    }
+
+    pub fn text(&mut self, text: &str, allowed: &Allowed) -> Result<()> {
         let Pipeline { added, normalizer, .. } = self.pipeline;
-        let wanted = |token: &AddedToken| options.allowed.holds(&token.content);
-        let whole = Aligned::of(text)?;
+        let wanted = |token: &AddedToken| allowed.holds(&token.content);
+        if text.len() > u32::MAX as usize {
+            return Err(Error::TooLong { what: "document", bytes: text.len() as u64 });
+        }
         for segment in added.raw(text, wanted) {
             let range = match segment {
                 Segment::Token(id, range) => {
-                    self.push(id, (range.start, range.end));
+                    self.push_added(id, &text[range.clone()], (range.start, range.end));
                     continue;
                 }
                 Segment::Text(range) => range,
             };
             let first = range.start == 0;
-            let Some(plain) = whole.slice(range) else { continue };
-            let normal = normalizer.normalize_aligned(&plain)?;
-            for segment in added.normalized(&normal.text, wanted) {
-                match segment {
-                    Segment::Token(id, range) => {
-                        let (start, end) = normal.origin(range).unwrap_or_default();
-                        self.push(id, (start as usize, end as usize));
+            let given = &text[range.clone()];
+            match normalizer.normalize(given)? {
+                // Origins take time, and where nothing changes they are known.
+                Cow::Borrowed(same) if same.len() == given.len() => {
+                    for segment in added.normalized(given, wanted) {
+                        match segment {
+                            Segment::Token(id, found) => {
+                                let span = (range.start + found.start, range.start + found.end);
+                                self.push_added(id, &given[found], span);
+                            }
+                            Segment::Text(found) => {
+                                let first = first && found.start == 0;
+                                self.given(&given[found.clone()], range.start + found.start, first)?;
+                            }
+                        }
                     }
-                    Segment::Text(range) => {
-                        let first = first && range.start == 0;
-                        if let Some(part) = normal.slice(range) {
-                            self.normal(&part, first)?;
+                }
+                _ => {
+                    let normal = normalizer.normalize_aligned(&Aligned::from(given, range.start)?)?;
+                    for segment in added.normalized(&normal.text, wanted) {
+                        match segment {
+                            Segment::Token(id, found) => {
+                                let (start, end) = normal.origin(found.clone()).unwrap_or_default();
+                                self.push_added(id, &normal.text[found], (start as usize, end as usize));
+                            }
+                            Segment::Text(found) => {
+                                let first = first && found.start == 0;
+                                if let Some(part) = normal.slice(found) {
+                                    self.aligned(&part, first)?;
+                                }
+                            }
                         }
                     }
                 }
@@ -108,16 +179,112 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn normal(&mut self, text: &Aligned, first: bool) -> Result<()> {
+    /// Takes a part of the user's text that no normalizer has changed; it begins at `start`.
+    fn given(&mut self, text: &str, start: usize, first: bool) -> Result<()> {
+        let pretokenizer = &self.pipeline.pretokenizer;
+        let mut kept = std::mem::take(&mut self.kept);
+        let mut from = 0;
+        if let Some(splitter) = pretokenizer.splitter() {
+            let Kept { split, runs, ids, .. } = &mut kept;
+            splitter.split_stepwise(text, split, |ends| {
+                for &end in ends {
+                    self.pretoken(text, from..end as usize, Origins::Given(start + from), runs, ids);
+                    from = end as usize;
+                }
+                Ok(())
+            })?;
+        } else {
+            let Kept { scratch, pieces, runs, ids, .. } = &mut kept;
+            match pretokenizer.pretokenize(Cow::Borrowed(text), first, scratch, pieces)? {
+                Cow::Borrowed(_) => {
+                    for range in pieces.ranges() {
+                        let origins = Origins::Given(start + range.start);
+                        self.pretoken(text, range, origins, runs, ids);
+                    }
+                }
+                Cow::Owned(_) => self.aligned(&Aligned::from(text, start)?, first)?,
+            }
+        }
+        self.kept = kept;
+        Ok(())
+    }
+
+    fn aligned(&mut self, text: &Aligned, first: bool) -> Result<()> {
         let mut pieces = Pieces::default();
         let split = self.pipeline.pretokenizer.pretokenize_aligned(text, first, &mut pieces)?;
+        let Kept { mut runs, mut ids, .. } = std::mem::take(&mut self.kept);
         for range in pieces.ranges() {
-            self.pretoken(&split.text.as_bytes()[range.clone()], &split.origins[range]);
+            let origins = Origins::Mapped(&split.origins[range.clone()]);
+            self.pretoken(&split.text, range, origins, &mut runs, &mut ids);
         }
         Ok(())
     }
 
-    fn pretoken(&mut self, pretoken: &[u8], origins: &[(u32, u32)]) {
+    /// Appends the tokens of a pre-token. Their lengths tell where each is, if they make up the pre-token; else
+    /// it is merged once more, symbol by symbol.
+    fn pretoken(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        origins: Origins,
+        runs: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
+    ) {
+        let Pipeline { first, suffix, .. } = self.pipeline;
+        let length = range.len();
+        let before = usize::from(*first);
+        ids.clear();
+        self.tokenizer.encode_one(self.pipeline, text, range.clone(), runs, ids);
+        let of = |id: u32| self.inner.get(id as usize).map_or(0, |inner| inner.len as usize);
+        let total: usize = ids.iter().map(|&id| of(id)).sum();
+        let (from, count) = (self.ids.len(), ids.len());
+        let mut known = total == length + before + usize::from(*suffix);
+        let mut at = 0usize;
+        for &id in &*ids {
+            // Without the marks.
+            let (start, end) = (at.saturating_sub(before), (at + of(id)).saturating_sub(before).min(length));
+            known &= start < end;
+            if !known {
+                break;
+            }
+            self.ids.push(id);
+            self.bytes.push(origins.span(start, end));
+            at += of(id);
+        }
+        if known {
+            self.words.resize(from + count, self.word);
+        } else {
+            self.ids.truncate(from);
+            self.bytes.truncate(from);
+            self.symbols(text, range, origins);
+            self.words.resize(self.ids.len(), self.word);
+        }
+        self.word += 1;
+    }
+
+    /// Appends the tokens of a pre-token, with what each symbol covers.
+    #[cold]
+    fn symbols(&mut self, text: &str, range: Range<usize>, origins: Origins) {
+        let pretoken = &text.as_bytes()[range.clone()];
+        match origins {
+            Origins::Mapped(origins) => self.merged(pretoken, origins),
+            Origins::Given(first) => {
+                let start = text.floor_char_boundary(range.start);
+                let end = text.ceil_char_boundary(range.end);
+                // The pre-token may begin inside a character.
+                let origins: Vec<(u32, u32)> = text[start..end]
+                    .char_indices()
+                    .flat_map(|(at, c)| {
+                        let at = (first + start + at - range.start) as u32;
+                        std::iter::repeat_n((at, at + c.len_utf8() as u32), c.len_utf8())
+                    })
+                    .collect();
+                self.merged(pretoken, &origins[range.start - start..range.end - start]);
+            }
+        }
+    }
+
+    fn merged(&mut self, pretoken: &[u8], origins: &[(u32, u32)]) {
         let Pipeline { whole, symbols, dropping, fused, .. } = self.pipeline;
         let span = |start: usize, end: usize| {
             let part = &origins[start.min(origins.len())..end.min(origins.len())];
@@ -134,8 +301,10 @@ impl Encoder<'_> {
             let bytes = kept.as_ref().map_or(merged, |(bytes, _)| bytes);
             let marks = usize::from(self.pipeline.first);
             let position = |at: usize| match &kept {
-                Some((_, positions)) => positions.get(at).map_or(pretoken.len() + marks, |&at| at),
-                None => at,
+                Some((_, positions)) if !self.closes_gaps => {
+                    positions.get(at).map_or(pretoken.len() + marks, |&at| at)
+                }
+                _ => at,
             };
             let mut ids = Vec::new();
             self.tokenizer.pairs().merge(bytes, &mut ids);
@@ -178,10 +347,17 @@ impl Encoder<'_> {
         self.ids.push(id);
         self.bytes.push(span);
     }
+
+    fn push_added(&mut self, id: u32, found: &str, span: (usize, usize)) {
+        self.added.push((self.ids.len() as u32, found.into()));
+        self.push(id, span);
+        self.words.push(self.word);
+        self.word += 1;
+    }
 }
 
 /// Returns the characters that each range of bytes has a part of.
-fn char_spans(text: &str, bytes: &[(usize, usize)]) -> Vec<(usize, usize)> {
+pub(super) fn char_spans(text: &str, bytes: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // By byte: how many characters begin before it.
     let mut begun = Vec::with_capacity(text.len() + 1);
     let mut count = 0;

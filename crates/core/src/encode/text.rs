@@ -6,12 +6,14 @@
 //! microsecond.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::special::Allowed;
 use crate::key::PACKED;
 use crate::merge::cache::{BATCH, CacheTable, CachedIds, Probe, count_of, few_ids};
 use crate::split::{Scratch, Splitter};
+use crate::tokenizer::Pipeline;
 use crate::{Progress, Result, Tokenizer};
 
 /// A pre-token that is not longer is a character or two.
@@ -128,11 +130,7 @@ impl Tokenizer {
         runs.clear();
         let mut from = start;
         for &end in ends {
-            if end as usize - from > SINGLE
-                && text.as_bytes()[from..from + 2].iter().any(|&byte| is_dense(byte))
-                && text.is_char_boundary(from)
-                && text.is_char_boundary(end as usize)
-            {
+            if self.is_divisible(text, from, end as usize) {
                 self.crossings().cut(text, from, end as usize, runs);
             } else {
                 runs.push(end);
@@ -182,6 +180,42 @@ impl Tokenizer {
             ends = next;
             std::mem::swap(&mut now, &mut later);
         }
+    }
+
+    /// Appends the ids of one pre-token of a pipeline, without making unknown tokens one.
+    pub(super) fn encode_one(
+        &self,
+        pipeline: &Pipeline,
+        text: &str,
+        range: Range<usize>,
+        runs: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
+    ) {
+        runs.clear();
+        let (start, end) = (range.start, range.end);
+        if let Some(boundaries) = &pipeline.boundaries {
+            boundaries.cut(text, start, end, runs);
+        } else if self.is_divisible(text, start, end) {
+            self.crossings().cut(text, start, end, runs);
+        } else {
+            runs.push(end as u32);
+        }
+        let table = self.cache().table();
+        let mut from = start;
+        for &end in &*runs {
+            let end = end as usize;
+            let place = table.view().probe(text.as_bytes(), from, end);
+            self.encode_rare(&table, &place, &text.as_bytes()[from..end], ids);
+            from = end;
+        }
+    }
+
+    /// Whether this is a long pre-token of a script without spaces, which begins and ends between characters.
+    fn is_divisible(&self, text: &str, start: usize, end: usize) -> bool {
+        end - start > SINGLE
+            && text.as_bytes()[start..start + 2].iter().any(|&byte| is_dense(byte))
+            && text.is_char_boundary(start)
+            && text.is_char_boundary(end)
     }
 
     /// A pre-token that is not in the first place where it could be: elsewhere, longer, or new.

@@ -22,12 +22,17 @@ pub struct Aligned {
 impl Aligned {
     /// The user's text: every byte comes from its own character.
     pub fn of(text: &str) -> Result<Aligned> {
-        if text.len() > u32::MAX as usize {
-            return Err(Error::TooLong { what: "document", bytes: text.len() as u64 });
+        Aligned::from(text, 0)
+    }
+
+    /// A part of the user's text that begins at the byte `start`.
+    pub fn from(text: &str, start: usize) -> Result<Aligned> {
+        if start + text.len() > u32::MAX as usize {
+            return Err(Error::TooLong { what: "document", bytes: (start + text.len()) as u64 });
         }
         let mut origins = Vec::with_capacity(text.len());
         for (at, c) in text.char_indices() {
-            let origin = (at as u32, (at + c.len_utf8()) as u32);
+            let origin = ((start + at) as u32, (start + at + c.len_utf8()) as u32);
             origins.extend(std::iter::repeat_n(origin, c.len_utf8()));
         }
         Ok(Aligned { text: text.into(), origins })

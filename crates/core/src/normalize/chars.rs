@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::aligned::Output;
+use super::aligned::{Output, Rewritten};
 use super::table::{Table, ascii_end};
 
 /// A rule for characters.
@@ -65,6 +65,14 @@ impl Rule {
                 self.each(text, out, |byte| (b' '..0x7f).contains(&byte));
             }
         }
+    }
+
+    /// Returns what a character becomes.
+    pub fn of_char(self, c: char) -> String {
+        let text = c.to_string();
+        let mut out = Rewritten::of(&text);
+        self.normalize(&text, &mut out);
+        out.finish().into_owned()
     }
 
     fn each(self, text: &str, out: &mut impl Output, keeps_byte: impl Fn(u8) -> bool) {

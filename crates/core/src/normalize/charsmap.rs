@@ -11,6 +11,8 @@
 //! Cost: a load per byte of a key. Which characters are keys or begin one is in a table, so that others need
 //! no walk.
 
+use std::collections::HashSet;
+
 use super::table::{Bytes, Table, add_first_byte};
 use crate::{Error, Result};
 
@@ -58,6 +60,35 @@ impl Charsmap {
     /// Returns the bytes that follow the first character in some key.
     pub fn continues(&self) -> &Bytes {
         &self.continues
+    }
+
+    /// Returns the bytes that all characters but the first of some key begin with.
+    pub fn later_bytes(&self) -> Bytes {
+        let mut later = self.continues;
+        let mut buffer = [0; 4];
+        let mut nodes = Vec::new();
+        for c in ('\0'..=char::MAX).filter(|c| self.flags(*c) & BEGINS_KEY != 0) {
+            let text = c.encode_utf8(&mut buffer).as_bytes();
+            let mut walk = self.walk(text);
+            walk.by_ref().for_each(drop);
+            nodes.push(walk.node);
+        }
+        // A corrupt trie may contain a cycle.
+        let mut seen = HashSet::new();
+        while let Some(node) = nodes.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            for byte in 1..=255 {
+                let at = node ^ usize::from(byte);
+                let Some(unit) = self.units.get(at).filter(|unit| has_label(**unit, byte)) else { continue };
+                if byte & 0xC0 != 0x80 {
+                    later[usize::from(byte)] = true;
+                }
+                nodes.push(at ^ offset(*unit));
+            }
+        }
+        later
     }
 
     /// Returns the bytes that characters which are keys begin with.

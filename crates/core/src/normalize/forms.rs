@@ -49,6 +49,25 @@ struct Tables {
 
 static TABLES: LazyLock<Tables> = LazyLock::new(Tables::build);
 
+/// The characters that compose with some character after them.
+static COMPOSING: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::new();
+    let jamo = '\u{1100}'..='\u{1112}';
+    jamo.chain('\u{ac00}'..='\u{d7a3}').for_each(|c| table.add(c, 1));
+    for c in ranges(KNOWN).into_iter().flatten().filter(|c| !is_inert_block(*c) && !is_hangul(*c)) {
+        let mut parts = Vec::new();
+        decompose_canonical(c, |c| parts.push(c));
+        let mut starter = parts[0];
+        for &part in &parts[1..] {
+            if let Some(composed) = composite(starter, part) {
+                table.add(starter, 1);
+                starter = composed;
+            }
+        }
+    }
+    table
+});
+
 /// Characters that no form changes, in large numbers, so that building the tables takes a millisecond.
 fn is_inert_block(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{e000}'..='\u{f8ff}' | '\u{20000}'..='\u{2f7ff}' | '\u{e0000}'..)
@@ -119,6 +138,15 @@ impl Form {
             kept = end;
         }
         out.keep(kept..text.len());
+    }
+
+    /// Whether two characters that are side by side stay as they are and keep what is before them apart from what
+    /// is after them, whatever that is.
+    pub fn keeps_apart(self, before: char, after: char) -> bool {
+        let matters = 0x11u8 << self as u8;
+        let stays = |c: char| TABLES.flags.get(c) & matters == 0;
+        let composes = || matches!(self, Form::Nfc | Form::Nfkc) && COMPOSING.get(after) != 0;
+        stays(before) && stays(after) && !composes()
     }
 
     /// Returns the start of the first segment from `from` on that may not be normal.

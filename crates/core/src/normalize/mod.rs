@@ -81,11 +81,27 @@ impl Normalizer {
 
     /// Normalizes a text; one that does not change is borrowed.
     pub fn normalize<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        self.run(text, true)
+    }
+
+    /// Normalizes the part of a text after a cut; see [`Normalizer::across`].
+    pub fn normalize_rest<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+        self.run(text, false)
+    }
+
+    /// Returns what two characters become, if every text that contains them side by side can be cut between them:
+    /// it becomes what the part before becomes, and then what the rest does (`normalize_rest`). The new
+    /// characters are then side by side, or nothing of the rest is left. `None` if that is not proven.
+    pub fn across(&self, before: char, after: char) -> Option<(char, char)> {
+        self.0.iter().try_fold((before, after), |(before, after), step| step.across(before, after))
+    }
+
+    fn run<'a>(&self, text: &'a str, begins: bool) -> Result<Cow<'a, str>> {
         let mut text = Cow::Borrowed(text);
         for step in &*self.0 {
             let result = match &text {
-                Cow::Borrowed(text) => step.normalize(text)?,
-                Cow::Owned(owned) => match step.normalize(owned)? {
+                Cow::Borrowed(text) => step.normalize(text, begins)?,
+                Cow::Owned(owned) => match step.normalize(owned, begins)? {
                     // The part of the text that is left, if it got shorter at an end.
                     Cow::Borrowed(part) if part.len() == owned.len() => continue,
                     part => Cow::Owned(part.into_owned()),
@@ -107,10 +123,29 @@ impl Normalizer {
 }
 
 impl Step {
-    fn normalize<'a>(&self, text: &'a str) -> Result<Cow<'a, str>> {
+    fn across(&self, before: char, after: char) -> Option<(char, char)> {
+        let is_kept = match self {
+            Step::Form(form) => form.keeps_apart(before, after),
+            Step::Chars(rule) => {
+                return Some((
+                    rule.of_char(before).chars().next_back()?,
+                    rule.of_char(after).chars().next()?,
+                ));
+            }
+            Step::Strip { .. } => !before.is_whitespace(),
+            Step::Prepend(_) => true,
+            Step::Replace(replace) => return replace.across(before, after),
+            Step::Precompiled(precompiled) => precompiled.keeps_apart(before, after),
+            Step::SentencePiece(normalizer) => normalizer.keeps_apart(before, after),
+        };
+        is_kept.then_some((before, after))
+    }
+
+    fn normalize<'a>(&self, text: &'a str, begins: bool) -> Result<Cow<'a, str>> {
         match self {
-            Step::Strip { left, right } => Ok(Cow::Borrowed(strip(text, *left, *right))),
-            Step::SentencePiece(normalizer) => Ok(normalizer.normalize(text)),
+            Step::Strip { left, right } => Ok(Cow::Borrowed(strip(text, *left && begins, *right))),
+            Step::Prepend(_) if !begins => Ok(Cow::Borrowed(text)),
+            Step::SentencePiece(normalizer) => Ok(normalizer.normalize(text, begins)),
             _ => {
                 let mut out = Rewritten::of(text);
                 self.write(text, &mut out)?;

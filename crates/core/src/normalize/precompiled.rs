@@ -12,7 +12,7 @@
 //! where needed, at 50-100 MB/s.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -40,13 +40,31 @@ pub struct Precompiled {
     map: Charsmap,
     /// The bytes that keys and characters of clusters begin with.
     first_bytes: Bytes,
+    /// Whether a key begins with a character of Unicode's class Prepend; determined when first needed.
+    prepends: OnceLock<bool>,
 }
 
 impl Precompiled {
     pub fn new(map: Charsmap) -> Precompiled {
         let mut first_bytes = map.first_bytes();
         ranges(JOINING).into_iter().flatten().for_each(|c| add_first_byte(&mut first_bytes, c));
-        Precompiled { map, first_bytes }
+        Precompiled { map, first_bytes, prepends: OnceLock::new() }
+    }
+
+    /// Whether two characters that are side by side stay as they are and keep what is before them apart from what
+    /// is after them, whatever that is; known for ASCII only. There, a character is in a cluster with one before
+    /// it only if that is one of Unicode's class Prepend, and what a cluster becomes depends on how it begins.
+    pub fn keeps_apart(&self, before: char, after: char) -> bool {
+        let stays =
+            |c: char| c != '\0' && c.is_ascii() && JOINS.get(c) == 0 && self.map.flags(c) & IS_KEY == 0;
+        let prepends = || {
+            let mut prepended = ranges(r"\p{gcb=Prepend}").into_iter().flatten();
+            prepended.any(|c| self.map.flags(c) != 0)
+        };
+        stays(before)
+            && stays(after)
+            && self.map.flags(after) & BEGINS_KEY == 0
+            && !*self.prepends.get_or_init(prepends)
     }
 
     pub fn normalize(&self, text: &str, out: &mut impl Output) {

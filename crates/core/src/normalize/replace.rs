@@ -64,6 +64,37 @@ impl Replace {
         Ok(Replace { pattern, content: content.into() })
     }
 
+    /// Returns what two characters that are side by side become, if no match contains both and if it depends on
+    /// nothing else what they become; `None` if that is not so, or not known.
+    pub fn across(&self, before: char, after: char) -> Option<(char, char)> {
+        // Whether a character is always replaced; `None` if it depends.
+        let (before_is, after_is) = match &self.pattern {
+            Pattern::Text(finder) => {
+                let text = std::str::from_utf8(finder.needle()).ok()?;
+                if text.chars().zip(text.chars().skip(1)).any(|pair| pair == (before, after)) {
+                    return None;
+                }
+                let is_char = text.chars().nth(1).is_none();
+                let replaced = |end: Option<char>, c: char| match end == Some(c) {
+                    true if !is_char => None,
+                    is => Some(is),
+                };
+                (replaced(text.chars().next_back(), before)?, replaced(text.chars().next(), after)?)
+            }
+            Pattern::Runs(runs) => {
+                let is = |c: char| runs.class.get(c) != 0;
+                if is(before) && is(after) || (is(before) || is(after)) && runs.min > 1 {
+                    return None;
+                }
+                (is(before), is(after))
+            }
+            Pattern::Regex(_) => return None,
+        };
+        let new_before = if before_is { self.content.chars().next_back()? } else { before };
+        let new_after = if after_is { self.content.chars().next()? } else { after };
+        Some((new_before, new_after))
+    }
+
     pub fn normalize<O: Output>(&self, text: &str, out: &mut O) -> Result<()> {
         let is_char = self.content.chars().count() == 1;
         let mut kept = 0;

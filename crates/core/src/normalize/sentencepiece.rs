@@ -13,13 +13,15 @@
 //! whole. Cost: a copy where there is a dummy prefix, and a look-up per character where flags are needed.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 use memchr::memmem;
 
 use super::aligned::Aligned;
 use super::charsmap::{BEGINS_KEY, Charsmap, IS_KEY};
-use super::table::Table;
+use super::table::{Bytes, Table};
 use crate::{Error, Result};
 
 const ESCAPED_SPACE: char = '\u{2581}';
@@ -30,6 +32,8 @@ pub struct SentencePiece {
     stops: Table,
     /// Whether only ▁ changes.
     only_escaped: bool,
+    /// The bytes that characters of keys begin with, except the first of each key; found when first needed.
+    later_bytes: OnceLock<Bytes>,
 }
 
 /// The character is replaced, or may be the beginning of a symbol.
@@ -51,18 +55,21 @@ pub struct Settings {
 pub struct UserDefined {
     automaton: AhoCorasick,
     first_characters: Vec<char>,
+    /// Characters that are side by side in a symbol.
+    pairs: HashSet<(char, char)>,
 }
 
 impl UserDefined {
     pub fn new(symbols: &[&str]) -> Result<UserDefined> {
         let symbols = symbols.iter().filter(|symbol| !symbol.is_empty());
         let first_characters = symbols.clone().filter_map(|symbol| symbol.chars().next()).collect();
+        let pairs = symbols.clone().flat_map(|symbol| symbol.chars().zip(symbol.chars().skip(1))).collect();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .start_kind(StartKind::Anchored)
             .build(symbols)
             .map_err(|e| Error::BadTokenizer { reason: format!("its user-defined symbols: {e}") })?;
-        Ok(UserDefined { automaton, first_characters })
+        Ok(UserDefined { automaton, first_characters, pairs })
     }
 
     /// Returns the length of the longest symbol that `text` starts with.
@@ -139,20 +146,45 @@ impl SentencePiece {
         let only_escaped = settings.charsmap.is_none() && !settings.remove_extra_whitespaces;
         let symbols = settings.user_defined.iter().flat_map(|symbols| &symbols.first_characters);
         symbols.for_each(|c| stops.add(*c, STOP));
-        SentencePiece { settings, stops, only_escaped }
+        SentencePiece { settings, stops, only_escaped, later_bytes: OnceLock::new() }
     }
 
-    pub fn normalize<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// Whether two characters that are side by side stay as they are and keep what is before them apart from what
+    /// is after them, whatever that is.
+    pub fn keeps_apart(&self, before: char, after: char) -> bool {
+        let Settings { charsmap, user_defined, remove_extra_whitespaces, .. } = &self.settings;
+        let changes = |c: char| c == ESCAPED_SPACE || c == '\0';
+        if self.settings.add_dummy_prefix && self.settings.suffix_whitespace
+            || *remove_extra_whitespaces && before == ' '
+            || changes(before)
+            || changes(after)
+            || user_defined.as_ref().is_some_and(|symbols| symbols.pairs.contains(&(before, after)))
+        {
+            return false;
+        }
+        let Some(map) = charsmap else { return true };
+        let later = self.later_bytes.get_or_init(|| map.later_bytes());
+        let is_later = |c: char| later[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])];
+        // A key that begins with `before` goes no further than it.
+        !is_later(before)
+            && !is_later(after)
+            && map.flags(before) & IS_KEY == 0
+            && map.flags(after) & (IS_KEY | BEGINS_KEY) == 0
+    }
+
+    /// Normalizes a text; if it does not begin one, but is the rest after a cut, `begins` is false.
+    pub fn normalize<'a>(&self, text: &'a str, begins: bool) -> Cow<'a, str> {
         let Settings { add_dummy_prefix, remove_extra_whitespaces, .. } = self.settings;
+        let add_dummy_prefix = add_dummy_prefix && begins;
         let is_trimmed = !remove_extra_whitespaces || !text.ends_with(' ');
         if !add_dummy_prefix && is_trimmed && self.copied_end(text, 0, false) == text.len() {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(self.run(text, None).text)
+        Cow::Owned(self.run(text, begins, None).text)
     }
 
     pub fn normalize_aligned(&self, source: &Aligned) -> Aligned {
-        let Written { text, starts, consumed } = self.run(&source.text, Some(Vec::new()));
+        let Written { text, starts, consumed } = self.run(&source.text, true, Some(Vec::new()));
         let mut starts = starts.unwrap_or_default();
         starts.push(consumed as u32);
         let end = source.origins.last().map_or(0, |last| last.1);
@@ -161,11 +193,11 @@ impl SentencePiece {
         Aligned { text, origins }
     }
 
-    fn run(&self, text: &str, starts: Option<Vec<u32>>) -> Written {
+    fn run(&self, text: &str, begins: bool, starts: Option<Vec<u32>>) -> Written {
         let Settings { add_dummy_prefix, remove_extra_whitespaces, suffix_whitespace, .. } = self.settings;
         let capacity = text.len() + text.len() / 8 + 16;
         let mut out = Written { text: String::with_capacity(capacity), starts, consumed: 0 };
-        if remove_extra_whitespaces {
+        if remove_extra_whitespaces && begins {
             while let (" ", len) = self.first(&text[out.consumed..]) {
                 out.consumed += len;
             }
@@ -173,10 +205,10 @@ impl SentencePiece {
         if out.consumed == text.len() {
             return out;
         }
-        if add_dummy_prefix && !suffix_whitespace {
+        if add_dummy_prefix && !suffix_whitespace && begins {
             out.push(" ");
         }
-        let mut after_space = remove_extra_whitespaces;
+        let mut after_space = remove_extra_whitespaces && begins;
         while out.consumed < text.len() {
             let end = self.copied_end(text, out.consumed, out.starts.is_some());
             if end > out.consumed {

@@ -13,6 +13,7 @@
 //! All but the first are rules for the boundary between two neighbors, so one pass decides them.
 
 use super::Pieces;
+use crate::split::{Meeting, Role};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
@@ -43,6 +44,21 @@ impl Behavior {
             Behavior::MergedWithPrevious => !before && after,
             Behavior::MergedWithNext => before && !after,
         }
+    }
+
+    /// Whether what is before and after a cut are two pieces, judging by what each is part of: surely, and maybe.
+    pub fn parts(self, meeting: &Meeting, invert: bool) -> (bool, bool) {
+        let may_be = |role: Role, matched: bool| role == Role::Either || (role == Role::Match) == matched;
+        let (mut surely, mut maybe) = (true, false);
+        for (before, after) in [(false, false), (false, true), (true, false), (true, true)] {
+            if may_be(meeting.before, before) && may_be(meeting.after, after) {
+                // Two gaps are one.
+                let joined = !(before || after) || self.joins(before != invert, after != invert);
+                surely &= !joined;
+                maybe |= !joined;
+            }
+        }
+        (surely, maybe)
     }
 
     /// Appends the pieces of segments, of which those in `gaps` are gaps. If `invert`, gaps count as matches.

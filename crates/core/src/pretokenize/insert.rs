@@ -28,18 +28,20 @@ pub type Origins = Vec<(u32, u32)>;
 
 impl Insert {
     /// Returns the changed text and appends its pieces; `None` if nothing changes. `first` says that `text`
-    /// begins the user's text. `origins` become those of the changed text: a prefix comes from where the
+    /// begins the user's text, `continues` that its first piece is the rest of one. `origins` become those of the changed text: a prefix comes from where the
     /// character after it does.
     pub fn run(
         &self,
         text: &str,
-        first: bool,
+        (first, continues): (bool, bool),
         from: &Pieces,
         to: &mut Pieces,
         origins: Option<&mut Origins>,
     ) -> Option<String> {
         let replaces = self.replaces && self.prefix != ' ' && memchr::memchr(b' ', text.as_bytes()).is_some();
-        let prefixes = |range: &Range<usize>| self.prefixes(&text[range.clone()], first && range.start == 0);
+        let prefixes = |range: &Range<usize>| {
+            !(continues && range.start == 0) && self.prefixes(&text[range.clone()], first && range.start == 0)
+        };
         if !replaces && !from.ranges().any(|range| prefixes(&range)) {
             return None;
         }
@@ -69,6 +71,11 @@ impl Insert {
             to.ends.push(changed.text.len() as u32);
         }
         Some(changed.finish())
+    }
+
+    /// Returns what a character becomes.
+    pub fn replaced(&self, c: char) -> char {
+        if self.replaces && c == ' ' { self.prefix } else { c }
     }
 
     fn prefixes(&self, piece: &str, begins: bool) -> bool {

@@ -29,7 +29,7 @@ use serde_json::Value;
 use crate::normalize::Aligned;
 use crate::split::Splitter;
 use crate::{Error, Result};
-use insert::{Insert, Origins};
+use insert::{Insert, Origins, Scheme};
 use split::Split;
 
 /// A compiled pre-tokenizer; cheap to clone, shared between threads.
@@ -39,6 +39,9 @@ pub struct Pretokenizer(Arc<Compiled>);
 struct Compiled {
     stages: Vec<Stage>,
     splitter: Option<Splitter>,
+    /// Whether a stage puts a prefix before every piece of a stage that leaves no gaps. Then text is cut where a
+    /// piece ends before that stage, and otherwise where none does.
+    prefixes_pieces: bool,
 }
 
 enum Stage {
@@ -71,7 +74,8 @@ impl Pretokenizer {
             [Stage::Split(split)] => split.splitter()?,
             _ => None,
         };
-        Ok(Pretokenizer(Arc::new(Compiled { stages, splitter })))
+        let prefixes_pieces = prefixes_pieces(&stages);
+        Ok(Pretokenizer(Arc::new(Compiled { stages, splitter, prefixes_pieces })))
     }
 
     /// Whether every text is one piece.
@@ -93,21 +97,63 @@ impl Pretokenizer {
         scratch: &mut Scratch,
         pieces: &mut Pieces,
     ) -> Result<Cow<'a, str>> {
-        self.run(text, first, scratch, pieces, None)
+        self.run(text, (first, false), scratch, pieces, None)
+    }
+
+    /// Does the work of [`Pretokenizer::pretokenize`] on the part of a text after a cut; see
+    /// [`Pretokenizer::across`].
+    pub fn pretokenize_rest<'a>(
+        &self,
+        text: Cow<'a, str>,
+        scratch: &mut Scratch,
+        pieces: &mut Pieces,
+    ) -> Result<Cow<'a, str>> {
+        self.run(text, (false, !self.0.prefixes_pieces), scratch, pieces, None)
+    }
+
+    /// Returns whether every text can be cut between these two characters: its pieces are then those of the part
+    /// before and those of the rest (`pretokenize_rest`). Says whether a piece surely ends there (otherwise the
+    /// last one and the first one may be one piece), and what the characters become. `None` if that is not
+    /// proven.
+    pub fn across(&self, mut before: char, mut after: char) -> Option<(bool, char, char)> {
+        let (mut surely, mut maybe) = (false, false);
+        for stage in &self.0.stages {
+            match stage {
+                // Each side is split on its own already.
+                Stage::Split(_) | Stage::FixedLength { .. } if surely => {}
+                Stage::Split(split) => {
+                    let meeting = split.matcher.meeting(before, after)?;
+                    let (here, here_maybe) = split.behavior.parts(&meeting, split.invert);
+                    (surely, maybe) = (here, maybe | here_maybe);
+                }
+                // The rest gets a prefix if it is surely a piece of its own by then, or surely none.
+                Stage::Insert(insert)
+                    if insert.scheme == Scheme::Always
+                        && if self.0.prefixes_pieces { !surely } else { maybe } =>
+                {
+                    return None;
+                }
+                Stage::Insert(insert) => {
+                    (before, after) = (insert.replaced(before), insert.replaced(after));
+                }
+                Stage::FixedLength { .. } => return None,
+            }
+        }
+        Some((surely, before, after))
     }
 
     /// Does the work of [`Pretokenizer::pretokenize`] on a text that knows where its bytes come from.
     pub fn pretokenize_aligned(&self, text: &Aligned, first: bool, pieces: &mut Pieces) -> Result<Aligned> {
         let mut origins = text.origins.clone();
         let given = Cow::Borrowed(&text.text[..]);
-        let changed = self.run(given, first, &mut Scratch::default(), pieces, Some(&mut origins))?;
+        let changed = self.run(given, (first, false), &mut Scratch::default(), pieces, Some(&mut origins))?;
         Ok(Aligned { text: changed.into_owned(), origins })
     }
 
     fn run<'a>(
         &self,
         mut text: Cow<'a, str>,
-        first: bool,
+        place: (bool, bool),
         scratch: &mut Scratch,
         pieces: &mut Pieces,
         mut origins: Option<&mut Origins>,
@@ -125,7 +171,7 @@ impl Pretokenizer {
             match stage {
                 Stage::Split(split) => split.run(&text, previous, pieces, matching)?,
                 Stage::Insert(insert) => {
-                    match insert.run(&text, first, previous, pieces, origins.as_deref_mut()) {
+                    match insert.run(&text, place, previous, pieces, origins.as_deref_mut()) {
                         Some(changed) => {
                             check_len(changed.len())?;
                             text = Cow::Owned(changed);
@@ -145,6 +191,12 @@ impl Pretokenizer {
         }
         Ok(text)
     }
+}
+
+fn prefixes_pieces(stages: &[Stage]) -> bool {
+    let always = |stage: &Stage| matches!(stage, Stage::Insert(insert) if insert.scheme == Scheme::Always);
+    let before = stages.iter().rposition(always).map_or(&[][..], |last| &stages[..last]);
+    before.iter().any(|stage| matches!(stage, Stage::Split(split) if split.matcher.covers()))
 }
 
 /// Replaces splits in sequence by one split where the pieces are the same: see `split/zones.rs`.

@@ -23,6 +23,7 @@ use regex_syntax::hir::{ClassUnicode, Dot};
 use super::bitmap::char_len;
 use super::dfa::{Budget, Dfa, char_at};
 use super::lookaround::LookAround;
+use super::neighbors::Neighbors;
 use super::presets::Scanner;
 use super::rewrite::{self, Regular};
 use super::zones::{Zone, Zoned, contains, zoned};
@@ -53,6 +54,23 @@ pub struct Matcher {
     kind: Kind,
     /// Whether it matches the bytes of the text as their printable characters; see `printable.rs`.
     printable: bool,
+    /// Found when first asked for; none if the pattern looks behind.
+    neighbors: OnceLock<Option<Neighbors>>,
+}
+
+/// What a character is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Match,
+    Gap,
+    /// One or the other, depending on the text.
+    Either,
+}
+
+/// What the two characters around a cut are part of, where no match contains both.
+pub struct Meeting {
+    pub before: Role,
+    pub after: Role,
 }
 
 enum Kind {
@@ -84,13 +102,13 @@ impl Matcher {
                 None => Kind::LookAround(Box::new(LookAround::new(pattern, Origin::File)?)),
             },
         };
-        Ok(Matcher { pattern: pattern.into(), kind, printable: false })
+        Ok(Matcher { pattern: pattern.into(), kind, printable: false, neighbors: OnceLock::new() })
     }
 
     /// Matches a string, which is not empty.
     pub fn literal(text: &str) -> Matcher {
         let kind = Kind::Literal(Box::new(Finder::new(text.as_bytes()).into_owned()));
-        Matcher { pattern: text.into(), kind, printable: false }
+        Matcher { pattern: text.into(), kind, printable: false, neighbors: OnceLock::new() }
     }
 
     /// Compiles a pattern that is matched against the printable characters that stand for the bytes of a text,
@@ -101,7 +119,7 @@ impl Matcher {
             Some(dfa) => Kind::Dfa(Box::new(dfa)),
             None => Kind::LookAround(Box::new(LookAround::new(pattern, Origin::File)?)),
         };
-        Ok(Matcher { pattern: pattern.into(), kind, printable: true })
+        Ok(Matcher { pattern: pattern.into(), kind, printable: true, neighbors: OnceLock::new() })
     }
 
     /// Compiles a pattern that is matched in each of several zones alone; `None` if one scan cannot do that.
@@ -109,7 +127,8 @@ impl Matcher {
         let Zoned { regular, classes } = zoned(zones, pattern)?;
         let mut dfa = GapDfa::new(pattern, &regular, Dot::AnyChar)?;
         (dfa.zones, dfa.sparse) = (classes, false);
-        Some(Matcher { pattern: pattern.into(), kind: Kind::Dfa(Box::new(dfa)), printable: false })
+        let neighbors = OnceLock::from(Neighbors::of_regular(&regular));
+        Some(Matcher { pattern: pattern.into(), kind: Kind::Dfa(Box::new(dfa)), printable: false, neighbors })
     }
 
     /// Returns the regular expression.
@@ -139,6 +158,46 @@ impl Matcher {
             Kind::Dfa(dfa) => dfa.covers(),
             Kind::Literal(_) | Kind::LookAround(_) => false,
         }
+    }
+
+    /// Returns what two characters that are side by side are part of, if the segments of every text that contains
+    /// them are those of the text before and of the text after, each alone; two gaps are then one. `None` if that
+    /// is not proven.
+    pub fn meeting(&self, before: char, after: char) -> Option<Meeting> {
+        if let Kind::Literal(finder) = &self.kind {
+            return literal_meeting(std::str::from_utf8(finder.needle()).ok()?, before, after);
+        }
+        if let Kind::Scanner(scanner, _) = &self.kind {
+            let covered = Meeting { before: Role::Match, after: Role::Match };
+            return scan::is_safe(*scanner, before, after).then_some(covered);
+        }
+        let neighbors = self.neighbors.get_or_init(|| Neighbors::of_pattern(&self.pattern)).as_ref()?;
+        // What the pattern sees of the two, and the first byte of each.
+        let (left, right, bytes) = if self.printable {
+            let (mut one, mut other) = ([0; 4], [0; 4]);
+            let last = before.encode_utf8(&mut one).bytes().next_back()?;
+            let first = after.encode_utf8(&mut other).bytes().next()?;
+            (printable::char_of(last), printable::char_of(first), [last, first])
+        } else {
+            let first = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
+            (before, after, [first(before), first(after)])
+        };
+        if neighbors.may_meet(left, right) {
+            return None;
+        }
+        let (mut roles, seen) = ([Role::Either; 2], [neighbors.may_match(left), neighbors.may_match(right)]);
+        for (i, role) in roles.iter_mut().enumerate() {
+            let byte = usize::from(bytes[i]);
+            match &self.kind {
+                // Wherever it is tried here, it matches: so this is part of that match, or of one before.
+                Kind::Dfa(dfa) if !dfa.gaps[byte] => *role = Role::Match,
+                // No match goes across the cut, and none begins after it.
+                Kind::Dfa(dfa) if i == 1 && !dfa.begins[byte] => *role = Role::Gap,
+                _ if !seen[i] => *role = Role::Gap,
+                _ => {}
+            }
+        }
+        Some(Meeting { before: roles[0], after: roles[1] })
     }
 
     /// Returns the first offset at or after `from` where a match may begin, even if `text` is cut into
@@ -200,6 +259,23 @@ impl Matcher {
         let regular = rewrite::regular(&self.pattern).ok()??;
         GapDfa::new(&self.pattern, &regular, Dot::AnyChar).map(Box::new)
     }
+}
+
+/// [`Matcher::meeting`] of a string.
+fn literal_meeting(needle: &str, before: char, after: char) -> Option<Meeting> {
+    if needle.chars().zip(needle.chars().skip(1)).any(|pair| pair == (before, after)) {
+        return None;
+    }
+    let is_char = needle.chars().nth(1).is_none();
+    let role = |end: Option<char>, c: char| match end == Some(c) {
+        true if is_char => Role::Match,
+        true => Role::Either,
+        false => Role::Gap,
+    };
+    Some(Meeting {
+        before: role(needle.chars().next_back(), before),
+        after: role(needle.chars().next(), after),
+    })
 }
 
 /// Appends the segments of `text`; `offset` translates the offsets in it.

@@ -22,6 +22,7 @@ mod dfa_table;
 mod lanes;
 mod lookaround;
 mod matcher;
+mod neighbors;
 mod parallel;
 mod presets;
 pub(crate) mod printable;
@@ -34,16 +35,17 @@ mod scan_o200k;
 mod tests;
 mod zones;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use classes::unicode_version;
 pub(crate) use dfa::Budget;
-pub(crate) use matcher::{Matcher, Segments};
+pub(crate) use matcher::{Matcher, Meeting, Role, Segments};
 pub(crate) use zones::Zone;
 
 use crate::{Error, Result};
 use dfa::Dfa;
 use lookaround::LookAround;
+use neighbors::Neighbors;
 use presets::{Preset, Scanner};
 
 /// Returns the names of the presets.
@@ -59,6 +61,8 @@ struct Compiled {
     pattern: String,
     preset: Option<Preset>,
     engine: Engine,
+    /// Found when first asked for; none if the pattern looks behind.
+    neighbors: OnceLock<Option<Neighbors>>,
 }
 
 enum Engine {
@@ -110,7 +114,12 @@ impl Splitter {
                 None => Engine::LookAround(Box::new(LookAround::new(pattern, origin)?)),
             },
         };
-        Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
+        Ok(Splitter(Arc::new(Compiled {
+            pattern: pattern.into(),
+            preset,
+            engine,
+            neighbors: OnceLock::new(),
+        })))
     }
 
     /// Compiles a pattern for a given tier, for tests and benchmarks: a preset runs on any, another pattern
@@ -129,7 +138,12 @@ impl Splitter {
                 .ok_or_else(|| unfit("it is not regular, or its DFA is too large"))?,
             Tier::LookAround => Engine::LookAround(Box::new(LookAround::new(pattern, Origin::Caller)?)),
         };
-        Ok(Splitter(Arc::new(Compiled { pattern: pattern.into(), preset, engine })))
+        Ok(Splitter(Arc::new(Compiled {
+            pattern: pattern.into(),
+            preset,
+            engine,
+            neighbors: OnceLock::new(),
+        })))
     }
 
     /// Returns the regular expression, also for presets.
@@ -212,6 +226,18 @@ impl Splitter {
         match self.0.engine {
             Engine::Scanner(scanner) => scan::first_cut(scanner, text),
             _ => None,
+        }
+    }
+
+    /// Whether every text that contains these two characters side by side can be cut between them in two parts
+    /// that, each on its own, split into the same pre-tokens as the whole. False where that is not proven.
+    pub fn parts(&self, before: char, after: char) -> bool {
+        match &self.0.engine {
+            Engine::Scanner(scanner) => scan::is_safe(*scanner, before, after),
+            _ => {
+                let neighbors = self.0.neighbors.get_or_init(|| Neighbors::of_pattern(&self.0.pattern));
+                neighbors.as_ref().is_some_and(|neighbors| !neighbors.may_meet(before, after))
+            }
         }
     }
 

@@ -123,7 +123,7 @@ fn without_possessives(parts: &[Expr]) -> Option<Hir> {
 }
 
 /// Returns the expression as the regular engine reads it.
-fn plain(expr: &Expr) -> Option<Hir> {
+pub(super) fn plain(expr: &Expr) -> Option<Hir> {
     let foreign = |e: &Expr| {
         !matches!(
             e,

@@ -110,8 +110,9 @@ pub fn first_cut(scanner: Scanner, text: &str) -> Option<usize> {
     None
 }
 
+/// Whether a cut between two characters is safe.
 #[inline(always)]
-fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
+pub fn is_safe(scanner: Scanner, before: char, after: char) -> bool {
     let flags = |c: char| CLASSES.of(c as u32);
     if scanner.preset == Preset::Whitespace {
         return flags(after) & SPACE != 0 && flags(before) & SPACE == 0;

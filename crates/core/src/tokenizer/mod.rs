@@ -9,6 +9,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `cuts` | the characters between which any text can be cut |
 //! | `decoder` | how the tokens of a pipeline are joined |
 //! | `finder` | the automaton that finds special tokens in text |
 //! | `fingerprint` | a hash that identifies a tokenizer |
@@ -16,6 +17,7 @@
 //! | `pack` | the ranks as one string of bytes |
 //! | `slots` | the table that decoding reads |
 
+mod cuts;
 mod decoder;
 mod finder;
 mod fingerprint;
@@ -31,11 +33,12 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::AhoCorasick;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use self::cuts::Cuts;
 pub(crate) use self::decoder::ByteRuns;
 pub(crate) use self::finder::finder;
 pub use self::pack::unpack_ranks;
-pub(crate) use self::pipeline::Pipeline;
 pub use self::pipeline::Source;
+pub(crate) use self::pipeline::{Inner, Pipeline, is_space};
 pub(crate) use self::slots::{DecodeSlot, SHORT};
 use crate::automaton::check_length;
 use crate::merge::cache::Cache;
@@ -78,6 +81,8 @@ pub struct Tokenizer {
     cache: Arc<Cache>,
     /// The decode table; filled when first needed.
     slots: OnceLock<Vec<DecodeSlot>>,
+    /// Where texts can be cut; built when first needed.
+    cuts: OnceLock<Arc<Cuts>>,
     /// The stages around merging, for tokenizers that have more than a pattern.
     pipeline: Option<Arc<Pipeline>>,
 }
@@ -91,6 +96,18 @@ impl Tokenizer {
         specials: Vec<(String, u32)>,
     ) -> Result<Tokenizer> {
         Tokenizer::assemble(ranks, splitter, specials, derive)
+    }
+
+    /// Returns a tokenizer that starts from characters instead of their bytes, which is faster. The merges that form
+    /// characters must come before all others.
+    pub(crate) fn starting_from_characters(mut self) -> Tokenizer {
+        let characters = self.ranks().filter_map(|(bytes, id)| {
+            let mut chars = std::str::from_utf8(bytes).ok()?.chars();
+            chars.next().filter(|_| chars.next().is_none()).map(|c| (c, id))
+        });
+        let characters: Vec<(char, u32)> = characters.collect();
+        self.pairs.start_from(characters.into_iter());
+        self
     }
 
     fn assemble(
@@ -150,6 +167,7 @@ impl Tokenizer {
             crossings,
             cache: Arc::new(cache),
             slots: OnceLock::new(),
+            cuts: OnceLock::new(),
             pipeline: None,
         })
     }

@@ -57,10 +57,25 @@ pub(crate) struct Pipeline {
     pub trims_offsets: Option<bool>,
     /// The ids of byte tokens, sorted.
     byte_ids: Vec<u32>,
+    unit: Unit,
+    /// Whether spaces stand for `▁`.
+    marks_spaces: bool,
+    /// By id; built when offsets are first asked for.
+    inner: OnceLock<Vec<Inner>>,
     /// What the tokenizer was built from.
     pub source: Source,
     seeds: Seeds,
     digest: [u8; 32],
+}
+
+/// What offsets need to know of a token.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inner {
+    /// Its length in bytes as merging sees it; 0 for what is not merged from text, such as the unknown token.
+    pub len: u32,
+    /// How many spaces it begins and ends with, as it is spelled in a `tokenizer.json`.
+    pub leading: u32,
+    pub trailing: u32,
 }
 
 /// The arguments of [`Tokenizer::from_definition`].
@@ -90,6 +105,37 @@ impl Pipeline {
         self.byte_ids.binary_search(&id).is_ok()
     }
 
+    /// Returns what offsets need to know of each token, by id.
+    pub(crate) fn inner(&self) -> &[Inner] {
+        self.inner.get_or_init(|| {
+            let ids = self.source.tokens.iter().map(|(_, id)| *id).chain(self.byte_ids.last().copied());
+            let mut inner = vec![Inner::default(); ids.max().map_or(0, |id| id as usize + 1)];
+            self.byte_ids.iter().for_each(|&id| inner[id as usize].len = 1);
+            for (token, id) in &self.source.tokens {
+                inner[*id as usize] = self.inner_of(token);
+            }
+            if let Some(unknown) = self.unknown.and_then(|id| inner.get_mut(id as usize)) {
+                unknown.len = 0;
+            }
+            inner
+        })
+    }
+
+    fn inner_of(&self, token: &[u8]) -> Inner {
+        let [leading, trailing] = match self.unit {
+            Unit::Bytes => {
+                let is_space = |byte: &&u8| **byte == b' ';
+                [token.iter().take_while(is_space).count(), token.iter().rev().take_while(is_space).count()]
+            }
+            Unit::Characters => {
+                let text = String::from_utf8_lossy(token);
+                let is_space = |c: &char| is_space(*c) && !(self.marks_spaces && *c == ' ');
+                [text.chars().take_while(is_space).count(), text.chars().rev().take_while(is_space).count()]
+            }
+        };
+        Inner { len: token.len() as u32, leading: leading as u32, trailing: trailing as u32 }
+    }
+
     /// Identifies the definition.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -105,6 +151,11 @@ impl Pipeline {
             marked
         })
     }
+}
+
+/// Whether Hugging Face leaves a character out of offsets, where it trims them.
+pub(crate) fn is_space(c: char) -> bool {
+    c == 'Ġ' || c.is_whitespace()
 }
 
 impl Tokenizer {
@@ -194,6 +245,9 @@ impl Tokenizer {
                 ids.sort_unstable();
                 ids
             },
+            unit: *unit,
+            marks_spaces: marks_spaces(&json["normalizer"]),
+            inner: OnceLock::new(),
             seeds,
             digest,
             source: Source { tokens: vocabulary.tokens, merges, scores, definition: definition.into() },
@@ -213,6 +267,7 @@ impl Tokenizer {
             crossings,
             cache: Arc::new(cache),
             slots: OnceLock::new(),
+            cuts: OnceLock::new(),
             pipeline: Some(Arc::new(pipeline)),
         })
     }
@@ -227,6 +282,16 @@ fn trims_offsets(json: &Value) -> Option<bool> {
         }
         "Sequence" => json["processors"].as_array()?.iter().find_map(trims_offsets),
         _ => None,
+    }
+}
+
+/// Returns whether a normalizer turns `▁` into spaces: then tokens have them in place of it.
+fn marks_spaces(json: &Value) -> bool {
+    match json["type"].as_str() {
+        Some("Replace") => json["pattern"]["String"] == "▁" && json["content"] == " ",
+        Some("Sequence") => json["normalizers"].as_array().is_some_and(|all| all.iter().any(marks_spaces)),
+        Some(kind) => kind == "SentencePiece",
+        None => false,
     }
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from merganser.chat.jinja import JinjaTemplate
 from merganser.chat.render import Chat
 from merganser.chat.template import SPECIAL_TOKENS, Template
 from merganser.engines.local import ProgressCallback
@@ -71,7 +72,7 @@ def export(
     path: str | os.PathLike[str],
     format: ExportFormat,
     on: Pretokens | None = None,
-    chat: Template | None = None,
+    chat: Template | JinjaTemplate | None = None,
     roles: Mapping[str, str] | None = None,
     progress: ProgressCallback | None = None,
 ) -> list[Path]:
@@ -105,7 +106,9 @@ def export(
     return written
 
 
-def _huggingface(tokenizer: Tokenizer, chat: Template | None, roles: Mapping[str, str]) -> Files:
+def _huggingface(
+    tokenizer: Tokenizer, chat: Template | JinjaTemplate | None, roles: Mapping[str, str]
+) -> Files:
     """Return Hugging Face's files, with a chat template if one is given or implied by nanochat's tokens.
 
     The token that ends an assistant message becomes `eos_token`, because generation must stop there.
@@ -116,14 +119,16 @@ def _huggingface(tokenizer: Tokenizer, chat: Template | None, roles: Mapping[str
         chat = Template()
     if chat is None:
         return huggingface.contents(tokenizer, roles)
-    template = Chat(tokenizer, chat).template  # raises if the tokenizer lacks a token of the template
+    if isinstance(chat, JinjaTemplate):
+        named = {name.removesuffix("_token"): token for name, token in chat.special_tokens.items()}
+        known = {role: token for role, token in named.items() if token in tokenizer.special_tokens}
+        return huggingface.contents(tokenizer, {**known, **roles}, chat.source)
+    Chat(tokenizer, chat)  # raises if the tokenizer lacks a token of the template
     try:
-        jinja = template.to_jinja(tokenizer.special_tokens)
+        jinja = chat.to_jinja(tokenizer.special_tokens)
     except ChatError as error:
         raise ExportError(f"the chat template cannot be exported: {error}") from None
-    return huggingface.contents(
-        tokenizer, {"bos": template.bos, "eos": template.assistant_end, **roles}, jinja
-    )
+    return huggingface.contents(tokenizer, {"bos": chat.bos, "eos": chat.assistant_end, **roles}, jinja)
 
 
 def _write(folder: Path, files: Files) -> list[Path]:

@@ -18,7 +18,15 @@ from conversations import GOOD, name, rendered
 from corpora import corpus_text
 from merganser.chat import SPECIAL_TOKENS, Chat, ChatError
 from merganser.chat import rustbpe as ours
-from merganser.chat.nanochat import RustBPETokenizer, get_token_bytes, get_tokenizer
+from merganser.chat.nanochat import (
+    SPLIT_PATTERN,
+    HuggingFaceTokenizer,
+    RustBPETokenizer,
+    get_token_bytes,
+    get_tokenizer,
+    get_tokenizer_dir,
+    tokenizer_id,
+)
 
 TEXTS = ["What is 2+2? The answer is 4. 안녕 你好 12345<|endoftext|>67890 naïve"] * 3
 TRAINED = RustBPETokenizer.train_from_iterator(iter(TEXTS), 290)
@@ -127,8 +135,11 @@ def test_conversations_equal_those_of_nanochat(
     case: dict[str, Any], novel: RustBPETokenizer, nanochats: Any
 ) -> None:
     if "max_tokens" not in case:
-        expected = rendered(case, merganser.load(nanochats))
-        assert novel.render_conversation({"messages": case["messages"]}) == expected
+        if "parts" not in case:
+            assert rendered(case, merganser.load(nanochats)) == restated(nanochats, case["messages"])
+        assert novel.render_conversation({"messages": case["messages"]}) == restated(
+            nanochats, case["messages"]
+        )
 
 
 def test_the_pickle_is_that_of_nanochat(novel: RustBPETokenizer, nanochats: Any, tmp_path: Path) -> None:
@@ -148,7 +159,7 @@ def test_the_pickle_is_that_of_nanochat(novel: RustBPETokenizer, nanochats: Any,
 def test_a_folder_of_nanochat_is_refused_with_the_remedy(nanochats: Any, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.pkl").write_bytes(pickle.dumps(nanochats))
     (tmp_path / "token_bytes.pt").write_bytes(b"PK\x03\x04")
-    for read in (get_tokenizer, get_token_bytes):
+    for read in (get_tokenizer, RustBPETokenizer.from_directory):
         with pytest.raises(
             merganser.FormatError, match=r"is a pickle; .*merganser\.load\(pickle\.load\(file\)\)"
         ):
@@ -169,7 +180,7 @@ def test_token_bytes_are_saved_and_equal_nanochats_for_whole_characters(
     novel.save(tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.merganser", "token_bytes.npy"}
     saved = np.load(tmp_path / "token_bytes.npy", allow_pickle=False)
-    assert saved.tolist() == get_token_bytes(tmp_path).tolist()
+    assert saved.tolist() == novel.get_token_bytes().tolist()
     whole = 0
     for id in range(nanochats.n_vocab):
         text = nanochats.decode([id])
@@ -191,9 +202,14 @@ def test_token_bytes_are_a_tensor_for_torch(tmp_path: Path) -> None:
     TRAINED.save(tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.merganser", "token_bytes.pt"}
     saved = torch.load(tmp_path / "token_bytes.pt", weights_only=True)
-    tensor = get_token_bytes(tmp_path, device="cpu")
-    assert tensor.dtype == torch.int32
-    assert tensor.tolist() == saved.tolist() == TRAINED.get_token_bytes().tolist()
+    for device in ("cpu", torch.device("cpu")):
+        tensor = get_token_bytes(device, tmp_path)
+        assert tensor.dtype == torch.int32
+        assert tensor.tolist() == saved.tolist() == TRAINED.get_token_bytes().tolist()
+    torch.save(torch.arange(290, dtype=torch.int32), tmp_path / "token_bytes.pt")  # of tok_train
+    assert get_token_bytes(device="cpu", tokenizer_dir=tmp_path).tolist() == list(range(290))
+    (tmp_path / "token_bytes.pt").unlink()
+    assert get_token_bytes(tokenizer_dir=tmp_path).tolist() == TRAINED.get_token_bytes().tolist()
 
 
 def test_missing_extras_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +222,7 @@ def test_missing_extras_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ImportError, match=r"needs tiktoken: pip install 'merganser\[tiktoken\]'"):
         RustBPETokenizer.from_pretrained("gpt2")
     with pytest.raises(ImportError, match=r"needs torch: pip install 'merganser\[torch\]'"):
-        get_token_bytes(tmp_path / "saved", device="cpu")
+        get_token_bytes(device="cpu", tokenizer_dir=tmp_path / "saved")
 
 
 def test_an_encoding_of_tiktoken_needs_no_chat_tokens() -> None:
@@ -215,7 +231,7 @@ def test_an_encoding_of_tiktoken_needs_no_chat_tokens() -> None:
     tokenizer = RustBPETokenizer(encoding, "<|endoftext|>")
     assert tokenizer.get_bos_token_id() == 259
     assert tokenizer.encode("2+2", prepend="<|endoftext|>") == [259, *encoding.encode_ordinary("2+2")]
-    with pytest.raises(ChatError, match=r"lacks the special tokens <\|bos\|>"):
+    with pytest.raises(ChatError, match=r"lacks the special tokens <\|user_start\|>"):
         tokenizer.render_conversation(ANSWERED)
     with pytest.raises(
         merganser.EncodeError, match=r"'<\|bos\|>' is not a special token; this tokenizer has none"
@@ -231,15 +247,19 @@ def test_the_folder_of_nanochat_is_the_default_where_it_is_set(
     TRAINED.save()
     assert (tmp_path / "base" / "tokenizer" / "tokenizer.merganser").is_file()
     assert get_tokenizer().tokenizer == TRAINED.tokenizer
-    assert get_token_bytes().tolist() == TRAINED.get_token_bytes().tolist()
+    assert get_tokenizer_dir() == str(tmp_path / "base" / "tokenizer")
 
 
-def test_the_default_folder_is_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_that_of_nanochat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NANOCHAT_BASE_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("NANOCHAT_BASE_DIR", "")
+    assert get_tokenizer_dir() == str(tmp_path / ".cache" / "nanochat" / "tokenizer")
+    monkeypatch.delenv("NANOCHAT_BASE_DIR")
     TRAINED.save()
-    assert get_tokenizer().tokenizer == TRAINED.tokenizer == merganser.load("tokenizer")
-    assert np.array_equal(get_token_bytes(), TRAINED.get_token_bytes())
+    assert get_tokenizer().tokenizer == TRAINED.tokenizer
+    assert merganser.load(tmp_path / ".cache" / "nanochat" / "tokenizer") == TRAINED.tokenizer
     TRAINED.save("other/place")
     assert get_tokenizer("other/place").tokenizer == TRAINED.tokenizer
     with pytest.raises(merganser.FormatError):
@@ -278,7 +298,7 @@ def test_token_bytes_add_up_to_the_bytes_of_the_text() -> None:
 
 @pytest.mark.parametrize("case", GOOD, ids=name)
 def test_every_conversation_case_is_rendered(case: dict[str, Any]) -> None:
-    if "max_tokens" not in case:
+    if "max_tokens" not in case and "parts" not in case:
         assert TRAINED.render_conversation({"messages": case["messages"]}) == rendered(
             case, TRAINED.tokenizer
         )
@@ -293,7 +313,196 @@ def test_a_completion_prompt_omits_the_answer() -> None:
             TRAINED.render_for_completion(bad)  # type: ignore[arg-type]
 
 
-def test_visualization_is_colored() -> None:
-    ids, mask = TRAINED.render_conversation(ANSWERED)
-    assert TRAINED.visualize_tokenization(ids, mask).endswith("\033[92m<|assistant_end|>\033[0m")
-    assert f"({ids[0]})" in TRAINED.visualize_tokenization(ids, mask, with_token_id=True)
+def restated(encoding: Any, messages: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
+    """The rules of nanochat's `render_conversation`, on a `tiktoken.Encoding` or a tokenizer."""
+    special = encoding._special_tokens if hasattr(encoding, "_special_tokens") else encoding.special_tokens
+    rows: list[tuple[list[int], int]] = [([special["<|bos|>"]], 0)]
+
+    def put(text: str, learned: int, around: str | None = None) -> None:
+        ids = encoding.encode_ordinary(text)
+        if around:
+            ids = [special[f"<|{around}_start|>"], *ids, special[f"<|{around}_end|>"]]
+        rows.append((ids, learned))
+
+    if messages[0]["role"] == "system":
+        first = {"role": "user", "content": messages[0]["content"] + "\n\n" + messages[1]["content"]}
+        messages = [first, *messages[2:]]
+    for message in messages:
+        if message["role"] == "user":
+            put(message["content"], 0, "user")
+            continue
+        rows.append(([special["<|assistant_start|>"]], 0))
+        content = message["content"]
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            around = {"text": None, "python": "python", "python_output": "output"}[part["type"]]
+            put(part["text"], int(part["type"] != "python_output"), around)
+        rows.append(([special["<|assistant_end|>"]], 1))
+    ids = [id for row, _ in rows for id in row]
+    mask = [learned for row, learned in rows for _ in row]
+    return ids, mask
+
+
+def spelling_bee(word: str, letter: str) -> list[dict[str, Any]]:
+    """A conversation of the shape of nanochat's SpellingBee task: two texts follow each other."""
+    parts = [
+        {"type": "text", "text": f"First spell the word out:\n{word}:{','.join(word)}\n\nThis gives us 3."},
+        {"type": "text", "text": "\n\nLet me double check this using Python:\n\n"},
+        {"type": "python", "text": f"'{word}'.count('{letter}')"},
+        {"type": "python_output", "text": str(word.count(letter))},
+        {"type": "text", "text": f"\n\nPython gives us {word.count(letter)}.\n\n#### 3"},
+    ]
+    return [
+        {"role": "user", "content": f"How many {letter} are in {word}?"},
+        {"role": "assistant", "content": parts},
+    ]
+
+
+def test_text_parts_are_encoded_one_by_one(novel: RustBPETokenizer) -> None:
+    differs = 0
+    for word, letter in (("strawberry", "r"), ("naïve", "e"), ("creature", "x")):
+        messages = spelling_bee(word, letter)
+        ids, mask = novel.render_conversation({"messages": messages})
+        assert (ids, mask) == restated(novel.tokenizer, messages)
+        differs += ids != Chat(novel.tokenizer).render(messages)[0]
+    assert differs == 3  # "3." and "\n\n" have a token in common where they are joined
+
+
+@pytest.mark.parametrize("max_tokens", [2048, 1, 7, 0, -1, None, 10_000])
+def test_conversations_are_cut_as_a_list_is_sliced(novel: RustBPETokenizer, max_tokens: int | None) -> None:
+    messages = [*spelling_bee("strawberry", "r"), {"role": "user", "content": "and " * 3000}]
+    ids, mask = restated(novel.tokenizer, messages)
+    assert len(ids) > 2048
+    assert novel.render_conversation(messages, max_tokens) == (ids[:max_tokens], mask[:max_tokens])
+    assert novel.render_conversation({"messages": messages}) == (ids[:2048], mask[:2048])
+
+
+def test_prompts_are_cut_after_2048_tokens(novel: RustBPETokenizer) -> None:
+    start = novel.encode_special("<|assistant_start|>")
+    for user in ("short", "long " * 5000):
+        messages = [{"role": "system", "content": "Be"}, {"role": "user", "content": user}]
+        answered = [*messages, {"role": "assistant", "content": [{"type": "text", "text": "4"}]}]
+        prompt = novel.render_for_completion({"messages": answered})
+        assert prompt == [*restated(novel.tokenizer, messages)[0][:2048], start]
+        assert answered[-1]["role"] == "assistant", "the conversation is not changed"
+
+
+def test_another_token_may_begin_a_document() -> None:
+    specials = {token: 256 + nth for nth, token in enumerate(("<|begin|>", *SPECIAL_TOKENS))}
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    tokenizer = RustBPETokenizer(merganser.Tokenizer(ranks, special_tokens=specials), "<|begin|>")
+    assert tokenizer.get_bos_token_id() == tokenizer.render_conversation(ANSWERED)[0][0] == 256
+
+
+def test_special_tokens_in_the_training_text_are_ordinary_text() -> None:
+    texts = ["a <|bos|> b <|bos|> c <|user_start|>"] * 5
+    trained = RustBPETokenizer.train_from_iterator(texts, 275)
+    peer = ours.Tokenizer()
+    peer.train_from_iterator(texts, 266, pattern=trained.get_pattern())
+    assert trained.get_mergeable_ranks() == peer.get_mergeable_ranks()
+    assert b"bos" in trained.tokenizer.mergeable_ranks
+    assert trained.tokenizer.training["vocab_size"] == trained.get_vocab_size() == 275
+    with pytest.raises(merganser.SettingsError, match=r"at least 265 \(256 bytes \+ 9 special tokens\)"):
+        RustBPETokenizer.train_from_iterator(texts, 264)
+
+
+def test_the_vocabulary_size_is_the_highest_id_plus_one(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    sparse = RustBPETokenizer(merganser.Tokenizer(ranks, special_tokens={"<|bos|>": 300}))
+    assert sparse.get_vocab_size() == 301
+    assert len(sparse.get_token_bytes()) == 301
+    for id, token in ((97, b"a"), (0xC3, b"\xc3"), (300, b"<|bos|>")):
+        assert sparse.decode_single_token_bytes(id) == token
+    with pytest.raises(merganser.DecodeError, match="256"):
+        sparse.decode_single_token_bytes(256)
+
+
+def test_encode_special_finds_every_single_token() -> None:
+    """tiktoken's `encode_single_token`, which nanochat calls, does so too."""
+    assert TRAINED.encode_special("a") == 97
+    assert TRAINED.encode("x", prepend="a", append="<|bos|>") == [97, 120, TRAINED.get_bos_token_id()]
+
+
+def test_surrogates_are_repaired_as_tiktoken_does(novel: RustBPETokenizer, nanochats: Any) -> None:
+    for text in ("a\ud83d\udc4db", "\ud83d", "x\udc4d y"):
+        assert novel.encode(text) == nanochats.encode_ordinary(text)
+        assert novel.encode([text, "b"]) == nanochats.encode_ordinary_batch([text, "b"])
+    for wrong in (3, None, {"a"}):
+        with pytest.raises(ValueError, match="a str or a list of str"):
+            novel.encode(wrong)  # type: ignore[call-overload]
+
+
+def test_the_checksum_of_a_saved_tokenizer_tells_tokenizers_apart(
+    novel: RustBPETokenizer, tmp_path: Path
+) -> None:
+    for folder, tokenizer in (("a", novel), ("b", novel), ("c", TRAINED)):
+        tokenizer.save(tmp_path / folder)
+    first, same, other = (tokenizer_id(tmp_path / folder) for folder in "abc")
+    assert first == same != other
+    assert 0 <= first < 1 << 31
+
+
+def test_visualization_is_that_of_nanochat() -> None:
+    ids = [TRAINED.get_bos_token_id(), *b"a\n\xc3", 105]
+    mask = [0, 1, 1, 0]
+    red, green, gray, end = "\033[91m", "\033[92m", "\033[90m", "\033[0m"
+    assert TRAINED.visualize_tokenization(ids, mask) == (
+        f"{red}<|bos|>{end}|{green}a{end}|{green}\n{end}|{red}\ufffd{end}"
+    )
+    assert TRAINED.visualize_tokenization(ids[:2], mask, with_token_id=True) == (
+        f"{red}<|bos|>{end}|{gray}({ids[0]}){end}|{green}a{end}|{gray}(97){end}"
+    )
+
+
+@pytest.fixture(scope="module")
+def hf() -> Any:
+    """The tokenizer that nanochat's `HuggingFaceTokenizer` trains, with Hugging Face's library."""
+    tokenizers = pytest.importorskip("tokenizers")
+    peer = tokenizers.Tokenizer(tokenizers.models.BPE(byte_fallback=True))
+    byte_level = tokenizers.pre_tokenizers.ByteLevel
+    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(SPLIT_PATTERN), "isolated")
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [split, byte_level(add_prefix_space=False, use_regex=False)]
+    )
+    peer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=700,
+        min_frequency=0,
+        show_progress=False,
+        initial_alphabet=byte_level.alphabet(),
+        special_tokens=list(SPECIAL_TOKENS),
+    )
+    peer.train_from_iterator(NOVEL, trainer)
+    return peer
+
+
+def test_the_hugging_face_tokenizer_equals_that_of_nanochat(hf: Any, tmp_path: Path) -> None:
+    trained = HuggingFaceTokenizer.train_from_iterator(iter(NOVEL), 700)
+    assert trained.tokenizer.get_vocab() == hf.get_vocab()
+    assert trained.get_vocab_size() == hf.get_vocab_size() == 700
+    assert trained.get_special_tokens() == list(SPECIAL_TOKENS)
+    assert trained.get_bos_token_id() == trained.encode_special("<|bos|>") == 0
+    assert trained.encode_special("<|none|>") is None
+    trained.save(tmp_path / "saved")
+    for tokenizer in (
+        trained,
+        HuggingFaceTokenizer(hf),
+        HuggingFaceTokenizer.from_directory(tmp_path / "saved"),
+    ):
+        for text in [*NOVEL[:50], "naïve <|bos|> 안녕 12345", ""]:
+            ids = hf.encode(text, add_special_tokens=False).ids
+            assert tokenizer.encode(text) == tokenizer(text) == ids
+            assert tokenizer.encode([text], prepend="<|bos|>", append=7) == [[0, *ids, 7]]
+            assert tokenizer.decode(ids) == hf.decode(ids, skip_special_tokens=False)
+        assert [tokenizer.id_to_token(id) for id in range(701)] == [hf.id_to_token(id) for id in range(701)]
+    with pytest.raises(ValueError, match="a str or a list of str"):
+        trained.encode(3)  # type: ignore[call-overload]
+    with pytest.raises(merganser.SettingsError, match="at least 265"):
+        HuggingFaceTokenizer.train_from_iterator(NOVEL, 200)
+
+
+def test_a_document_of_gpt_2_begins_with_its_end_token() -> None:
+    pytest.importorskip("tokenizers")
+    gpt2 = merganser.train(NOVEL, 300, special_tokens=["<|endoftext|>"]).to_huggingface()
+    assert HuggingFaceTokenizer(gpt2).get_bos_token_id() == 299
+    with pytest.raises(merganser.EncodeError, match=r"neither <\|bos\|> nor <\|endoftext\|>"):
+        HuggingFaceTokenizer(merganser.train(NOVEL, 300).to_huggingface()).get_bos_token_id()

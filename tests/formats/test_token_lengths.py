@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import sys
+import zipfile
 from pathlib import Path
 
 import merganser
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import vocabs
 from merganser import FormatError, Tokenizer
+from merganser.formats import BadFile, token_lengths
 
 GAPS = Tokenizer(
     {bytes([byte]): byte for byte in range(256)} | {"né".encode(): 300},
@@ -65,3 +67,36 @@ def test_torch_loads_lengths_without_executing_code(tmp_path: Path) -> None:
     assert tensor.tolist() == EXPECTED
     with pytest.raises(FormatError, match="would execute the code in it"):
         merganser.load(file)
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as zipped:
+        for name, data in members.items():
+            zipped.writestr(f"token_bytes/{name}", data)
+    return out.getvalue()
+
+
+def test_values_of_a_pt_file_are_read_without_its_pickle() -> None:
+    sizes = np.array([1, 0, 70_000], "<i4")
+    pickled = b"cos\nsystem\n(S'exit 1'\ntR."
+    members = {"data.pkl": pickled, "byteorder": b"little", "data/0": sizes.tobytes(), "version": b"3\n"}
+    read = token_lengths.read_pt(archive(members), 3)
+    assert read.tolist() == [1, 0, 70_000]
+    assert read.dtype == np.int32
+    read[0] = 2  # torch.from_numpy needs an array that can be written
+    assert token_lengths.read_pt(archive({"data/0": sizes.tobytes()}), 3).tolist() == [1, 0, 70_000]
+    for bad, size in (
+        (members, 4),
+        (members | {"data/1": b""}, 3),
+        (members | {"byteorder": b"big"}, 3),
+        ({"data.pkl": pickled}, 0),
+    ):
+        with pytest.raises(BadFile, match=f"does not hold the lengths of {size} tokens"):
+            token_lengths.read_pt(archive(bad), size)
+    whole = archive(members)
+    for cut in range(0, len(whole), 7):
+        with pytest.raises(BadFile):
+            token_lengths.read_pt(whole[:cut], 3)
+    with pytest.raises(BadFile):
+        token_lengths.read_pt(whole.replace(sizes.tobytes(), b"\0" * 12), 3)  # the checksum is another

@@ -10,9 +10,19 @@
 [0, 0, 0, 0, 0, 0, 0, 1, 1]
 """
 
+from merganser.chat.jinja import JinjaTemplate
 from merganser.chat.masked_tokens import MaskedTokens
 from merganser.chat.render import Chat, Conversation
 from merganser.chat.template import NANOCHAT, SPECIAL_TOKENS, Template
 from merganser.errors import ChatError
 
-__all__ = ["NANOCHAT", "SPECIAL_TOKENS", "Chat", "ChatError", "Conversation", "MaskedTokens", "Template"]
+__all__ = [
+    "NANOCHAT",
+    "SPECIAL_TOKENS",
+    "Chat",
+    "ChatError",
+    "Conversation",
+    "JinjaTemplate",
+    "MaskedTokens",
+    "Template",
+]

@@ -1,28 +1,30 @@
 """A drop-in replacement for nanochat's tokenizer module; docs/nanochat.md shows which imports to change.
 
-Programs may notice these differences: a tokenizer is read from a file that contains data, never from a
-pickle; `get_token_bytes` counts the bytes of a token, not of its decoded text, and returns a numpy array
-unless a device is given; special tokens in the training text are not counted; consecutive text parts are
-joined; a prompt is never truncated; and invalid conversations raise a `ChatError`.
+Merges, ids and masks are nanochat's. Programs may notice two differences: a tokenizer is read from a file
+that contains data, never from a pickle; and an invalid conversation raises a `ChatError`.
 """
 
 import os
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 from warnings import warn
 
+from merganser.chat.nanochat_huggingface import HuggingFaceTokenizer
 from merganser.chat.render import Chat, Conversation
 from merganser.chat.rustbpe import Ranks
-from merganser.chat.template import SPECIAL_TOKENS
-from merganser.errors import ChatError, EncodeError, MerganserWarning
+from merganser.chat.template import NANOCHAT, SPECIAL_TOKENS
+from merganser.errors import ChatError, EncodeError, FormatError, MerganserWarning, SettingsError
 from merganser.extras import imported
 from merganser.files import make_folder, written_whole
-from merganser.formats import token_lengths
+from merganser.formats import BadFile, token_lengths
 from merganser.formats.loading import load
 from merganser.formats.native import FILE_NAME
 from merganser.tokenizer import Tokenizer
+from merganser.tokenizer.surrogates import without_surrogates
 from merganser.training import train
 
 if TYPE_CHECKING:
@@ -33,10 +35,27 @@ if TYPE_CHECKING:
 FOLDER = "tokenizer"
 PICKLE = "tokenizer.pkl"
 TOKEN_BYTES = "token_bytes"
-#: The environment variable in which nanochat has the folder for all its files.
+#: The environment variable with the folder for all of nanochat's files, and that folder without it.
 BASE_DIR = "NANOCHAT_BASE_DIR"
+DEFAULT_BASE_DIR = "~/.cache/nanochat"
+#: nanochat cuts conversations and prompts after this number of tokens.
+MAX_TOKENS = 2048
 
-__all__ = ["SPECIAL_TOKENS", "RustBPETokenizer", "get_token_bytes", "get_tokenizer"]
+_GREEN, _RED, _GRAY, _END = "\033[92m", "\033[91m", "\033[90m", "\033[0m"
+
+__all__ = [
+    "SPECIAL_TOKENS",
+    "SPLIT_PATTERN",
+    "HuggingFaceTokenizer",
+    "RustBPETokenizer",
+    "get_token_bytes",
+    "get_tokenizer",
+    "get_tokenizer_dir",
+    "tokenizer_id",
+]
+
+#: nanochat's split pattern.
+SPLIT_PATTERN = Tokenizer({bytes([byte]): byte for byte in range(256)}, pattern="nanochat").pattern
 
 
 class RustBPETokenizer:
@@ -60,12 +79,18 @@ class RustBPETokenizer:
 
     def __init__(self, tokenizer: "Tokenizer | tiktoken.Encoding", bos_token: str = "<|bos|>") -> None:
         self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
+        self.bos_token = bos_token
         self.bos_token_id = self.encode_special(bos_token)
+
+    @property
+    def enc(self) -> Tokenizer:
+        """The tokenizer, under nanochat's name for its `tiktoken.Encoding`."""
+        return self.tokenizer
 
     @cached_property
     def chat(self) -> Chat:
         """The renderer of conversations, which needs nanochat's nine special tokens."""
-        return Chat(self.tokenizer)
+        return Chat(self.tokenizer, replace(NANOCHAT, bos=self.bos_token), join_text_parts=False)
 
     @classmethod
     def train_from_iterator(
@@ -77,6 +102,8 @@ class RustBPETokenizer:
         special_tokens_extra: bool = False,
     ) -> "RustBPETokenizer":
         """Train with the pattern `nanochat` and nanochat's nine special tokens.
+
+        The name of a special token in a text counts as ordinary text, as in nanochat.
 
         Parameters
         ----------
@@ -95,21 +122,33 @@ class RustBPETokenizer:
         >>> RustBPETokenizer.train_from_iterator(texts, 260, special_tokens_extra=True).get_bos_token_id()
         260
         """
+        specials = 0 if special_tokens_extra else len(SPECIAL_TOKENS)
+        if vocab_size < 256 + specials:
+            raise SettingsError(
+                f"vocab_size must be at least {256 + specials} (256 bytes + {specials} special tokens), "
+                f"got {vocab_size}"
+            )
+        trained = train(
+            text_iterator,
+            vocab_size - specials,
+            pattern="nanochat",
+            special_tokens=(),
+            separator=None,
+            buffer_size=buffer_size,
+        )
         return cls(
-            train(
-                text_iterator,
-                vocab_size,
+            Tokenizer(
+                trained.mergeable_ranks,
                 pattern="nanochat",
-                special_tokens=SPECIAL_TOKENS,
-                separator=None,
-                special_tokens_extra=special_tokens_extra,
-                buffer_size=buffer_size,
+                special_tokens={token: trained.next_id + nth for nth, token in enumerate(SPECIAL_TOKENS)},
+                merge_counts=trained.merge_counts,
+                training={**trained.training, "vocab_size": trained.vocab_size + len(SPECIAL_TOKENS)},
             )
         )
 
     @classmethod
     def from_directory(cls, tokenizer_dir: str | os.PathLike[str]) -> "RustBPETokenizer":
-        """Load the tokenizer in a folder."""
+        """Load the tokenizer in a folder; raises a `FormatError` if that holds only a pickle."""
         return cls(load(tokenizer_dir))
 
     @classmethod
@@ -128,7 +167,7 @@ class RustBPETokenizer:
         ----------
         tokenizer_dir
             The folder, created if needed. By default, `tokenizer` in `$NANOCHAT_BASE_DIR` if that is set,
-            else in the current folder.
+            else in `~/.cache/nanochat`.
         pickle
             Whether to write `tokenizer.pkl` as well, the pickled `tiktoken.Encoding` that nanochat itself
             reads; needs `[tiktoken]`. Reading a pickle executes code from the file, so load only files that
@@ -201,22 +240,50 @@ class RustBPETokenizer:
         append: str | int | None = None,
         num_threads: int | None = None,
     ) -> list[int] | list[list[int]]:
-        """Return the ids of a text, or of each text in a list; special tokens in them are ordinary text."""
+        """Return the ids of a text, or of each text in a list; special tokens in them are ordinary text.
+
+        Parameters
+        ----------
+        text
+            A text, or a list of texts.
+        prepend, append
+            A token, by name or id, to put before or after each text.
+        num_threads
+            The number of threads for a list; by default, one per core.
+        """
+        first = self.encode_special(prepend) if isinstance(prepend, str) else prepend
+        last = self.encode_special(append) if isinstance(append, str) else append
         if isinstance(text, str):
-            return self.tokenizer.encode(text, disallowed_special=(), prepend=prepend, append=append)
+            try:
+                return self.tokenizer.encode(text, disallowed_special=(), prepend=first, append=last)
+            except EncodeError:
+                if (repaired := without_surrogates(text)) == text:
+                    raise
+                return self.tokenizer.encode(repaired, disallowed_special=(), prepend=first, append=last)
+        if not isinstance(text, list | tuple):
+            raise EncodeError(f"encode takes a str or a list of str, got {type(text).__name__}")
+        try:
+            return self._encode_list(text, first, last, num_threads)
+        except EncodeError:
+            repaired_texts = [without_surrogates(each) if isinstance(each, str) else each for each in text]
+            return self._encode_list(repaired_texts, first, last, num_threads)
+
+    def _encode_list(
+        self, texts: Sequence[str], first: int | None, last: int | None, num_threads: int | None
+    ) -> list[list[int]]:
         return self.tokenizer.encode_batch(
-            text, disallowed_special=(), prepend=prepend, append=append, threads=num_threads
+            texts, disallowed_special=(), prepend=first, append=last, threads=num_threads
         )
 
     __call__ = encode
 
     def encode_special(self, text: str) -> int:
-        """Return the id of a special token."""
+        """Return the id of a special token, or of any other token that `text` is exactly."""
         try:
-            return self.tokenizer.special_tokens[text]
-        except KeyError:
+            return self.tokenizer.token_id(text)
+        except EncodeError as error:
             known = ", ".join(self.tokenizer.special_tokens) or "none"
-            raise EncodeError(f"{text!r} is not a special token; this tokenizer has {known}") from None
+            raise type(error)(f"{text!r} is not a special token; this tokenizer has {known}") from None
 
     def get_bos_token_id(self) -> int:
         """Return the id of the token that begins a document, usually `<|bos|>`."""
@@ -226,12 +293,16 @@ class RustBPETokenizer:
         """Return the text of ids, with U+FFFD where they begin or end inside a character."""
         return self.tokenizer.decode(ids, errors="replace")
 
+    def decode_single_token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of one token; for a special token, the UTF-8 of its name."""
+        return self.tokenizer.token_bytes(token_id)
+
     def id_to_token(self, id: int) -> str:
         """Return the text of one token."""
         return self.decode([id])
 
     def get_vocab_size(self) -> int:
-        """Return the number of ids, special tokens included."""
+        """Return the highest id plus one: the number of rows that an embedding needs."""
         return self.tokenizer.next_id
 
     def get_special_tokens(self) -> set[str]:
@@ -243,13 +314,46 @@ class RustBPETokenizer:
         return token_lengths.lengths(self.tokenizer)
 
     def render_conversation(
-        self, conversation: Conversation, max_tokens: int | None = 2048
+        self, conversation: Conversation, max_tokens: int | None = MAX_TOKENS
     ) -> tuple[list[int], list[int]]:
-        """Return the ids and the loss mask of a conversation; see `Chat.render`."""
-        return self.chat.render(conversation, max_tokens)
+        """Return the ids and the loss mask of a conversation.
+
+        A leading system message is joined to the first user message with a blank line. Every part of a
+        message is encoded by itself, also a text that follows a text.
+
+        Parameters
+        ----------
+        conversation
+            `{"messages": [...]}`, or the list of messages; see `Chat.render`.
+        max_tokens
+            Truncate to this number of tokens; None for no limit.
+
+        Returns
+        -------
+        tuple[list[int], list[int]]
+            The ids, and a mask of the same length: 1 for tokens that the assistant must learn, else 0.
+
+        Raises
+        ------
+        ChatError
+            If the conversation is invalid.
+
+        Examples
+        --------
+        >>> tokenizer = RustBPETokenizer.train_from_iterator(["hi"], 265)
+        >>> tokenizer.render_conversation({"messages": [{"role": "user", "content": "hi"}]})
+        ([256, 257, 104, 105, 258], [0, 0, 0, 0, 0])
+        """
+        if max_tokens is not None and max_tokens > 0:
+            return self.chat.render(conversation, max_tokens)
+        ids, mask = self.chat.render(conversation, None)
+        return ids[:max_tokens], mask[:max_tokens]
 
     def render_for_completion(self, conversation: Conversation) -> list[int]:
-        """Return the prompt for the last message, which must be the assistant's and is removed."""
+        """Return the prompt for the last message, which must be the assistant's and is removed.
+
+        Everything before it is cut after 2048 tokens, as in nanochat; `<|assistant_start|>` follows.
+        """
         self.chat.render(conversation, max_tokens=1)  # raises if the conversation is invalid
         messages = conversation["messages"] if isinstance(conversation, Mapping) else conversation
         if messages[-1]["role"] != "assistant":
@@ -257,13 +361,45 @@ class RustBPETokenizer:
                 "the last message must be the assistant's; for a prompt without an answer, call "
                 "chat.render_prompt"
             )
-        return self.chat.render_prompt(messages[:-1])
+        ids, _ = self.render_conversation(messages[:-1])
+        return [*ids, self.encode_special(NANOCHAT.assistant_start)]
 
     def visualize_tokenization(
         self, ids: Sequence[int], mask: Sequence[int], with_token_id: bool = False
     ) -> str:
-        """Return the tokens in terminal colors: green if learned, red if not."""
-        return self.chat.show(ids, mask, with_token_id).ansi
+        """Return the tokens in terminal colors, separated by `|`: green if learned, red if not.
+
+        Parameters
+        ----------
+        ids, mask
+            The ids and the mask, as returned by `render_conversation`.
+        with_token_id
+            Whether the id of each token follows it, in gray brackets.
+
+        Examples
+        --------
+        >>> tokenizer = RustBPETokenizer.train_from_iterator(["hi"], 265)
+        >>> tokenizer.visualize_tokenization([104, 105], [0, 1])
+        '\\x1b[91mh\\x1b[0m|\\x1b[92mi\\x1b[0m'
+
+        As in nanochat, control characters in a token reach the terminal. `tokenizer.chat.show` escapes them.
+        """
+        shown: list[str] = []
+        for id, learned in zip(ids, mask, strict=False):
+            shown.append(f"{_GREEN if learned == 1 else _RED}{self.decode([id])}{_END}")
+            if with_token_id:
+                shown.append(f"{_GRAY}({id}){_END}")
+        return "|".join(shown)
+
+
+def get_tokenizer_dir() -> str:
+    """Return nanochat's folder for the tokenizer: below `$NANOCHAT_BASE_DIR`, or `~/.cache/nanochat`."""
+    return str(_folder(None))
+
+
+def tokenizer_id(tokenizer_dir: str | os.PathLike[str]) -> int:
+    """Return a checksum of the tokenizer saved in a folder, which fits in 31 bits."""
+    return zlib.crc32(Path(tokenizer_dir, FILE_NAME).read_bytes()) & 0x7FFFFFFF
 
 
 def get_tokenizer(tokenizer_dir: str | os.PathLike[str] | None = None) -> RustBPETokenizer:
@@ -271,31 +407,45 @@ def get_tokenizer(tokenizer_dir: str | os.PathLike[str] | None = None) -> RustBP
     return RustBPETokenizer.from_directory(_folder(tokenizer_dir))
 
 
-def get_token_bytes(tokenizer_dir: str | os.PathLike[str] | None = None, device: Any = None) -> Any:
+def get_token_bytes(device: Any = "cpu", tokenizer_dir: str | os.PathLike[str] | None = None) -> Any:
     """Return the number of bytes of each token of the tokenizer in a folder, 0 for special tokens.
+
+    They are read from `token_bytes.pt`, which nanochat's `tok_train` and `RustBPETokenizer.save` write, or
+    computed if there is no such file.
 
     Parameters
     ----------
-    tokenizer_dir
-        The folder; the default is that of `RustBPETokenizer.save`.
     device
         The torch device of the result.
+    tokenizer_dir
+        The folder; the default is that of `RustBPETokenizer.save`.
 
     Returns
     -------
-    numpy.ndarray or torch.Tensor
-        A torch tensor if a device is given, as in nanochat; else a numpy array.
+    torch.Tensor
+        32-bit integers. `RustBPETokenizer.get_token_bytes` returns a numpy array, and needs no torch.
     """
-    sizes = get_tokenizer(tokenizer_dir).get_token_bytes()
-    if device is None:
-        return sizes
-    return imported("torch", "torch", "get_token_bytes(device=…)").from_numpy(sizes).to(device)
+    torch = imported("torch", "torch", "get_token_bytes")
+    folder = _folder(tokenizer_dir)
+    return torch.from_numpy(_saved_token_bytes(folder)).to(device)
 
 
 def _folder(tokenizer_dir: str | os.PathLike[str] | None) -> Path:
     if tokenizer_dir is not None:
         return Path(tokenizer_dir)
-    return Path(os.environ.get(BASE_DIR, ""), FOLDER)
+    return Path(os.environ.get(BASE_DIR) or DEFAULT_BASE_DIR).expanduser() / FOLDER
+
+
+def _saved_token_bytes(folder: Path) -> "NDArray[np.int32]":
+    """Return the lengths in `token_bytes.pt`, or those of the tokenizer if there is no such file."""
+    tokenizer = get_tokenizer(folder)
+    file = folder / f"{TOKEN_BYTES}.pt"
+    if not file.is_file():
+        return tokenizer.get_token_bytes()
+    try:
+        return token_lengths.read_pt(file.read_bytes(), tokenizer.get_vocab_size())
+    except BadFile as bad:
+        raise FormatError(f"{file} {bad}") from None
 
 
 def _token_bytes(tokenizer: Tokenizer) -> dict[str, bytes]:

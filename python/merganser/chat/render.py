@@ -5,16 +5,24 @@ for user messages, for the output of Python, and for `assistant_start`, which th
 and tool output are always encoded as ordinary text: "<|bos|>" in a message is seven characters, never a
 special token.
 
+With the Jinja template of a model (`jinja.py`), the mask is 1 in its generation blocks, and the ids are those
+of transformers, except that text never becomes a special token there either (`guarding.py`).
+
 Every text is encoded once, so the cost is that of encoding the text.
 """
 
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from merganser.chat.guarding import Guard
+from merganser.chat.jinja import JinjaTemplate
 from merganser.chat.masked_tokens import MaskedTokens
 from merganser.chat.template import NANOCHAT, Template
-from merganser.errors import ChatError, SettingsError
+from merganser.errors import ArgumentError, ChatError, MerganserWarning, SettingsError
+from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
 
 #: A list of messages, or a mapping with such a list as "messages". A message has a "role" (system, user,
@@ -27,19 +35,22 @@ PART_TYPES = ("text", "python", "python_output")
 
 @dataclass(frozen=True)
 class Chat:
-    """Renders conversations with a tokenizer that has the special tokens of a template.
+    """Renders conversations with a tokenizer and a template.
 
     Parameters
     ----------
     tokenizer
         The tokenizer to encode with.
     template
-        The special tokens that mark the parts of a conversation.
+        The special tokens that mark the parts of a conversation, or a chat template in Jinja.
+    join_text_parts
+        Whether consecutive text parts of a message are joined and encoded as one text, as a text template
+        does; nanochat encodes each by itself.
 
     Raises
     ------
     ChatError
-        If the tokenizer lacks a special token of the template.
+        If the tokenizer lacks a special token of a `Template`, or one that a `JinjaTemplate` allows.
 
     Examples
     --------
@@ -50,10 +61,55 @@ class Chat:
     """
 
     tokenizer: Tokenizer
-    template: Template = NANOCHAT
+    template: Template | JinjaTemplate = NANOCHAT
+    join_text_parts: bool = True
     _markers: dict[str, int] = field(init=False, repr=False, compare=False)
+    _guard: Guard | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        guard = None
+        if isinstance(self.template, JinjaTemplate):
+            guard = Guard(self.tokenizer, self.template.literals, self.template.allowed_special)
+        object.__setattr__(self, "_guard", guard)
+        object.__setattr__(self, "_markers", {} if guard else self._checked_markers())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], name: str | None = None, **settings: Any) -> "Chat":
+        """Load a tokenizer together with its chat template: a transformers folder or a GGUF file.
+
+        Parameters
+        ----------
+        path
+            The folder or file.
+        name
+            Which chat template to use, if there are several; see `JinjaTemplate.load`.
+        settings
+            Other parameters of `JinjaTemplate`.
+
+        Raises
+        ------
+        ChatError
+            If there is no chat template.
+        FormatError
+            If the tokenizer or the template cannot be read.
+        ImportError
+            If jinja2 is missing.
+
+        Examples
+        --------
+        >>> import merganser, tempfile
+        >>> tokenizer = merganser.train(["hi"], 265, special_tokens=NANOCHAT.special_tokens)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = tokenizer.export(folder, format="huggingface")
+        ...     chat = Chat.load(folder)
+        >>> chat.render_prompt([{"role": "user", "content": "hi"}])
+        [256, 257, 104, 105, 258, 259]
+        """
+        return cls(load(path), JinjaTemplate.load(path, name, **settings))
+
+    def _checked_markers(self) -> dict[str, int]:
+        """Return the id of each marker of a `Template`."""
+        assert isinstance(self.template, Template)
         known = self.tokenizer.special_tokens
         missing = [token for token in self.template.special_tokens if token not in known]
         if missing:
@@ -61,18 +117,15 @@ class Chat:
                 f"the tokenizer lacks the special tokens {', '.join(missing)}; train it with "
                 "special_tokens=template.special_tokens, or pass a Template with the special tokens it has"
             )
-        markers = {
-            name: known[token] for name, token in vars(self.template).items() if name != "system_joint"
-        }
-        object.__setattr__(self, "_markers", markers)
+        return {name: known[token] for name, token in vars(self.template).items() if name != "system_joint"}
 
     def render(
-        self, conversation: Conversation, max_tokens: int | None = 2048
+        self, conversation: Conversation, max_tokens: int | None = 2048, **variables: Any
     ) -> tuple[list[int], list[int]]:
         """Return the ids of a conversation and its loss mask.
 
-        A leading system message becomes part of the first user message. After that, user and assistant
-        alternate, beginning with the user. Consecutive text parts are joined.
+        With a `Template`, a leading system message becomes part of the first user message. After that, user
+        and assistant alternate, beginning with the user. A `JinjaTemplate` decides for itself.
 
         Parameters
         ----------
@@ -80,6 +133,8 @@ class Chat:
             The messages.
         max_tokens
             Truncate to this number of tokens; None for no limit.
+        variables
+            With a `JinjaTemplate`: `tools`, `documents` and other arguments of `JinjaTemplate.render`.
 
         Returns
         -------
@@ -89,9 +144,14 @@ class Chat:
         Raises
         ------
         ChatError
-            If the conversation is invalid.
+            If the conversation is invalid, or a `JinjaTemplate` fails on it.
         SettingsError
             If `max_tokens` is less than 1.
+
+        Warns
+        -----
+        MerganserWarning
+            If a `JinjaTemplate` has no generation blocks, so that the mask is 0 everywhere.
 
         Examples
         --------
@@ -102,9 +162,20 @@ class Chat:
         """
         if max_tokens is not None and max_tokens < 1:
             raise SettingsError(f"max_tokens must be at least 1, or None for no limit, got {max_tokens}")
+        if isinstance(self.template, JinjaTemplate):
+            if not self.template.has_generation:
+                warnings.warn(
+                    "this chat template has no {% generation %} blocks, so the mask is 0 everywhere; add "
+                    "them around what the assistant must learn",
+                    MerganserWarning,
+                    stacklevel=2,
+                )
+            ids, mask = self._encoded(conversation, variables)
+            return ids[:max_tokens], mask[:max_tokens]
+        self._refuse(variables)
         ids = [self._markers["bos"]]
         mask = [0]
-        for name, text, learned in self._segments(_turns(conversation, self.template.system_joint)):
+        for name, text, learned in self._segments(self._turns(conversation)):
             new = [self._markers[name]] if text is None else self.tokenizer.encode_ordinary(text)
             ids += new
             mask += [learned] * len(new)
@@ -112,7 +183,7 @@ class Chat:
                 break
         return ids[:max_tokens], mask[:max_tokens]
 
-    def render_prompt(self, conversation: Conversation) -> list[int]:
+    def render_prompt(self, conversation: Conversation, **variables: Any) -> list[int]:
         """Return the ids of a conversation that a model can continue, ending with `assistant_start`.
 
         The prompt is never truncated.
@@ -120,7 +191,10 @@ class Chat:
         Parameters
         ----------
         conversation
-            The messages; the last must be the user's.
+            The messages; the last must be the user's, unless a `JinjaTemplate` accepts others.
+        variables
+            With a `JinjaTemplate`: `tools`, `documents` and other arguments of `JinjaTemplate.render`. With
+            `continue_final_message=True`, the prompt ends inside the last message.
 
         Raises
         ------
@@ -134,7 +208,11 @@ class Chat:
         >>> chat.render_prompt([{"role": "user", "content": "a"}])
         [256, 257, 97, 258, 259]
         """
-        turns = _turns(conversation, self.template.system_joint)
+        if isinstance(self.template, JinjaTemplate):
+            variables.setdefault("add_generation_prompt", not variables.get("continue_final_message"))
+            return self._encoded(conversation, variables)[0]
+        self._refuse(variables)
+        turns = self._turns(conversation)
         if len(turns) % 2 == 0:
             raise ChatError("a prompt must end with a user message; remove the last assistant message")
         ids, _ = self.render(conversation, max_tokens=None)
@@ -159,6 +237,20 @@ class Chat:
         """
         return MaskedTokens.of(self.tokenizer, ids, mask, with_ids)
 
+    def _encoded(self, conversation: Conversation, variables: dict[str, Any]) -> tuple[list[int], list[int]]:
+        assert isinstance(self.template, JinjaTemplate) and self._guard is not None
+        return self._guard.encode(self.template.render(conversation, **variables))
+
+    def _refuse(self, variables: dict[str, Any]) -> None:
+        if variables:
+            raise ArgumentError(
+                f"{min(variables)!r} is for chat templates in Jinja; leave it out, or pass a JinjaTemplate"
+            )
+
+    def _turns(self, conversation: Conversation) -> "list[Turn]":
+        assert isinstance(self.template, Template)
+        return _turns(conversation, self.template.system_joint, self.join_text_parts)
+
     def _segments(self, turns: "list[Turn]") -> Iterator[tuple[str, str | None, int]]:
         """Yield the name of a marker and None, or "text" and the text; and whether it is learned."""
         for role, parts in turns:
@@ -180,7 +272,7 @@ class Chat:
 Turn = tuple[str, list[tuple[str, str]]]
 
 
-def _turns(conversation: Conversation, system_joint: str) -> list[Turn]:
+def _turns(conversation: Conversation, system_joint: str, join_text: bool) -> list[Turn]:
     """Return the validated turns, with the system message joined to the first user message."""
     messages = conversation.get("messages") if isinstance(conversation, Mapping) else conversation
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
@@ -209,7 +301,7 @@ def _turns(conversation: Conversation, system_joint: str) -> list[Turn]:
                 text, system = system + system_joint + text, None
             turns.append((role, [("text", text)]))
         else:
-            turns.append((role, _parts(content, nth)))
+            turns.append((role, _parts(content, nth, join_text)))
     if not turns:
         raise ChatError("the conversation has no user message; add one")
     return turns
@@ -221,8 +313,8 @@ def _string(content: object, whose: str) -> str:
     return content
 
 
-def _parts(content: object, nth: int) -> list[tuple[str, str]]:
-    """Return the parts of an assistant message, with consecutive text parts joined."""
+def _parts(content: object, nth: int, join_text: bool) -> list[tuple[str, str]]:
+    """Return the parts of an assistant message, with consecutive text parts joined if requested."""
     if isinstance(content, str):
         return [("text", content)]
     if not isinstance(content, Sequence) or isinstance(content, bytes):
@@ -241,7 +333,7 @@ def _parts(content: object, nth: int) -> list[tuple[str, str]]:
                 f"it must be one of {', '.join(PART_TYPES)}"
             )
         text = _string(part["text"], f"the text of part {index} of message {nth}")
-        if kind == "text" and parts and parts[-1][0] == "text":
+        if join_text and kind == "text" and parts and parts[-1][0] == "text":
             text = parts.pop()[1] + text
         parts.append((kind, text))
     return parts

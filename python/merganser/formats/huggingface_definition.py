@@ -205,7 +205,11 @@ def pairs(listed: object) -> Iterator[tuple[str, str]]:
         parts = merge.split(" ") if isinstance(merge, str) else merge
         if isinstance(merge, str) and merge.startswith("#version"):
             continue
-        if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) for part in parts):
+        if (
+            not isinstance(parts, list | tuple)
+            or len(parts) != 2
+            or not all(isinstance(part, str) for part in parts)
+        ):
             raise BadFile("is corrupt: one of its merges is not two tokens; get a fresh copy")
         yield parts[0], parts[1]
 

@@ -6,6 +6,8 @@ tokenizer, so `load` refuses these files.
 """
 
 import io
+import zipfile
+import zlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 FILE = "token_lengths.npy"
+_LITTLE = b"little"
 
 
 def lengths(tokenizer: Tokenizer) -> "NDArray[np.int32]":
@@ -47,6 +50,32 @@ def contents(tokenizer: Tokenizer, name: str) -> dict[str, bytes]:
         return {name: out.getvalue()}
     np.save(out, lengths(tokenizer), allow_pickle=False)
     return {name if name.endswith(".npy") else FILE: out.getvalue()}
+
+
+def read_pt(data: bytes, size: int) -> "NDArray[np.int32]":
+    """Return the `size` 32-bit integers of a `.pt` file, as torch writes a tensor of them.
+
+    The file is a zip, in which one member has the values and a pickle describes them; that is not read.
+
+    Raises
+    ------
+    BadFile
+        If it is no such file.
+    """
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {info.filename.partition("/")[2]: info for info in archive.infolist()}
+            order = members.get("byteorder")
+            little = order is None or (order.file_size == len(_LITTLE) and archive.read(order) == _LITTLE)
+            storages = [info for name, info in members.items() if name.startswith("data/")]
+            # The size is checked before reading, so that a small file cannot become large.
+            if little and len(storages) == 1 and storages[0].file_size == 4 * size:
+                return np.frombuffer(archive.read(storages[0]), "<i4").astype(np.int32)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError):
+        pass
+    raise BadFile(f"does not hold the lengths of {size} tokens; save the tokenizer again to write it")
 
 
 def matches(files: dict[str, bytes], tokenizer: Tokenizer) -> bool:

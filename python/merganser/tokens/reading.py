@@ -26,6 +26,7 @@ from merganser import _core
 from merganser.corpus.split_settings import Separator
 from merganser.errors import TokensError
 from merganser.files import SEAL, open_to_read, read_bytes, seal_matches, stored_size
+from merganser.tokens.batches import Batches, Documents, Framework
 from merganser.tokens.layouts import load_npy, megatron_index
 
 if TYPE_CHECKING:
@@ -102,8 +103,11 @@ class Shard:
             raise _wrong_size(self.path, f"{self.tokens:,} tokens")
         return np.memmap(self.path, dtype, "r", header, (self.tokens,)) if self.tokens else np.empty(0, dtype)
 
-    def bounds(self) -> "NDArray[np.integer[Any]]":
-        """Return the start of each document in `ids()`, followed by the end of the last one."""
+    def bounds(self, check: bool = True) -> "NDArray[np.integer[Any]]":
+        """Return the start of each document in `ids()`, followed by the end of the last one.
+
+        `check` compares the checksum and the order, for which the whole file is read.
+        """
         import numpy as np
 
         if self.documents is None:
@@ -111,14 +115,15 @@ class Shard:
                 f"{self.path} does not record where its documents end; read it as a whole with ids()"
             )
         file = self._bounds_file
-        self._check_sum(file, self.bounds_crc32)
+        if check:
+            self._check_sum(file, self.bounds_crc32)
         bounds = megatron_index(self.path)[1] if self.format == "megatron" else load_npy(file)
         if (
             bounds.shape != (self.documents + 1,)
             or bounds.dtype != np.int64
             or bounds[0] != 0
             or bounds[-1] != self.tokens
-            or any((part[1:] < part[:-1]).any() for part in _overlapping(bounds))
+            or (check and any((part[1:] < part[:-1]).any() for part in _overlapping(bounds)))
         ):
             raise TokensError(f"{file} is corrupt: it does not match {self.path}; {_ENCODE_AGAIN}")
         return bounds
@@ -349,6 +354,98 @@ class Tokens:
                     yield between
                 yield from _decode(tokenizer, document[prepended : len(document) - appended])
                 is_first = False
+
+    def batches(
+        self,
+        length: int,
+        batch_size: int,
+        rank: int = 0,
+        world_size: int = 1,
+        seed: int | None = 0,
+        *,
+        epochs: int | None = None,
+        drop_last: bool = True,
+        documents: Documents | None = None,
+        ignore_index: int | None = None,
+        framework: Framework = "numpy",
+        resume: Mapping[str, object] | None = None,
+    ) -> Batches:
+        """Return an iterator over batches of inputs and targets, to train a language model on.
+
+        The ids of all shards are divided into windows of `length` inputs, whose targets are the ids after
+        them. Each epoch visits every window once, and no two ranks visit the same one. The order depends on
+        the seed and the epoch only.
+
+        Parameters
+        ----------
+        length : int
+            The number of inputs of a row.
+        batch_size : int
+            The number of rows of a batch, on each rank.
+        rank, world_size : int
+            Which of how many processes this is.
+        seed : int or None
+            The seed of the order; None for the order of the corpus.
+        epochs : int, optional
+            How often to visit every window; by default there is no end. Epochs follow each other without a
+            gap: a batch may have the last windows of one and the first of the next.
+        drop_last : bool
+            Whether to leave out the last windows if they do not fill a batch on every rank. Otherwise they
+            are shared as evenly as possible, and the last ranks may have a batch less.
+        documents : "positions", "cu_seqlens" or None
+            What to record about documents, so that attention can keep them apart; see `Batch`.
+        ignore_index : int, optional
+            The target where the next id belongs to another document, such as the -100 that
+            `torch.nn.functional.cross_entropy` ignores. By default it is the next id all the same.
+        framework : "numpy" or "torch"
+            The kind of arrays.
+        resume : mapping, optional
+            The `Batches.state()` of an earlier run with the same files, length and seed, to continue after
+            its last batch. The number of ranks and the batch size may differ.
+
+        Returns
+        -------
+        Batches
+            The iterator; its `remainder` is the number of ids that are the input of no window.
+
+        Raises
+        ------
+        SettingsError
+            If an argument is out of range, or `resume` is the state of other batches.
+        TokensError
+            If the corpus is not encoded completely, has too few ids for one window, or its documents are
+            not recorded although they are asked for.
+        ImportError
+            If `framework` is "torch", and torch is not installed.
+
+        Examples
+        --------
+        >>> import merganser, tempfile
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokens = tokenizer.encode_corpus(["lowest low", "slow slower"], out=folder)
+        ...     batch = next(tokens.batches(4, 2, seed=None, documents="positions"))
+        >>> batch.inputs.tolist()
+        [[257, 101, 115, 116], [258, 115, 257, 32]]
+        >>> batch.positions.tolist()
+        [[0, 1, 2, 3], [0, 0, 1, 2]]
+        """
+        if not self.complete:
+            raise TokensError(f"{self.path} is not encoded completely; resume encode_corpus first")
+        return Batches(
+            self.shards,
+            length=length,
+            batch_size=batch_size,
+            rank=rank,
+            world_size=world_size,
+            seed=seed,
+            epochs=epochs,
+            drop_last=drop_last,
+            documents=documents,
+            ignore_index=ignore_index,
+            framework=framework,
+            resume=resume,
+        )
 
     def __repr__(self) -> str:
         return f"<Tokens: {self.token_count:,} in {len(self.shards):,} shards, {self.path}>"

@@ -114,7 +114,7 @@ fuzz: | toolchain
 SANITIZE := RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS= cargo test --quiet --lib --tests --target $(HOST)
 sanitize: .venv/dev
 	RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS=allocator_may_return_null=1 $(SANITIZE) --target-dir target/asan
-	RUSTFLAGS="-Zsanitizer=thread --cfg plain_atomics" TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" \
+	RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg plain_atomics" TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" \
 		$(SANITIZE) -p merganser-core --target-dir target/tsan -- team count:: encode:: threads embed
 	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=1 --errors-for-leak-kinds=none --suppressions=tools/valgrind.supp \
 		$(BIN)/python -X faulthandler tests/support/bindings.py

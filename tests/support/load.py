@@ -62,6 +62,8 @@ class Figures:
     memory_after_warm_up: int = 0
     memory_at_end: int = 0
     memory_peak: int = 0
+    #: The median of each tenth of the time.
+    memory_by_tenth: list[int] = field(default_factory=list)
     growth: float = 0.0
 
 
@@ -215,6 +217,8 @@ def run(seconds: float, threads: int = 16, seed: int = 1) -> Figures:
     figures.memory_after_warm_up = int(statistics.median(sizes[first : first + part]))
     figures.memory_at_end = int(statistics.median(sizes[-part:]))
     figures.memory_peak = max(sizes)
+    tenths = [sizes[len(sizes) * n // 10 : len(sizes) * (n + 1) // 10] for n in range(10)]
+    figures.memory_by_tenth = [int(statistics.median(tenth)) for tenth in tenths if tenth]
     figures.growth = round(figures.memory_at_end / figures.memory_after_warm_up - 1, 4)
     return figures
 

@@ -63,10 +63,17 @@ pub struct InvalidValue {
 /// Appends the text of a value to `out`: a string, or the value of `key` in an object.
 pub fn text_of(value: &[u8], key: &str, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let mut json = serde_json::Deserializer::from_slice(value);
-    let missing = Cell::new(None);
+    let (start, missing) = (out.len(), Cell::new(None));
     let text = Text { key, top: true, missing: &missing, out };
     let read = text.deserialize(&mut json).and_then(|()| json.end());
-    read.map_err(|error| {
+    read.or_else(|error| {
+        out.truncate(start);
+        // An earlier one of duplicate keys may be wrong; a parsed value has only the last.
+        let parsed: Option<Value> = if error.is_data() { serde_json::from_slice(value).ok() } else { None };
+        let text = Text { key, top: true, missing: &Cell::new(None), out };
+        parsed.ok_or(()).and_then(|parsed| text.deserialize(parsed).map_err(drop)).map_err(|()| error)
+    })
+    .map_err(|error| {
         if let Some(missing) = missing.get() {
             let before = key.strip_suffix(missing).unwrap_or_default();
             return InvalidValue { line: 1, reason: no_key(value, before, missing) };

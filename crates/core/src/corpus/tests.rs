@@ -345,6 +345,21 @@ fn a_column_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
+fn the_last_of_duplicate_keys_wins_whatever_the_others_are() {
+    let expected = count_documents(&["one".into()]);
+    for line in [
+        r#"{"text": "two", "text": "one"}"#,
+        r#"{"text": 2, "text": "one"}"#,
+        r#"{"text": {"a": []}, "b": 1, "text": "one"}"#,
+        r#"{"text": ["two"], "text": null, "text": "one"}"#,
+    ] {
+        assert_eq!(count_as("x.jsonl", line.as_bytes(), &Reading::default()).unwrap(), expected, "{line}");
+    }
+    let (error, _) = wrong("x.jsonl", br#"{"text": "one", "text": 2}"#);
+    assert!(error.to_string().contains("a string as the text"), "{error}");
+}
+
+#[test]
 fn a_key_with_dots_is_a_way_through_objects_or_a_key() {
     let nested = Reading { text_key: "a.b.c".into(), ..Reading::default() };
     let expected = count_documents(&["one".into()]);

@@ -12,7 +12,10 @@
 //!
 //! Only boundaries between two multi-byte characters are examined: most other boundaries are crossed. Cost:
 //! about a nanosecond per byte. A run must not be mistaken for a token that is used only for a whole
-//! pre-token; if the vocabulary has such tokens of that kind, no pre-token is divided.
+//! pre-token (Llama 3 has hundreds): such a run is joined to a neighbor, and looking for them costs a few
+//! nanoseconds per run.
+
+use std::collections::HashSet;
 
 use crate::key::mix;
 
@@ -26,6 +29,10 @@ pub(crate) struct Crossings {
     pairs: Vec<u64>,
     /// The last byte of one character and the first two of the next, six bits of each.
     partial: Vec<u64>,
+    /// The tokens that are used only for whole pre-tokens and that a run could be.
+    whole: HashSet<Box<[u8]>>,
+    /// Their first characters and lengths, by hash.
+    whole_filter: Vec<u64>,
     /// Whether pre-tokens may be divided at all.
     usable: bool,
 }
@@ -68,14 +75,19 @@ impl Crossings {
     /// Builds the sets; `whole` are the tokens that are used only for whole pre-tokens.
     pub fn new<'a>(
         tokens: impl Iterator<Item = &'a [u8]> + Clone,
-        mut whole: impl Iterator<Item = &'a [u8]>,
+        whole: impl Iterator<Item = &'a [u8]>,
     ) -> Crossings {
+        // One end of a run is a boundary between characters of several bytes.
         let long = |byte: Option<&u8>| byte.is_some_and(|&byte| byte >= 0x80);
-        let usable = !whole.any(|token| long(token.first()) || long(token.last()));
+        let whole = whole.filter(|token| long(token.first()) || long(token.last()));
+        let whole: HashSet<Box<[u8]>> = whole.map(Box::from).collect();
+        let mut whole_filter = vec![0; (whole.len() * 32).next_power_of_two().max(64) / 64];
+        whole.iter().for_each(|token| set(&mut whole_filter, start_and_length(token)));
         let count = tokens.clone().filter(|token| (1..token.len()).any(|at| is_boundary(token, at))).count();
         // At most one bit in 32 is set.
         let bits = (count * 32).next_power_of_two().max(1 << 12);
-        let mut crossings = Crossings { pairs: vec![0; bits / 64], partial: vec![0; 1 << 12], usable };
+        let (pairs, partial) = (vec![0; bits / 64], vec![0; 1 << 12]);
+        let mut crossings = Crossings { pairs, partial, whole, whole_filter, usable: true };
         for token in tokens {
             for at in (1..token.len()).filter(|&at| is_boundary(token, at)) {
                 let (last, first) = (token[at - 1] as u64, token[at] as u64);
@@ -94,9 +106,15 @@ impl Crossings {
         crossings
     }
 
+    /// Returns crossings that divide nothing.
+    pub fn everywhere() -> Crossings {
+        Crossings { usable: false, ..Crossings::new(std::iter::empty(), std::iter::empty()) }
+    }
+
     /// Appends the ends of the runs of the pre-token `text[start..end]`.
     pub fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
         let text = &text.as_bytes()[..end];
+        let before = ends.len();
         let mut at = start;
         let mut left = next_char(text, &mut at) as u64;
         while self.usable && at < end {
@@ -109,6 +127,39 @@ impl Crossings {
             left = right;
         }
         ends.push(end as u32);
+        if !self.whole.is_empty() && ends.len() - before > 1 {
+            self.rejoin(text, start, ends, before);
+        }
+    }
+
+    /// Joins runs that are tokens of whole pre-tokens to their neighbors. The runs of the pre-token, which ends
+    /// where `text` does, are those from the index `first` on.
+    fn rejoin(&self, text: &[u8], start: usize, ends: &mut Vec<u32>, first: usize) {
+        if self.is_whole(&text[start..]) {
+            ends.truncate(first);
+            ends.push(text.len() as u32);
+            return;
+        }
+        let (mut from, mut kept) = (start, first);
+        for at in first..ends.len() {
+            let end = ends[at];
+            if at + 1 < ends.len() && self.is_whole(&text[from..end as usize]) {
+                continue;
+            }
+            ends[kept] = end;
+            from = end as usize;
+            kept += 1;
+        }
+        ends.truncate(kept);
+        // The last run has no next one. The pre-token as a whole is no such token.
+        while kept - first > 1 && self.is_whole(&text[ends[kept - 2] as usize..]) {
+            ends.remove(kept - 2);
+            kept -= 1;
+        }
+    }
+
+    fn is_whole(&self, run: &[u8]) -> bool {
+        has(&self.whole_filter, start_and_length(run)) && self.whole.contains(run)
     }
 
     #[inline(always)]
@@ -127,6 +178,16 @@ pub(super) fn next_char(text: &[u8], at: &mut usize) -> u32 {
         Some(four) => u32::from_be_bytes(*four) >> (32 - 8 * len),
         None => number(&bytes[..len]) as u32,
     }
+}
+
+/// Returns a hash of the first bytes and the length of a run.
+#[inline]
+fn start_and_length(run: &[u8]) -> u64 {
+    let start = match run.first_chunk::<4>() {
+        Some(four) => u32::from_le_bytes(*four) as u64,
+        None => number(run),
+    };
+    pair(start, run.len() as u64)
 }
 
 #[inline(always)]
@@ -174,8 +235,18 @@ mod tests {
         assert_eq!(runs(&[hello], &[], "你好吗你好"), ["你好", "吗", "你好"]);
         assert_eq!(runs(&[hello, what], &[], "你好吗你"), ["你好吗", "你"]);
         assert_eq!(runs(&[], &[], "abc é中a文🙂é"), ["abc é", "中a文", "🙂", "é"]);
-        assert_eq!(runs(&[hello], &["吗"], "你吗"), ["你吗"]);
+    }
+
+    #[test]
+    fn a_run_is_never_a_token_of_whole_pretokens() {
         assert_eq!(runs(&[], &["a"], "你吗"), ["你", "吗"]);
+        assert_eq!(runs(&[], &["吗"], "你吗"), ["你吗"]);
+        assert_eq!(runs(&[], &["吗"], "吗你好"), ["吗你", "好"]);
+        assert_eq!(runs(&[], &["你", "你好"], "你好吗啊"), ["你好吗", "啊"]);
+        assert_eq!(runs(&[], &["吗", "好吗"], "啊你好吗"), ["啊", "你好吗"]);
+        assert_eq!(runs(&[], &["吗", "吗好"], "吗好"), ["吗好"]);
+        assert_eq!(runs(&[], &["你好", "你", "好"], "你好"), ["你好"]);
+        assert_eq!(runs(&[], &["你", "吗"], "你吗"), ["你吗"]);
     }
 
     #[test]

@@ -209,8 +209,7 @@ impl Tokenizer {
             .then(|| Boundaries::new(tokens.iter().filter_map(|(token, _)| std::str::from_utf8(token).ok())));
         let crossings = match *unit == Unit::Bytes && !indivisible {
             true => Crossings::new(tokens.iter().map(|(token, _)| &token[..]), whole.keys().map(|t| &t[..])),
-            // A token that begins with a character of many bytes makes it useless: nothing is cut.
-            false => Crossings::new(std::iter::empty(), std::iter::once(&[0xFF][..])),
+            false => Crossings::everywhere(),
         };
         let fused = if flag(&json, "fuse_unknown") { vocabulary.unknown } else { None };
         let specials: Vec<(String, u32)> = {

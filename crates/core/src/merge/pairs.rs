@@ -177,7 +177,7 @@ impl Pairs {
 
     /// Appends the ids of `pretoken`: listed pairs merged, lowest new id first, leftmost first.
     pub(crate) fn merge(&self, pretoken: &[u8], ids: &mut Vec<u32>) {
-        if !self.characters.is_empty() && pretoken.len() <= SHORT && self.shared_ranks.is_none() {
+        if !self.characters.is_empty() && pretoken.len() <= SHORT {
             return self.merge_characters(pretoken, ids);
         }
         if pretoken.len() > WINDOW {
@@ -194,7 +194,7 @@ impl Pairs {
         ids: &mut Vec<u32>,
         report: impl FnMut(u32, u32, u32),
     ) {
-        if pretoken.len() > SHORT || self.shared_ranks.is_some() {
+        if pretoken.len() > SHORT {
             return self.merge_queued(pretoken, report, |id, _| ids.push(id));
         }
         #[cfg(target_arch = "x86_64")]
@@ -213,11 +213,13 @@ impl Pairs {
 
     #[inline(always)]
     fn merge_short(&self, pretoken: &[u8], ids: &mut Vec<u32>, report: impl FnMut(u32, u32, u32)) {
-        match pretoken.len() {
-            0..=16 => self.merge_array::<16>(pretoken, ids, report),
-            17..=32 => self.merge_array::<32>(pretoken, ids, report),
-            33..=64 => self.merge_array::<64>(pretoken, ids, report),
-            _ => self.merge_array::<256>(pretoken, ids, report),
+        match (pretoken.len(), &self.shared_ranks) {
+            (0..=16, None) => self.merge_array::<16, false>(pretoken, ids, report),
+            (17..=32, None) => self.merge_array::<32, false>(pretoken, ids, report),
+            (33..=64, None) => self.merge_array::<64, false>(pretoken, ids, report),
+            (_, None) => self.merge_array::<256, false>(pretoken, ids, report),
+            (0..=64, Some(_)) => self.merge_array::<64, true>(pretoken, ids, report),
+            (_, Some(_)) => self.merge_array::<256, true>(pretoken, ids, report),
         }
     }
 
@@ -262,30 +264,34 @@ impl Pairs {
 
     #[inline(always)]
     fn merge_tokens(&self, tokens: &[u32], ids: &mut Vec<u32>) {
-        match tokens.len() {
-            0..=8 => self.merge_started::<8>(tokens, ids),
-            9..=16 => self.merge_started::<16>(tokens, ids),
-            17..=64 => self.merge_started::<64>(tokens, ids),
-            _ => self.merge_started::<256>(tokens, ids),
+        match (tokens.len(), &self.shared_ranks) {
+            (0..=8, None) => self.merge_started::<8, false>(tokens, ids),
+            (9..=16, None) => self.merge_started::<16, false>(tokens, ids),
+            (17..=64, None) => self.merge_started::<64, false>(tokens, ids),
+            (_, None) => self.merge_started::<256, false>(tokens, ids),
+            (0..=8, Some(_)) => self.merge_started::<8, true>(tokens, ids),
+            (9..=64, Some(_)) => self.merge_started::<64, true>(tokens, ids),
+            (_, Some(_)) => self.merge_started::<256, true>(tokens, ids),
         }
     }
 
     #[inline(always)]
-    fn merge_started<const N: usize>(&self, start: &[u32], ids: &mut Vec<u32>) {
+    fn merge_started<const N: usize, const SHARED: bool>(&self, start: &[u32], ids: &mut Vec<u32>) {
         let mut tokens = [0; N];
         let mut made = [NONE; N];
         tokens[..start.len()].copy_from_slice(start);
         for (i, pair) in start.windows(2).enumerate() {
-            made[i] = entry(self.get(pair[0], pair[1]), i);
+            made[i] = self.entry::<SHARED>(self.get(pair[0], pair[1]), i);
         }
-        self.merge_filled(start.len(), tokens, made, ids, |_, _, _| ());
+        self.merge_filled::<N, SHARED>(start.len(), tokens, made, ids, |_, _, _| ());
     }
 
     /// Merges in arrays of N entries. A token is stored at the index where it begins, and with it the token
     /// that it and the next one would form, above that index: so one minimum over the array, a few vector
-    /// instructions, gives the lowest rank and of those the leftmost.
+    /// instructions, gives the lowest rank and of those the leftmost. If ids share ranks (`SHARED`), the rank is
+    /// stored instead of the token, which is looked up again.
     #[inline(always)]
-    fn merge_array<const N: usize>(
+    fn merge_array<const N: usize, const SHARED: bool>(
         &self,
         pretoken: &[u8],
         ids: &mut Vec<u32>,
@@ -297,14 +303,15 @@ impl Pairs {
             tokens[i] = self.byte_ids[byte as usize];
         }
         for (i, pair) in pretoken.windows(2).enumerate().take(N) {
-            made[i] = entry(self.byte_pairs[(pair[0] as usize) << 8 | pair[1] as usize], i);
+            let new = self.byte_pairs[(pair[0] as usize) << 8 | pair[1] as usize];
+            made[i] = self.entry::<SHARED>(new, i);
         }
-        self.merge_filled(pretoken.len(), tokens, made, ids, report);
+        self.merge_filled::<N, SHARED>(pretoken.len(), tokens, made, ids, report);
     }
 
     /// Does the work of [`Pairs::merge_array`] on the first `n` tokens, and what each and the next one would form.
     #[inline(always)]
-    fn merge_filled<const N: usize>(
+    fn merge_filled<const N: usize, const SHARED: bool>(
         &self,
         n: usize,
         mut tokens: [u32; N],
@@ -319,8 +326,9 @@ impl Pairs {
             if lowest == NONE {
                 break;
             }
-            let (new, at) = (lowest >> 8, lowest as u8 as usize % N);
+            let at = lowest as u8 as usize % N;
             let right = next[at] as usize % N;
+            let new = if SHARED { self.get(tokens[at], tokens[right]) } else { lowest >> 8 };
             let after = next[right] as usize;
             tokens[at] = new;
             next[at] = after as u8;
@@ -330,12 +338,12 @@ impl Pairs {
             if after < n {
                 prev[after % N] = at as u8;
                 around.1 = tokens[after % N];
-                made[at] = entry(self.get(new, around.1), at);
+                made[at] = self.entry::<SHARED>(self.get(new, around.1), at);
             }
             if at > 0 {
                 let before = prev[at] as usize % N;
                 around.0 = tokens[before];
-                made[before] = entry(self.get(around.0, new), before);
+                made[before] = self.entry::<SHARED>(self.get(around.0, new), before);
             }
             report(new, around.0, around.1);
         }
@@ -346,6 +354,17 @@ impl Pairs {
         }
     }
 
+    /// Returns the entry of a token, or of none, in the arrays of [`Pairs::merge_array`].
+    #[inline(always)]
+    fn entry<const SHARED: bool>(&self, new: u32, at: usize) -> u32 {
+        entry(if SHARED && new != NONE { self.rank(new) } else { new }, at)
+    }
+
+    /// Returns the rank of a token, where ids share ranks.
+    fn rank(&self, new: u32) -> u32 {
+        self.shared_ranks.as_ref().and_then(|ranks| ranks.get(new as usize).copied()).unwrap_or(new)
+    }
+
     /// Merges a pre-token of any length and calls `emit(id, index of its first byte)` for each token of the result.
     pub(super) fn merge_queued(
         &self,
@@ -354,7 +373,7 @@ impl Pairs {
         emit: impl FnMut(u32, usize),
     ) {
         match &self.shared_ranks {
-            Some(ranks) => self.merge_shared(ranks, pretoken, report, emit),
+            Some(_) => self.merge_shared(pretoken, report, emit),
             None => self.merge_long(pretoken, report, emit),
         }
     }
@@ -362,7 +381,6 @@ impl Pairs {
     /// Merges with a heap and a linked list where ids share ranks.
     fn merge_shared(
         &self,
-        ranks: &[u32],
         pretoken: &[u8],
         mut report: impl FnMut(u32, u32, u32),
         mut emit: impl FnMut(u32, usize),
@@ -373,9 +391,9 @@ impl Pairs {
         let mut prev: Vec<usize> = (0..n).map(|i| i.wrapping_sub(1)).collect();
         let mut made: Vec<u32> = tokens.windows(2).map(|pair| self.get(pair[0], pair[1])).collect();
         made.push(NONE);
-        let rank = |new: u32| ranks.get(new as usize).copied().unwrap_or(new);
         let candidates = made.iter().enumerate().filter(|&(_, &new)| new != NONE);
-        let mut queue: BinaryHeap<_> = candidates.map(|(at, &new)| Reverse((rank(new), at, new))).collect();
+        let mut queue: BinaryHeap<_> =
+            candidates.map(|(at, &new)| Reverse((self.rank(new), at, new))).collect();
         while let Some(Reverse((_, at, new))) = queue.pop() {
             // As in `merge_long`, a stale entry stays different.
             if made[at] != new {
@@ -391,7 +409,7 @@ impl Pairs {
             let mut look = |before: usize, left: u32, right: u32| {
                 made[before] = self.get(left, right);
                 if made[before] != NONE {
-                    queue.push(Reverse((rank(made[before]), before, made[before])));
+                    queue.push(Reverse((self.rank(made[before]), before, made[before])));
                 }
             };
             if at > 0 {
@@ -529,8 +547,8 @@ impl RunQueue {
 
 /// A token that two neighbors would form, above the index of the first: the least is the lowest, then leftmost.
 #[inline(always)]
-fn entry(new: u32, at: usize) -> u32 {
-    if new == NONE { NONE } else { new << 8 | at as u32 }
+fn entry(rank: u32, at: usize) -> u32 {
+    if rank == NONE { NONE } else { rank << 8 | at as u32 }
 }
 
 #[inline(always)]

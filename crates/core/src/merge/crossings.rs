@@ -112,9 +112,20 @@ impl Crossings {
     }
 
     /// Appends the ends of the runs of the pre-token `text[start..end]`.
+    #[inline(always)]
     pub fn cut(&self, text: &str, start: usize, end: usize, ends: &mut Vec<u32>) {
         let text = &text.as_bytes()[..end];
-        let before = ends.len();
+        if self.whole.is_empty() {
+            self.divide(text, start, ends)
+        } else {
+            self.divide_and_join(text, start, ends)
+        }
+    }
+
+    /// Appends the ends of the runs of the pre-token that begins at `start` and ends where `text` does.
+    #[inline(always)]
+    fn divide(&self, text: &[u8], start: usize, ends: &mut Vec<u32>) {
+        let end = text.len();
         let mut at = start;
         let mut left = next_char(text, &mut at) as u64;
         while self.usable && at < end {
@@ -127,19 +138,16 @@ impl Crossings {
             left = right;
         }
         ends.push(end as u32);
-        if !self.whole.is_empty() && ends.len() - before > 1 {
-            self.rejoin(text, start, ends, before);
-        }
     }
 
-    /// Joins runs that are tokens of whole pre-tokens to their neighbors. The runs of the pre-token, which ends
-    /// where `text` does, are those from the index `first` on.
-    fn rejoin(&self, text: &[u8], start: usize, ends: &mut Vec<u32>, first: usize) {
+    /// Does the same, and joins runs that are tokens of whole pre-tokens to their neighbors.
+    #[inline(never)]
+    fn divide_and_join(&self, text: &[u8], start: usize, ends: &mut Vec<u32>) {
         if self.is_whole(&text[start..]) {
-            ends.truncate(first);
-            ends.push(text.len() as u32);
-            return;
+            return ends.push(text.len() as u32);
         }
+        let first = ends.len();
+        self.divide(text, start, ends);
         let (mut from, mut kept) = (start, first);
         for at in first..ends.len() {
             let end = ends[at];

@@ -188,6 +188,7 @@ impl Pairs {
 
     /// Does the work of [`Pairs::merge`] and calls `report(new, left neighbor, right neighbor)` for each
     /// merge, in order; a neighbor is [`NONE`] at the ends of the pre-token.
+    #[inline(always)]
     pub(crate) fn merge_and_report(
         &self,
         pretoken: &[u8],

@@ -132,7 +132,7 @@ impl Crossings {
             let boundary = at;
             let right = next_char(text, &mut at) as u64;
             // Boundaries next to a single-byte character are not examined.
-            if left.min(right) >= 0x80 && !self.may_cross(left, right) {
+            if left.min(right) >= 0x80 && !self.may_cross(left, right, at - boundary) {
                 ends.push(boundary as u32);
             }
             left = right;
@@ -170,9 +170,10 @@ impl Crossings {
         has(&self.whole_filter, start_and_length(run)) && self.whole.contains(run)
     }
 
+    /// Whether a token may cross the boundary between two characters, of which the right one has `len` bytes.
     #[inline(always)]
-    fn may_cross(&self, left: u64, right: u64) -> bool {
-        has(&self.pairs, pair(left, right)) || has(&self.partial, around(left, right))
+    fn may_cross(&self, left: u64, right: u64, len: usize) -> bool {
+        has(&self.pairs, pair(left, right)) || has(&self.partial, around(left, right >> (8 * len - 16)))
     }
 }
 
@@ -203,11 +204,9 @@ fn pair(left: u64, right: u64) -> u64 {
     mix(left << 32 | right, 0x9E37_79B9_7F4A_7C15)
 }
 
-/// Returns the last byte of one character and the first two of the next, six bits of each.
+/// Returns the last byte of one character and the first two of the next, `right`, six bits of each.
 #[inline(always)]
 fn around(left: u64, right: u64) -> u64 {
-    // The first two of two, three or four bytes.
-    let right = right >> (right.ilog2() / 8 * 8 - 8);
     (left & 63) << 12 | (right >> 8 & 63) << 6 | right & 63
 }
 

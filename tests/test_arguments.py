@@ -72,6 +72,10 @@ TEXTS = ["low lower"]
             lambda: TOKENIZER.encode_with_offsets(b"low"),  # type: ignore[arg-type]
             r"must be one str, not bytes; decode it first: text\.decode\(\)",
         ),
+        (
+            lambda: TOKENIZER.encode(bytearray(b"low")),  # type: ignore[arg-type]
+            r"must be one str, not bytearray; pass bytes\(data\) to encode",
+        ),
         (lambda: TOKENIZER.encode(None), r"must be one str, not NoneType; pass a str"),  # type: ignore[arg-type]
     ],
 )

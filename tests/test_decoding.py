@@ -1,5 +1,7 @@
 """Decoding: from any container, at once or as a stream, the text is the joined bytes of the tokens."""
 
+import copy
+import pickle
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -53,6 +55,8 @@ def test_decoding_joins_the_bytes_of_the_tokens(given_ids: tuple[Tokenizer, list
     data = joined(tokenizer, ids)
     assert tokenizer.decode_bytes(ids) == data
     assert tokenizer.decode(ids, errors="replace") == data.decode("utf-8", "replace")
+    assert tokenizer.decode(ids, errors="ignore") == data.decode("utf-8", "ignore")
+    assert tokenizer.decode_tokens_bytes(ids) == [TOKENS[tokenizer][id] for id in ids]
     assert outcome(lambda: tokenizer.decode(ids)) == outcome(data.decode)
     assert [tokenizer.token_bytes(id) for id in ids] == [TOKENS[tokenizer][id] for id in ids]
 
@@ -62,7 +66,9 @@ def test_tiktoken_decodes_to_the_same_text(given_ids: tuple[Tokenizer, list[int]
     tokenizer, ids = given_ids
     theirs = EXPORTED[tokenizer]
     assert tokenizer.decode_bytes(ids) == theirs.decode_bytes(ids)
-    assert tokenizer.decode(ids, errors="replace") == theirs.decode(ids, errors="replace")
+    for errors in ("replace", "ignore"):
+        assert tokenizer.decode(ids, errors) == theirs.decode(ids, errors)  # type: ignore[arg-type]
+    assert tokenizer.decode_tokens_bytes(ids) == theirs.decode_tokens_bytes(ids)
     assert [tokenizer.token_bytes(id) for id in ids] == theirs.decode_tokens_bytes(ids)
     assert outcome(lambda: tokenizer.decode_with_offsets(ids)) == outcome(
         lambda: theirs.decode_with_offsets(ids)
@@ -124,6 +130,7 @@ DECODERS: list[Callable[[Any], object]] = [
     GAPPED.decode,
     GAPPED.decode_bytes,
     GAPPED.decode_with_offsets,
+    GAPPED.decode_tokens_bytes,
     lambda ids: GAPPED.decode(ids, errors="replace"),
     lambda ids: GAPPED.decode_batch([[2], ids]),
     lambda ids: StreamDecoder(GAPPED, "replace").push(ids),
@@ -241,8 +248,9 @@ def test_a_batch_error_names_the_sequence() -> None:
     with pytest.raises(DecodeError, match=r"sequence 2 .* decode_bytes"):
         TRAINED.decode_batch([[65], [65], [0xC3]])
     assert TRAINED.decode_batch([[65], [0xC3]], errors="replace") == ["A", "\ufffd"]
-    with pytest.raises(DecodeError, match="strict"):
-        TRAINED.decode_batch([], errors="ignore")  # type: ignore[arg-type]
+    assert TRAINED.decode_batch([[65], [0xC3, 66]], errors="ignore") == ["A", "B"]
+    with pytest.raises(DecodeError, match='"strict", "replace" or "ignore", got "backslashreplace"'):
+        TRAINED.decode_batch([], errors="backslashreplace")  # type: ignore[arg-type]
     for threads in (0, -1):
         with pytest.raises(SettingsError, match="threads"):
             TRAINED.decode_batch([[65]], threads=threads)
@@ -263,6 +271,9 @@ def test_the_chunks_of_a_stream_join_to_the_whole_text(
     stream = StreamDecoder(tokenizer, errors="replace")
     assert "".join(stream.push(id) for id in ids) + stream.finish() == whole
     assert "".join(pretokens(stream, ids, cuts)) + stream.finish() == whole
+    ignoring = StreamDecoder(tokenizer, errors="ignore")
+    whole = joined(tokenizer, ids).decode("utf-8", "ignore")
+    assert "".join(pretokens(ignoring, ids, cuts)) + ignoring.finish() == whole
 
     strict = StreamDecoder(tokenizer)
     streamed = outcome(lambda: "".join(pretokens(strict, ids, cuts)) + strict.finish())
@@ -312,7 +323,43 @@ def test_a_stream_accepts_one_id_or_several() -> None:
     with pytest.raises(TypeError, match="not NoneType"):
         stream.push(None)  # type: ignore[arg-type]
     with pytest.raises(DecodeError, match="strict"):
-        StreamDecoder(TRAINED, "ignore")  # type: ignore[arg-type]
+        StreamDecoder(TRAINED, "surrogateescape")  # type: ignore[arg-type]
+
+
+@given(some_ids(), st.data())
+def test_a_copy_of_a_stream_continues_on_its_own(
+    given_ids: tuple[Tokenizer, list[int]], data: st.DataObject
+) -> None:
+    tokenizer, ids = given_ids
+    errors = data.draw(st.sampled_from(["replace", "ignore"]))
+    cut = data.draw(st.integers(0, len(ids)))
+    whole = joined(tokenizer, ids).decode("utf-8", errors)
+    stream = StreamDecoder(tokenizer, errors, skip_special=False)  # type: ignore[arg-type]
+    start = stream.push(ids[:cut])
+    copies = [copy.copy(stream), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))]
+    stream.push([66])
+    for fork in copies:
+        assert type(fork) is StreamDecoder
+        assert start + fork.push(ids[cut:]) + fork.finish() == whole
+
+
+def test_a_copy_of_a_stream_keeps_its_settings_and_place() -> None:
+    class Named(StreamDecoder):
+        pass
+
+    end = TRAINED.special_tokens["<|é|>"]
+    stream = Named(TRAINED, "ignore", skip_special=True)
+    stream.push([65, 0xE4])
+    fork = copy.copy(stream)
+    assert type(fork) is Named
+    assert fork.pending == b"\xe4"
+    assert fork.push([end, 66]) == "B"
+    # The place in a text decides what becomes of the space at its beginning.
+    words = merganser.train(["low lower lowest"] * 9, 18, unit="characters")
+    ids = words.encode("low lower")
+    decoder = StreamDecoder(words)
+    start = decoder.push(ids[:1])
+    assert start + copy.copy(decoder).push(ids[1:]) == words.decode(ids)
 
 
 def test_special_tokens_are_decoded_unless_skipped() -> None:

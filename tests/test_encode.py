@@ -3,7 +3,9 @@
 import gc
 import random
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -293,7 +295,74 @@ def test_special_tokens_must_be_named_in_a_collection(name: str, choice: object)
             encode("abc", **{name: choice})
 
 
-@pytest.mark.parametrize("text", [b"abc", None, 5, ["abc"]])
+@given(texts, st.sampled_from(["all", "none"]))
+def test_bytes_have_the_ids_of_their_text(text: str, allowed: str) -> None:
+    data = text.encode()
+    how = {"allowed_special": "all" if allowed == "all" else (), "disallowed_special": (), "append": END}
+    assert ONE.encode(data, **how) == ONE.encode(text, **how)  # type: ignore[arg-type]
+    assert ONE.encode_ordinary(data) == ONE.encode_ordinary(text)
+    assert ONE.count_tokens(data, disallowed_special=()) == len(ONE.encode_ordinary(text))
+
+
+@given(st.lists(st.binary(max_size=8) | texts.map(str.encode), max_size=6).map(b"".join))
+def test_bytes_that_are_no_text_have_the_ids_of_a_file(data: bytes) -> None:
+    ids = ONE.encode_ordinary(data)
+    assert ONE.decode_bytes(ids) == data
+    assert ONE.encode(data, disallowed_special=()) == ids
+    if data:
+        expected = []
+        for valid, invalid in _chunks(data):
+            expected += ONE.encode_ordinary(valid) + [ONE.token_id(bytes([byte])) for byte in invalid]
+        assert ids == expected
+        with tempfile.TemporaryDirectory() as folder:
+            written = ONE.encode_corpus([data], out=folder, separator=None)
+            assert [id for document in written.documents() for id in document.tolist()] == ids
+
+
+def _chunks(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield valid text and the invalid bytes after it, by Python's decoder."""
+    while data:
+        try:
+            yield data.decode(), b""
+            return
+        except UnicodeDecodeError as error:
+            yield data[: error.start].decode(), data[error.start : error.end]
+            data = data[error.end :]
+
+
+def test_special_tokens_are_found_in_bytes() -> None:
+    data = b"the\xff" + END.encode() + b"\xe4\xb8cat"
+    assert ONE.encode(data, allowed_special="all", prepend=END) == [
+        ONE.eot_token,
+        *ONE.encode("the"),
+        255,
+        ONE.eot_token,
+        0xE4,
+        0xB8,
+        *ONE.encode("cat"),
+    ]
+    with pytest.raises(EncodeError, match=r"endoftext.* at byte 4;"):
+        ONE.encode(data)
+    assert ONE.decode_bytes(ONE.encode(data, disallowed_special=())) == data
+    long = b"the cat \xff" * 200_000
+    assert ONE.decode_bytes(ONE.encode(long)) == long
+
+
+def test_bytes_must_be_text_if_the_tokenizer_has_stages() -> None:
+    staged = merganser.train([TEXT], 300, normalizer="nfc")
+    assert staged.encode("café".encode()) == staged.encode("café")
+    for encode in (staged.encode, staged.encode_ordinary, staged.count_tokens):
+        with pytest.raises(EncodeError, match=r"not valid UTF-8 at byte 3, .*decode them first"):
+            encode(b"caf\xe9")
+
+
+@pytest.mark.parametrize("text", [bytearray(b"abc"), memoryview(b"abc")])
+def test_only_bytes_are_accepted_beside_text(text: object) -> None:
+    with pytest.raises(TypeError, match="must be one str"):
+        ONE.encode(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [None, 5, ["abc"]])
 def test_encode_accepts_only_one_text(text: object) -> None:
     for encode in (ONE.encode, ONE.encode_ordinary, ONE.encode_with_offsets):
         with pytest.raises(TypeError, match="str"):

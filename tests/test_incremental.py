@@ -3,9 +3,12 @@
 import copy
 import json
 import threading
+import tracemalloc
 import warnings
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import merganser
 import pytest
@@ -140,6 +143,9 @@ def check(tokenizer: Tokenizer, edits: list[tuple[str, object]]) -> None:
         assert (encoder.count, len(encoder), encoder.text) == (len(ids), len(ids), text)
     for original, whole in originals:
         assert original.ids == tokenizer.encode(whole, allowed_special="all")
+    chunks = [argument for _, argument in edits if isinstance(argument, str)]
+    ids = tokenizer.encode("".join(chunks), allowed_special="all")
+    assert list(tokenizer.encode_iterable(iter(chunks), allowed_special="all")) == ids
     ends = [0, len(text) // 3, len(text), len(text) * 2 // 3, len(text) + 5]
     counts = [tokenizer.count_tokens(text[:end], allowed_special="all") for end in ends]
     assert tokenizer.count_prefixes(text, ends, allowed_special="all") == counts
@@ -279,6 +285,76 @@ def test_fits_does_not_encode_all_of_a_long_text() -> None:
     assert not tokenizer.fits(text, 1000)
     assert tokenizer.fits(TEXT, tokenizer.count_tokens(TEXT))
     assert not tokenizer.fits(TEXT, tokenizer.count_tokens(TEXT), append="<|end|>")
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_a_stream_of_chunks_has_the_ids_of_the_whole(size: int) -> None:
+    for tokenizer in (bytes_level("gpt2"), characters()):
+        text = (TEXT + "<|end|>" + "<|end|>x") * 3
+        chunks = (text[at : at + size] for at in range(0, len(text), size))
+        how = {"allowed_special": {"<|end|>", "<|end|>x"}, "prepend": "<|user|>", "append": ["<|end|>"]}
+        ids = tokenizer.encode(text, **how)  # type: ignore[arg-type]
+        assert list(tokenizer.encode_iterable(chunks, **how)) == ids  # type: ignore[arg-type]
+    assert list(bytes_level("gpt2").encode_iterable([])) == []
+    assert len(list(bytes_level("gpt2").encode_iterable([], append="<|end|>"))) == 1
+
+
+def test_a_stream_of_documents_has_the_ids_of_each() -> None:
+    for tokenizer in (bytes_level("gpt4"), characters()):
+        documents = [TEXT, "", "one two", "two", TEXT * 20]
+        ids = [tokenizer.encode(text, prepend="<|user|>", append="<|end|>") for text in documents]
+        stream = tokenizer.encode_iterable(
+            iter(documents), documents=True, prepend="<|user|>", append="<|end|>"
+        )
+        assert list(stream) == [id for document in ids for id in document]
+
+
+def test_a_stream_is_lazy_and_forgets() -> None:
+    tokenizer = bytes_level("gpt4")
+    pulled = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal pulled
+        while True:
+            pulled += 1
+            yield "a line of words, and some more of them\n" * 100
+
+    stream = tokenizer.encode_iterable(lines())
+    assert pulled == 0
+    next(stream)
+    assert pulled == 1
+    tracemalloc.start()
+    for _ in range(200_000):
+        next(stream)
+    assert tracemalloc.get_traced_memory()[1] < 200_000
+    tracemalloc.stop()
+    encoder = tokenizer.stream_encoder()
+    for _ in range(100):
+        encoder.push(TEXT)
+        assert encoder.pending < 20
+    assert weakref.ref(encoder)() is encoder
+
+
+def test_errors_of_a_stream_come_where_they_belong(tmp_path: Path) -> None:
+    tokenizer = bytes_level("gpt4")
+    stream = tokenizer.encode_iterable(["one two <|en", "d|> three"])
+    assert next(stream) == tokenizer.encode("one two")[0]
+    with pytest.raises(EncodeError, match=r"<\|end\|>\" at byte 8"):
+        list(stream)
+    # Wrong arguments fail before the first id is needed.
+    for single in ("one two", b"one two"):
+        with pytest.raises(EncodeError, match=r"single text; pass an iterable of texts, \[text\]"):
+            tokenizer.encode_iterable(single)  # type: ignore[arg-type]
+    with pytest.raises(EncodeError, match="an iterable of str, got int"):
+        tokenizer.encode_iterable(5)  # type: ignore[arg-type]
+    with pytest.raises(EncodeError, match="not a special token"):
+        tokenizer.encode_iterable(["a"], allowed_special=["<x>"])
+    with pytest.raises(ArgumentError, match="not bytes; decode it first"):
+        list(tokenizer.encode_iterable([b"one"]))  # type: ignore[list-item]
+    file = tmp_path / "a.txt"
+    file.write_text(TEXT * 9, encoding="utf-8", newline="")
+    with file.open(encoding="utf-8", newline="") as lines:
+        assert list(tokenizer.encode_iterable(lines)) == tokenizer.encode(TEXT * 9)
 
 
 def test_definitions_with_stages() -> None:

@@ -1,10 +1,12 @@
 """Tokenizer: exact, immutable, and safe with untrusted text."""
 
 import copy
+import gc
 import json
 import pickle
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -105,8 +107,9 @@ def test_an_incomplete_character_is_an_error_or_is_replaced() -> None:
         TRAINED.decode([0xC3])
     assert TRAINED.decode([65, 0xC3], errors="replace") == "A\ufffd"
     assert TRAINED.decode_bytes([0xC3]) == b"\xc3"
+    assert TRAINED.decode([65, 0xC3, 66], errors="ignore") == "AB"
     with pytest.raises(DecodeError, match="strict"):
-        TRAINED.decode([65], errors="ignore")  # type: ignore[arg-type]
+        TRAINED.decode([65], errors="surrogateescape")  # type: ignore[arg-type]
 
 
 def test_properties_are_consistent() -> None:
@@ -215,6 +218,52 @@ def test_tokens_and_ids_can_be_looked_up() -> None:
     assert np.int64(300) in gaps
     for token in (b"", b"abc", b"<s", b"\xc3", b"<|s|>"):
         assert (token in gaps) == (token == b"\xc3")
+
+
+def test_single_tokens_and_bounds_equal_those_of_tiktoken() -> None:
+    gaps = Tokenizer(
+        {bytes([byte]): 30 * byte for byte in range(256)} | {b"ab": 7}, special_tokens={"<s>": 8, "é": 9}
+    )
+    for tokenizer in (TRAINED, gaps):
+        theirs = tokenizer.to_tiktoken()
+        assert tokenizer.n_vocab == theirs.n_vocab
+        assert tokenizer.max_token_value == theirs.max_token_value
+        for id in range(-1, tokenizer.n_vocab + 2):
+            assert tokenizer.is_special_token(id) == theirs.is_special_token(id)
+        for token, id in tokenizer.vocab.items():
+            assert tokenizer.encode_single_token(token) == theirs.encode_single_token(token) == id
+            assert tokenizer.decode_single_token_bytes(id) == theirs.decode_single_token_bytes(id) == token
+    assert TRAINED.encode_single_token("<|end|>") == TRAINED.special_tokens["<|end|>"]
+    assert TRAINED.eot_token == TRAINED.to_tiktoken().eot_token
+    assert not TRAINED.is_special_token(2**70)
+    with pytest.raises(EncodeError, match=r"has no special token <\|endoftext\|>; it has <s>, é; look"):
+        gaps.eot_token  # noqa: B018
+    with pytest.raises(EncodeError, match="it has no special tokens"):
+        Tokenizer(BYTES).eot_token  # noqa: B018
+    with pytest.raises(EncodeError, match="not a token"):
+        TRAINED.encode_single_token("the cat sat")
+    with pytest.raises(DecodeError, match="no token with id 400"):
+        TRAINED.decode_single_token_bytes(400)
+    with pytest.raises(TypeError, match="an id must be an int, not str; look names up in special_tokens"):
+        TRAINED.is_special_token("<|end|>")  # type: ignore[arg-type]
+
+
+def test_weak_references_do_not_keep_objects_alive() -> None:
+    tokenizer = merganser.train(["low lower"], 258)
+    objects = [
+        tokenizer,
+        merganser.StreamDecoder(tokenizer),
+        tokenizer.incremental(),
+        merganser.count(["low lower"]),
+    ]
+    references = [weakref.ref(each) for each in objects]
+    assert [reference() for reference in references] == objects
+    cache = weakref.WeakKeyDictionary({tokenizer: "kept"})
+    assert cache[tokenizer] == "kept"
+    del tokenizer, objects
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 4
+    assert not cache
 
 
 def test_looking_up_a_token_builds_nothing() -> None:

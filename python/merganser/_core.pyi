@@ -21,6 +21,7 @@ __all__ = [
     "Reading",
     "Stages",
     "StreamDecoder",
+    "StreamEncoder",
     "TokenWriter",
     "Tokenizer",
     "Training",
@@ -176,6 +177,8 @@ class Counter:
         The number of threads; 0 for one per core.
     progress
         Called with the stage, the bytes read, and the total or 0.
+    first_seen
+        Whether to keep the counts in the order in which pre-tokens first occur: on one thread, in memory.
     """
 
     def __new__(
@@ -185,6 +188,8 @@ class Counter:
         separator: str | None,
         threads: int,
         progress: _Progress | None,
+        *,
+        first_seen: bool = False,
     ) -> Counter: ...
     def add_documents(self, documents: list[str | bytes]) -> None:
         """Count documents in memory; none is copied."""
@@ -702,6 +707,30 @@ class IncrementalEncoder:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Self: ...
 
+@final
+class StreamEncoder:
+    """Encodes the chunks of a text; `Tokenizer.encode_iterable` uses it."""
+
+    def push(self, text: str) -> list[int]:
+        """Append text, and return the ids that no continuation changes.
+
+        Parameters
+        ----------
+        text
+            The next chunk. It may begin and end inside a word or a special token.
+
+        Raises
+        ------
+        EncodeError
+            If the whole text now contains a disallowed special token, or `text` a lone surrogate. Nothing has
+            changed then.
+        """
+    def finish(self) -> list[int]:
+        """End the text, return the ids that are left, and reset the encoder."""
+    @property
+    def pending(self) -> int:
+        """How many bytes of the text are kept."""
+
 @disjoint_base
 class StreamDecoder:
     """Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it."""
@@ -709,7 +738,7 @@ class StreamDecoder:
     def __new__(
         cls,
         tokenizer: Tokenizer,
-        errors: Literal["strict", "replace"] = "strict",
+        errors: Literal["strict", "replace", "ignore"] = "strict",
         *,
         skip_special: bool = False,
     ) -> Self: ...
@@ -733,7 +762,7 @@ class StreamDecoder:
         Returns
         -------
         str
-            U+FFFD if a character is incomplete and `errors` is "replace", else nothing.
+            U+FFFD if a character is incomplete and `errors` is "replace", else the empty string.
 
         Raises
         ------
@@ -743,6 +772,12 @@ class StreamDecoder:
     @property
     def pending(self) -> bytes:
         """The bytes of an incomplete character, at most three."""
+    def __getnewargs_ex__(self) -> tuple[tuple[Tokenizer, str], dict[str, bool]]:
+        """Return the arguments to construct the decoder with, for `copy` and `pickle`."""
+    def __getstate__(self) -> tuple[bytes, int, tuple[bool, bool, bool, int, int]]:
+        """Return what was pushed and has not become text yet."""
+    def __setstate__(self, state: tuple[bytes, int, tuple[bool, bool, bool, int, int]]) -> None:
+        """Continue from a state that `__getstate__` returned."""
 
 @disjoint_base
 class Tokenizer:
@@ -751,7 +786,7 @@ class Tokenizer:
     def __new__(cls, model: Model) -> Self: ...
     def encode(
         self,
-        text: str,
+        text: str | bytes,
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
@@ -766,7 +801,9 @@ class Tokenizer:
         Parameters
         ----------
         text
-            The text to encode.
+            The text to encode, or bytes. Valid UTF-8 has the ids of the text. In other bytes, each byte that
+            is not valid UTF-8 is encoded by itself, and the text on either side of it as a text of its own,
+            as in `encode_corpus`; `decode_bytes` returns the bytes.
         allowed_special
             Special tokens that are encoded as such: a collection of names, or "all".
         disallowed_special
@@ -778,7 +815,8 @@ class Tokenizer:
         Raises
         ------
         EncodeError
-            If the text contains a disallowed special token or a lone surrogate.
+            If the text contains a disallowed special token or a lone surrogate, or bytes are not UTF-8 and
+            the tokenizer has stages of another library, which are defined for text only.
 
         Examples
         --------
@@ -788,19 +826,22 @@ class Tokenizer:
         [257, 101, 115, 116, 258]
         >>> tokenizer.encode("low<|end|>", allowed_special="all")
         [257, 259]
+        >>> tokenizer.encode(b"low\\xfflow")
+        [257, 255, 257]
         """
-    def encode_ordinary(self, text: str) -> list[int]:
+    def encode_ordinary(self, text: str | bytes) -> list[int]:
         """Return the ids of a text in which special tokens are plain text.
 
         Parameters
         ----------
         text
-            The text to encode.
+            The text to encode, or bytes, as in `encode`.
 
         Raises
         ------
         EncodeError
-            If the text contains a lone surrogate.
+            If the text contains a lone surrogate, or bytes are not UTF-8 and the tokenizer has stages of
+            another library.
         """
     def encode_batch(
         self,
@@ -873,7 +914,7 @@ class Tokenizer:
     @overload
     def count_tokens(  # type: ignore[overload-overlap]  # a str is also an Iterable[str]
         self,
-        texts: str,
+        texts: str | bytes,
         *,
         allowed_special: _Specials = (),
         disallowed_special: _Specials = "all",
@@ -886,7 +927,7 @@ class Tokenizer:
         Parameters
         ----------
         texts
-            One text, or several.
+            One text, or bytes, as in `encode`; or several texts.
         allowed_special
             Special tokens that are encoded as such: a collection of names, or "all".
         disallowed_special
@@ -944,6 +985,26 @@ class Tokenizer:
         >>> kept = encoder.append("|>")
         >>> kept, encoder.ids
         (2, [257, 32, 259])
+        """
+    def stream_encoder(
+        self,
+        *,
+        allowed_special: _Specials = (),
+        disallowed_special: _Specials = "all",
+        prepend: _Tokens = None,
+        append: _Tokens = None,
+    ) -> StreamEncoder:
+        """Return an encoder for the chunks of one text, which keeps no more text than it must.
+
+        Parameters
+        ----------
+        allowed_special
+            Special tokens that are encoded as such: a collection of names, or "all".
+        disallowed_special
+            Special tokens that raise an error if the text contains them: a collection of names, or "all".
+            Those that are neither allowed nor disallowed are encoded as plain text.
+        prepend, append
+            Tokens to put before and after the text, one or a list: special tokens by name, any by id.
         """
     def fits(
         self,
@@ -1076,7 +1137,7 @@ class Tokenizer:
     def decode(
         self,
         ids: Iterable[int],
-        errors: Literal["strict", "replace"] = "strict",
+        errors: Literal["strict", "replace", "ignore"] = "strict",
         *,
         skip_special_tokens: bool = False,
     ) -> str:
@@ -1087,7 +1148,8 @@ class Tokenizer:
         ids
             The ids to decode.
         errors
-            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD, "ignore" leaves
+            it out.
         skip_special_tokens
             Whether to leave special tokens out.
 
@@ -1107,7 +1169,7 @@ class Tokenizer:
     def decode_batch(
         self,
         batch: Iterable[Iterable[int]],
-        errors: Literal["strict", "replace"] = "strict",
+        errors: Literal["strict", "replace", "ignore"] = "strict",
         *,
         threads: int | None = None,
     ) -> list[str]:
@@ -1118,7 +1180,8 @@ class Tokenizer:
         batch
             The sequences of ids.
         errors
-            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+            What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD, "ignore" leaves
+            it out.
         threads
             The number of threads; None for one per core. The result does not depend on it.
 
@@ -1152,6 +1215,36 @@ class Tokenizer:
         ------
         DecodeError
             If the id is unknown.
+        """
+    def decode_tokens_bytes(self, ids: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each id. Joined, they are those of `decode_bytes` if there are no stages.
+
+        Parameters
+        ----------
+        ids
+            The ids to decode.
+
+        Raises
+        ------
+        DecodeError
+            If an id is unknown.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+        >>> tokenizer.decode_tokens_bytes(tokenizer.encode("lowest"))
+        [b'low', b'e', b's', b't']
+        """
+    def is_special_token(self, id: SupportsIndex) -> bool:
+        """Return whether an id is that of a special token; False for an id that the tokenizer does not have.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
+        >>> tokenizer.is_special_token(257), tokenizer.is_special_token(256)
+        (True, False)
         """
     def token_id(self, token: bytes | str) -> int:
         """Return the id of a token; the inverse of `token_bytes`.
@@ -1348,8 +1441,8 @@ def train(
     pattern
         What splits the normalized text; None without a normalizer.
     tie_break
-        Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes" or
-        "sentencepiece".
+        Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes", "sentencepiece" or
+        "first"; the last needs counts in the order of the corpus.
     min_frequency
         Pairs that occur less often are not merged.
     max_token_bytes

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use merganser_core::encode::{Allowed, Options};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
 use crate::errors::raise;
 use crate::text::borrow_str;
@@ -38,11 +38,31 @@ impl<'a, 'py> FromPyObject<'a, 'py> for OneText<'a, 'py> {
     }
 }
 
+/// The text argument of a method that also takes bytes.
+pub enum TextOrBytes<'a, 'py> {
+    Text(Borrowed<'a, 'py, PyString>),
+    Bytes(Borrowed<'a, 'py, PyBytes>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for TextOrBytes<'a, 'py> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(TextOrBytes::Text(text)),
+            Err(_) => given.cast::<PyBytes>().map(TextOrBytes::Bytes).map_err(|_| no_text(given)),
+        }
+    }
+}
+
 #[cold]
 fn no_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
     let kind = given.get_type().name().map_or_else(|_| "something else".into(), |name| name.to_string());
     let advice = if given.is_instance_of::<PyBytes>() {
         "decode it first: text.decode()"
+    } else if given.is_instance_of::<PyByteArray>() {
+        "pass bytes(data) to encode"
     } else if given.try_iter().is_ok() {
         "pass a list of texts to encode_batch"
     } else {

@@ -5,11 +5,11 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use merganser_core::encode::Stream;
+use merganser_core::encode::{Invalid, Place, Stream, StreamState};
 use merganser_core::{Error, Result, Tokenizer, start_in, thread_count};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{bytes_of, raise, to_python};
 use crate::ids::{Ids, Shared, for_each_part, one, read};
@@ -36,9 +36,10 @@ pub fn decode<'py>(
     skip_special: bool,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
-    let lossy = is_lossy(py, errors)?;
+    let invalid = invalid(py, errors)?;
     if skip_special || tokenizer.decodes_whole_texts() {
-        return to_str(py, &decode_whole(tokenizer, ids, lossy, skip_special)?, lossy);
+        let lossy = invalid == Invalid::Replace;
+        return to_str(py, &decode_whole(tokenizer, ids, lossy, skip_special)?, invalid);
     }
     in_spare_room(|utf8| {
         if let Ok(list) = ids.cast_exact::<PyList>() {
@@ -49,7 +50,7 @@ pub fn decode<'py>(
             let decoded = run_sized(py, ids.len(), || Ok(tokenizer.decode_onto(read(shared), utf8)))?;
             decoded.map_err(|error| ids.raise(py, error))?;
         }
-        to_str(py, utf8, lossy)
+        to_str(py, utf8, invalid)
     })
 }
 
@@ -143,7 +144,7 @@ pub fn decode_batch<'py>(
     threads: Option<isize>,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = batch.py();
-    let lossy = is_lossy(py, errors)?;
+    let invalid = invalid(py, errors)?;
     let threads = match threads {
         None => thread_count(0),
         Some(threads) if threads > 0 => threads as usize,
@@ -169,9 +170,10 @@ pub fn decode_batch<'py>(
             return Ok(texts);
         }
         let sequences: Vec<Shared> = group.iter().map(Ids::shared).collect();
-        let decoded = run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads, lossy)))?;
+        let decoded =
+            run_sized(py, size, || Ok(decode_group(tokenizer, &sequences, size, threads, invalid)))?;
         for (text, ids) in decoded.into_iter().zip(&group) {
-            let text = text.map_err(|error| ids.raise(py, error)).and_then(|utf8| to_str(py, &utf8, lossy));
+            let text = text.map_err(|error| ids.raise(py, error)).and_then(|utf8| to_str(py, &utf8, invalid));
             texts.append(text.map_err(|error| in_batch(py, error, texts.len()))?)?;
         }
         py.check_signals()?;
@@ -185,8 +187,9 @@ fn decode_group(
     sequences: &[Shared<'_>],
     size: usize,
     threads: usize,
-    lossy: bool,
+    invalid: Invalid,
 ) -> Vec<Result<Vec<u8>>> {
+    let lossy = invalid == Invalid::Replace;
     let threads = threads.min(sequences.len()).min(1 + size / (1 << 16));
     if threads == 1 {
         return sequences.iter().map(|ids| decode_utf8(tokenizer, ids, lossy)).collect();
@@ -260,12 +263,30 @@ pub fn token_bytes<'py>(tokenizer: &Tokenizer, id: &Bound<'py, PyAny>) -> PyResu
     }
 }
 
+pub fn decode_tokens_bytes<'py>(
+    tokenizer: &Tokenizer,
+    ids: &Bound<'py, PyAny>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let py = ids.py();
+    let ids = Ids::of(ids)?;
+    let token = |(at, id)| match tokenizer.bytes_or_special(id) {
+        Some(bytes) => Ok(PyBytes::new(py, bytes)),
+        None => Err(ids.raise(py, Error::UnknownId { id, at })),
+    };
+    read(ids.shared()).enumerate().map(token).collect()
+}
+
 /// Decodes ids as they arrive; `merganser.StreamDecoder` inherits from it.
-#[pyclass(frozen, subclass, module = "merganser._core")]
+#[pyclass(frozen, subclass, weakref, module = "merganser._core")]
 pub struct StreamDecoder {
+    object: Py<crate::tokenizer::Tokenizer>,
     tokenizer: Arc<Tokenizer>,
     stream: Mutex<Stream>,
 }
+
+/// The state of a decoder as Python keeps it: the bytes of an incomplete character, the number of bytes that have
+/// become text, and the five fields of [`Place`].
+type State = (Vec<u8>, usize, (bool, bool, bool, usize, usize));
 
 #[pymethods]
 impl StreamDecoder {
@@ -276,8 +297,9 @@ impl StreamDecoder {
         errors: &str,
         skip_special: bool,
     ) -> PyResult<Self> {
-        let stream = Stream::new(is_lossy(tokenizer.py(), errors)?, skip_special);
-        Ok(StreamDecoder { tokenizer: tokenizer.get().0.clone(), stream: Mutex::new(stream) })
+        let stream = Mutex::new(Stream::new(invalid(tokenizer.py(), errors)?, skip_special));
+        let object = tokenizer.clone().unbind();
+        Ok(StreamDecoder { object, tokenizer: tokenizer.get().0.clone(), stream })
     }
 
     /// Return the text that the next ids complete, in whole characters.
@@ -312,7 +334,7 @@ impl StreamDecoder {
     /// Returns
     /// -------
     /// str
-    ///     U+FFFD if a character is incomplete and `errors` is "replace", else nothing.
+    ///     U+FFFD if a character is incomplete and `errors` is "replace", else the empty string.
     ///
     /// Raises
     /// ------
@@ -326,6 +348,40 @@ impl StreamDecoder {
     #[getter]
     fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.lock().held())
+    }
+
+    /// Return the arguments to construct the decoder with, for `copy` and `pickle`.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((Py<crate::tokenizer::Tokenizer>, &'static str), Bound<'py, PyDict>)> {
+        let (invalid, skip_special) = {
+            let stream = self.lock();
+            (stream.invalid, stream.skip_special)
+        };
+        let errors = match invalid {
+            Invalid::Refuse => "strict",
+            Invalid::Replace => "replace",
+            Invalid::Ignore => "ignore",
+        };
+        let named = PyDict::new(py);
+        named.set_item("skip_special", skip_special)?;
+        Ok(((self.object.clone_ref(py), errors), named))
+    }
+
+    /// Return what was pushed and has not become text yet.
+    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let StreamState { held, passed, place } = self.lock().state().clone();
+        let Place { follows, begun, has_text, stripped, trailing } = place;
+        let place = (follows, begun, has_text, stripped, trailing);
+        (PyBytes::new(py, &held), passed, place).into_pyobject(py)
+    }
+
+    /// Continue from a state that `__getstate__` returned.
+    fn __setstate__(&self, state: State) {
+        let (held, passed, (follows, begun, has_text, stripped, trailing)) = state;
+        let place = Place { follows, begun, has_text, stripped, trailing };
+        self.lock().restore(StreamState { held, passed, place });
     }
 }
 
@@ -344,12 +400,13 @@ fn decode_utf8(tokenizer: &Tokenizer, ids: Shared<'_>, lossy: bool) -> Result<Ve
     Ok(utf8)
 }
 
-fn is_lossy(py: Python<'_>, errors: &str) -> PyResult<bool> {
+fn invalid(py: Python<'_>, errors: &str) -> PyResult<Invalid> {
     match errors {
-        "strict" => Ok(false),
-        "replace" => Ok(true),
+        "strict" => Ok(Invalid::Refuse),
+        "replace" => Ok(Invalid::Replace),
+        "ignore" => Ok(Invalid::Ignore),
         other => {
-            let message = format!("errors must be \"strict\" or \"replace\", got {other:?}");
+            let message = format!("errors must be \"strict\", \"replace\" or \"ignore\", got {other:?}");
             Err(raise(py, "DecodeError", message))
         }
     }

@@ -16,7 +16,7 @@ use crate::interrupt::run;
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
-/// The tokens of one text with their offsets and words.
+/// The tokens of one text with their offsets and words, as lists that are built at each call.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Details {
     details: merganser_core::encode::Details,

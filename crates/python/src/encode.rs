@@ -12,9 +12,10 @@ use merganser_core::encode::{Batch, Options};
 use merganser_core::{Progress, Result};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::arguments::{ORDINARY, Policy, Texts, Threads};
+use crate::errors::raise;
 use crate::interrupt::{run, run_attached, run_interruptible};
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
@@ -25,6 +26,7 @@ const SHORT: usize = 4 << 10;
 /// From this many bytes on, the work can be interrupted.
 const LONG: usize = 1 << 20;
 
+#[inline]
 pub fn encode<'py>(
     tokenizer: &Tokenizer,
     text: &Bound<'py, PyString>,
@@ -40,6 +42,54 @@ pub fn encode_ordinary<'py>(
     text: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyList>> {
     with_ids(tokenizer, text, &ORDINARY, |ids| tokenizer.1.list(text.py(), ids))
+}
+
+/// Encodes bytes, whose ids are those of the text if they are one.
+#[cold]
+#[inline(never)]
+pub fn encode_bytes<'py>(
+    tokenizer: &Tokenizer,
+    bytes: &Bound<'py, PyBytes>,
+    policy: Policy<'_, 'py>,
+) -> PyResult<Bound<'py, PyList>> {
+    let options = policy.options(tokenizer)?;
+    with_ids_of_bytes(tokenizer, bytes, &options, |ids| tokenizer.1.list(bytes.py(), ids))
+}
+
+#[cold]
+#[inline(never)]
+pub fn encode_ordinary_bytes<'py>(
+    tokenizer: &Tokenizer,
+    bytes: &Bound<'py, PyBytes>,
+) -> PyResult<Bound<'py, PyList>> {
+    with_ids_of_bytes(tokenizer, bytes, &ORDINARY, |ids| tokenizer.1.list(bytes.py(), ids))
+}
+
+/// Encodes bytes and calls `use_ids` with the ids.
+fn with_ids_of_bytes<T>(
+    tokenizer: &Tokenizer,
+    bytes: &Bound<'_, PyBytes>,
+    options: &Options,
+    use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
+) -> PyResult<T> {
+    let (py, core) = (bytes.py(), &*tokenizer.0);
+    let bytes = bytes.as_bytes();
+    let invalid = match std::str::from_utf8(bytes) {
+        Ok(text) => return with_ids_of_str(py, tokenizer, text, options, use_ids),
+        Err(error) => error.valid_up_to(),
+    };
+    if core.definition().is_some() {
+        let message = format!(
+            "the bytes are not valid UTF-8 at byte {invalid}, and this tokenizer has stages that are defined for text \
+             only; decode them first: data.decode(errors=\"replace\")"
+        );
+        return Err(raise(py, "EncodeError", message));
+    }
+    let ids = run_sized(py, bytes.len(), |progress| {
+        let mut ids = Vec::new();
+        core.encode_bytes_with(bytes, options, Some(progress), &mut ids).map(|()| ids)
+    })?;
+    use_ids(&ids)
 }
 
 /// The ids of all texts, and the offsets of each text.
@@ -80,6 +130,10 @@ pub fn count_tokens<'py>(
         return Ok(count.into_pyobject(py)?.into_any());
     }
     let options = policy.options(tokenizer)?;
+    if let Ok(bytes) = texts.cast::<PyBytes>() {
+        let count = with_ids_of_bytes(tokenizer, bytes, &options, |ids| Ok(ids.len()))?;
+        return Ok(count.into_pyobject(py)?.into_any());
+    }
     let texts = Texts::new(texts)?;
     let borrowed = texts.borrow()?;
     let counts = run_sized(py, size(&borrowed), |progress| {
@@ -117,8 +171,17 @@ fn with_ids<'py, T>(
     options: &Options,
     use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
 ) -> PyResult<T> {
-    let py = text.py();
-    let text = borrow_str(text, "EncodeError")?;
+    with_ids_of_str(text.py(), tokenizer, borrow_str(text, "EncodeError")?, options, use_ids)
+}
+
+#[inline]
+fn with_ids_of_str<T>(
+    py: Python<'_>,
+    tokenizer: &Tokenizer,
+    text: &str,
+    options: &Options,
+    use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
+) -> PyResult<T> {
     let core = &*tokenizer.0;
     if text.len() >= LONG {
         let batch = run_interruptible(py, None, &Progress::new(), |progress| {

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 
-use merganser_core::encode::{Incremental, Options};
+use merganser_core::encode::{self, Incremental, Options};
 use merganser_core::{Progress, Result};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -45,7 +45,7 @@ const LONG: usize = 1 << 20;
 /// 1
 /// >>> encoder.text, fork.text
 /// ('low', 'low lowest')
-#[pyclass(frozen, module = "merganser._core")]
+#[pyclass(frozen, weakref, module = "merganser._core")]
 pub struct IncrementalEncoder {
     tokenizer: Py<Tokenizer>,
     encoder: Mutex<Incremental>,
@@ -168,36 +168,93 @@ impl IncrementalEncoder {
 }
 
 impl IncrementalEncoder {
-    /// Runs `work` on the encoder; without the GIL if it takes long or has to wait.
     fn change<T: Send>(
         &self,
         py: Python<'_>,
         bytes: usize,
         work: impl FnOnce(&mut Incremental, Option<&Progress>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        // What a panic left behind is as it was before.
-        let lock = || self.encoder.lock().unwrap_or_else(PoisonError::into_inner);
-        if bytes >= LONG {
-            return run_interruptible(py, None, &Progress::new(), |progress| {
-                work(&mut lock(), Some(progress))
-            });
-        }
-        if bytes < SHORT {
-            match self.encoder.try_lock() {
-                Ok(mut encoder) => return run_attached(py, || work(&mut encoder, None)),
-                Err(TryLockError::Poisoned(error)) => {
-                    return run_attached(py, || work(&mut error.into_inner(), None));
-                }
-                Err(TryLockError::WouldBlock) => {}
-            }
-        }
-        run(py, || work(&mut lock(), None))
+        locked(py, &self.encoder, bytes, work)
     }
 
     fn list<'py>(&self, py: Python<'py>, range: std::ops::Range<usize>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.change(py, 0, |encoder, _| encoder.ids(range))?;
         self.tokenizer.get().1.list(py, &ids)
     }
+}
+
+/// Runs `work` on an encoder; without the GIL if it takes long or has to wait.
+fn locked<E: Send, T: Send>(
+    py: Python<'_>,
+    encoder: &Mutex<E>,
+    bytes: usize,
+    work: impl FnOnce(&mut E, Option<&Progress>) -> Result<T> + Send,
+) -> PyResult<T> {
+    // What a panic left behind is as it was before.
+    let lock = || encoder.lock().unwrap_or_else(PoisonError::into_inner);
+    if bytes >= LONG {
+        return run_interruptible(py, None, &Progress::new(), |progress| work(&mut lock(), Some(progress)));
+    }
+    if bytes < SHORT {
+        match encoder.try_lock() {
+            Ok(mut encoder) => return run_attached(py, || work(&mut encoder, None)),
+            Err(TryLockError::Poisoned(error)) => {
+                return run_attached(py, || work(&mut error.into_inner(), None));
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+    run(py, || work(&mut lock(), None))
+}
+
+/// Encodes the chunks of a text; `Tokenizer.encode_iterable` uses it.
+#[pyclass(frozen, weakref, module = "merganser._core")]
+pub struct StreamEncoder {
+    tokenizer: Py<Tokenizer>,
+    encoder: Mutex<encode::StreamEncoder>,
+}
+
+#[pymethods]
+impl StreamEncoder {
+    /// Append text, and return the ids that no continuation changes.
+    ///
+    /// Parameters
+    /// ----------
+    /// text
+    ///     The next chunk. It may begin and end inside a word or a special token.
+    ///
+    /// Raises
+    /// ------
+    /// EncodeError
+    ///     If the whole text now contains a disallowed special token, or `text` a lone surrogate. Nothing has
+    ///     changed then.
+    fn push<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
+        let py = text.0.py();
+        let text = borrow_str(&text.0, "EncodeError")?;
+        let ids = locked(py, &self.encoder, text.len(), |encoder, progress| encoder.push(text, progress))?;
+        self.tokenizer.get().1.list(py, &ids)
+    }
+
+    /// End the text, return the ids that are left, and reset the encoder.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let pending = self.pending(py)?;
+        let ids = locked(py, &self.encoder, pending, |encoder, progress| encoder.finish(progress))?;
+        self.tokenizer.get().1.list(py, &ids)
+    }
+
+    /// How many bytes of the text are kept.
+    #[getter]
+    fn pending(&self, py: Python<'_>) -> PyResult<usize> {
+        locked(py, &self.encoder, 0, |encoder, _| Ok(encoder.pending()))
+    }
+}
+
+pub fn stream_encoder(tokenizer: Bound<'_, Tokenizer>, policy: Policy<'_, '_>) -> PyResult<StreamEncoder> {
+    let core = tokenizer.get().0.clone();
+    let encoder = policy.resolve(tokenizer.get(), |options| {
+        run_attached(tokenizer.py(), || encode::StreamEncoder::new(core, options))
+    })?;
+    Ok(StreamEncoder { tokenizer: tokenizer.unbind(), encoder: Mutex::new(encoder) })
 }
 
 pub fn incremental(tokenizer: Bound<'_, Tokenizer>, policy: Policy<'_, '_>) -> PyResult<IncrementalEncoder> {

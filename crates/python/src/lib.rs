@@ -52,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use super::faults::{arm_fault, course_of, disarm_fault, remove_stale};
     #[pymodule_export]
-    use super::incremental::IncrementalEncoder;
+    use super::incremental::{IncrementalEncoder, StreamEncoder};
     #[pymodule_export]
     use super::interrupt::panic_for_test;
     #[pymodule_export]

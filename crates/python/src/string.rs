@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-use merganser_core::encode::{measure, widen};
+use merganser_core::encode::{Invalid, measure, widen};
 use merganser_core::{Error, Result};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -25,8 +25,8 @@ const SHORT: usize = 128;
 /// From this many bytes on, some 100 µs of work, the GIL is released.
 const LONG: usize = 1 << 17;
 
-/// Decodes with `errors="strict"` or `"replace"`.
-pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<'py, PyString>> {
+/// Decodes with `errors="strict"`, `"replace"` or `"ignore"`.
+pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], invalid: Invalid) -> PyResult<Bound<'py, PyString>> {
     if utf8.len() >= SHORT
         && !utf8.is_ascii()
         && let Some(wide) = Wide::get(py)
@@ -34,7 +34,11 @@ pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<
     {
         return Ok(text);
     }
-    let errors = if lossy { c"replace".as_ptr() } else { std::ptr::null() };
+    let errors = match invalid {
+        Invalid::Refuse => std::ptr::null(),
+        Invalid::Replace => c"replace".as_ptr(),
+        Invalid::Ignore => c"ignore".as_ptr(),
+    };
     // SAFETY: pointer and length are those of `utf8`, and `errors` is null or a C string. The call returns a
     // new reference to a `str`, or null with an exception set: what `from_owned_ptr_or_err` takes.
     let text = unsafe {
@@ -42,7 +46,7 @@ pub fn to_str<'py>(py: Python<'py>, utf8: &[u8], lossy: bool) -> PyResult<Bound<
         Bound::from_owned_ptr_or_err(py, text).map(|text| text.cast_into_unchecked())
     };
     text.map_err(|error| match std::str::from_utf8(utf8) {
-        Err(invalid) if !lossy => to_python(py, Error::NotUtf8 { at: invalid.valid_up_to() }),
+        Err(error) if invalid == Invalid::Refuse => to_python(py, Error::NotUtf8 { at: error.valid_up_to() }),
         _ => error,
     })
 }

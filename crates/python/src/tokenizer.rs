@@ -8,13 +8,13 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use crate::arguments::{Given, OneText, Policy, Threads};
+use crate::arguments::{Given, OneText, Policy, TextOrBytes, Threads};
 use crate::decode;
 use crate::details::{self, Details};
 use crate::encode;
 use crate::encode_batch;
 use crate::errors::{bytes_of, raise, to_python};
-use crate::incremental::{self, IncrementalEncoder};
+use crate::incremental::{self, IncrementalEncoder, StreamEncoder};
 use crate::int_list::Ints;
 use crate::interrupt::run;
 
@@ -138,7 +138,7 @@ fn extract_id(id: &Bound<'_, PyAny>) -> PyResult<u32> {
 }
 
 /// A tokenizer; `merganser.Tokenizer` inherits from it.
-#[pyclass(frozen, subclass, module = "merganser._core")]
+#[pyclass(frozen, subclass, weakref, module = "merganser._core")]
 pub struct Tokenizer(pub Arc<merganser_core::Tokenizer>, pub Ints);
 
 #[pymethods]
@@ -156,7 +156,9 @@ impl Tokenizer {
     /// Parameters
     /// ----------
     /// text
-    ///     The text to encode.
+    ///     The text to encode, or bytes. Valid UTF-8 has the ids of the text. In other bytes, each byte that
+    ///     is not valid UTF-8 is encoded by itself, and the text on either side of it as a text of its own,
+    ///     as in `encode_corpus`; `decode_bytes` returns the bytes.
     /// allowed_special
     ///     Special tokens that are encoded as such: a collection of names, or "all".
     /// disallowed_special
@@ -168,7 +170,8 @@ impl Tokenizer {
     /// Raises
     /// ------
     /// EncodeError
-    ///     If the text contains a disallowed special token or a lone surrogate.
+    ///     If the text contains a disallowed special token or a lone surrogate, or bytes are not UTF-8 and
+    ///     the tokenizer has stages of another library, which are defined for text only.
     ///
     /// Examples
     /// --------
@@ -178,20 +181,26 @@ impl Tokenizer {
     /// [257, 101, 115, 116, 258]
     /// >>> tokenizer.encode("low<|end|>", allowed_special="all")
     /// [257, 259]
+    /// >>> tokenizer.encode(b"low\xfflow")
+    /// [257, 255, 257]
     #[pyo3(signature = (text, *, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
     #[pyo3(
         text_signature = "($self, text, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
     )]
     fn encode<'py>(
         &self,
-        text: OneText<'_, 'py>,
+        text: TextOrBytes<'_, 'py>,
         allowed_special: Given<'_, 'py>,
         disallowed_special: Given<'_, 'py>,
         prepend: Given<'_, 'py>,
         append: Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        encode::encode(self, &text.0, policy)
+        let text = match text {
+            TextOrBytes::Text(text) => text,
+            TextOrBytes::Bytes(bytes) => return encode::encode_bytes(self, &bytes, policy),
+        };
+        encode::encode(self, &text, policy)
     }
 
     /// Return the ids of a text in which special tokens are plain text.
@@ -199,14 +208,18 @@ impl Tokenizer {
     /// Parameters
     /// ----------
     /// text
-    ///     The text to encode.
+    ///     The text to encode, or bytes, as in `encode`.
     ///
     /// Raises
     /// ------
     /// EncodeError
-    ///     If the text contains a lone surrogate.
-    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        encode::encode_ordinary(self, &text.0)
+    ///     If the text contains a lone surrogate, or bytes are not UTF-8 and the tokenizer has stages of
+    ///     another library.
+    fn encode_ordinary<'py>(&self, text: TextOrBytes<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
+        match text {
+            TextOrBytes::Text(text) => encode::encode_ordinary(self, &text),
+            TextOrBytes::Bytes(bytes) => encode::encode_ordinary_bytes(self, &bytes),
+        }
     }
 
     /// Return the ids of each text, encoded in parallel.
@@ -294,7 +307,7 @@ impl Tokenizer {
     /// Parameters
     /// ----------
     /// texts
-    ///     One text, or several.
+    ///     One text, or bytes, as in `encode`; or several texts.
     /// allowed_special
     ///     Special tokens that are encoded as such: a collection of names, or "all".
     /// disallowed_special
@@ -361,6 +374,32 @@ impl Tokenizer {
         let append = Given(None);
         let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
         incremental::incremental(slf, policy)
+    }
+
+    /// Return an encoder for the chunks of one text, which keeps no more text than it must.
+    ///
+    /// Parameters
+    /// ----------
+    /// allowed_special
+    ///     Special tokens that are encoded as such: a collection of names, or "all".
+    /// disallowed_special
+    ///     Special tokens that raise an error if the text contains them: a collection of names, or "all".
+    ///     Those that are neither allowed nor disallowed are encoded as plain text.
+    /// prepend, append
+    ///     Tokens to put before and after the text, one or a list: special tokens by name, any by id.
+    #[pyo3(signature = (*, allowed_special = Given(None), disallowed_special = Given(None), prepend = Given(None), append = Given(None)))]
+    #[pyo3(
+        text_signature = "($self, *, allowed_special=(), disallowed_special='all', prepend=None, append=None)"
+    )]
+    fn stream_encoder<'py>(
+        slf: Bound<'py, Self>,
+        allowed_special: Given<'_, 'py>,
+        disallowed_special: Given<'_, 'py>,
+        prepend: Given<'_, 'py>,
+        append: Given<'_, 'py>,
+    ) -> PyResult<StreamEncoder> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        incremental::stream_encoder(slf, policy)
     }
 
     /// Return whether a text has at most `max_tokens` ids, without encoding much more than these.
@@ -522,7 +561,8 @@ impl Tokenizer {
     /// ids
     ///     The ids to decode.
     /// errors
-    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD, "ignore" leaves
+    ///     it out.
     /// skip_special_tokens
     ///     Whether to leave special tokens out.
     ///
@@ -557,7 +597,8 @@ impl Tokenizer {
     /// batch
     ///     The sequences of ids.
     /// errors
-    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD.
+    ///     What to do with invalid UTF-8: "strict" raises an error, "replace" inserts U+FFFD, "ignore" leaves
+    ///     it out.
     /// threads
     ///     The number of threads; None for one per core. The result does not depend on it.
     ///
@@ -606,6 +647,50 @@ impl Tokenizer {
     ///     If the id is unknown.
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         decode::token_bytes(&self.0, id)
+    }
+
+    /// Return the bytes of each id. Joined, they are those of `decode_bytes` if there are no stages.
+    ///
+    /// Parameters
+    /// ----------
+    /// ids
+    ///     The ids to decode.
+    ///
+    /// Raises
+    /// ------
+    /// DecodeError
+    ///     If an id is unknown.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260)
+    /// >>> tokenizer.decode_tokens_bytes(tokenizer.encode("lowest"))
+    /// [b'low', b'e', b's', b't']
+    fn decode_tokens_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        decode::decode_tokens_bytes(&self.0, ids)
+    }
+
+    /// Return whether an id is that of a special token; False for an id that the tokenizer does not have.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import merganser
+    /// >>> tokenizer = merganser.train(["low lower lowest"], 258, special_tokens=["<|end|>"])
+    /// >>> tokenizer.is_special_token(257), tokenizer.is_special_token(256)
+    /// (True, False)
+    fn is_special_token(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match id.extract::<u32>() {
+            Ok(id) => Ok(self.0.is_special(id)),
+            // Negative, or greater than any id.
+            Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => Ok(false),
+            Err(_) => {
+                let kind = id.get_type().name()?;
+                Err(PyTypeError::new_err(format!(
+                    "an id must be an int, not {kind}; look names up in special_tokens"
+                )))
+            }
+        }
     }
 
     /// Return the id of a token; the inverse of `token_bytes`.

@@ -55,7 +55,7 @@ class Counts:
     True
     """
 
-    __slots__ = ("_native", "skipped")
+    __slots__ = ("__weakref__", "_native", "skipped")
     _native: _core.Counts
     skipped: Skipped
 

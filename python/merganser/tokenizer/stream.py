@@ -9,12 +9,14 @@ class StreamDecoder(_core.StreamDecoder):
     A token may end in the middle of a character; its bytes are buffered until the rest arrives. The
     concatenation of what `push` and finally `finish` return equals `tokenizer.decode` of all the ids.
 
+    `copy.copy` returns an independent decoder in the same state, to continue a text in several ways.
+
     Parameters
     ----------
     tokenizer : Tokenizer
         The tokenizer that produced the ids.
-    errors : {"strict", "replace"}
-        For bytes that are not UTF-8, raise a `DecodeError` or insert U+FFFD.
+    errors : {"strict", "replace", "ignore"}
+        For bytes that are not UTF-8, raise a `DecodeError`, insert U+FFFD, or leave them out.
     skip_special : bool
         Omit special tokens instead of inserting their text.
 
@@ -33,6 +35,13 @@ class StreamDecoder(_core.StreamDecoder):
     ['n', 'a', '', 'ï', 'v', 'e']
     >>> stream.finish()
     ''
+
+    >>> import copy
+    >>> stream.push([110, 97, 0xC3])
+    'na'
+    >>> fork = copy.copy(stream)
+    >>> stream.push(0xAF), fork.push(0xA8)
+    ('ï', 'è')
     """
 
     __slots__ = ()

@@ -5,9 +5,9 @@ what is not performance-critical.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from merganser import _core
 from merganser.corpus.split_settings import PATTERN
@@ -60,10 +60,14 @@ class Tokenizer(Shortcuts):
     | encode text                              | `encode`, `encode_ordinary`, `encode_batch`, `encode_flat`  |
     | encode with positions, or count tokens   | `encode_with_offsets`, `count_tokens`, `count_prefixes`,    |
     |                                          | `fits`                                                      |
-    | encode a text that grows                 | `incremental`                                               |
+    | encode a text that grows, or a stream    | `incremental`, `encode_iterable`                            |
     | decode ids                               | `decode`, `decode_bytes`, `decode_batch`,                   |
-    |                                          | `decode_with_offsets`, or a `StreamDecoder`                 |
-    | look up one token                        | `token_id`, `token_bytes`, `in`                             |
+    |                                          | `decode_with_offsets`, `decode_tokens_bytes`, or a          |
+    |                                          | `StreamDecoder`                                             |
+    | look up one token                        | `token_id`, `token_bytes`, `in`; as in tiktoken,            |
+    |                                          | `encode_single_token`, `decode_single_token_bytes`          |
+    | know the ids                             | `vocab_size`, `n_vocab`, `max_token_value`, `eot_token`,    |
+    |                                          | `is_special_token`                                          |
     | inspect it                               | `vocab`, `mergeable_ranks`, `special_tokens`, `merges`,     |
     |                                          | `merges_as_ids`, `merge_counts`, `training`, `pattern`,     |
     |                                          | `template`                                                  |
@@ -71,6 +75,7 @@ class Tokenizer(Shortcuts):
     | save it or use it elsewhere              | `save`, `export`, `to_tiktoken`, `to_huggingface`           |
     | display how a text is tokenized          | `show`                                                      |
     | get a smaller tokenizer                  | `truncated`                                                 |
+    | build one from a vocabulary              | `from_vocab_and_merges`, or construct it from ranks         |
 
     Parameters
     ----------
@@ -247,6 +252,69 @@ class Tokenizer(Shortcuts):
 
         return named(*self._cached("template", build), self.special_tokens)
 
+    def encode_iterable(
+        self,
+        texts: Iterable[str],
+        *,
+        documents: bool = False,
+        allowed_special: Literal["all"] | Collection[str] = (),
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        prepend: str | int | Sequence[str | int] | None = None,
+        append: str | int | Sequence[str | int] | None = None,
+    ) -> Iterator[int]:
+        """Encode a stream of texts, such as the lines of a file, and yield the ids one by one.
+
+        Texts are pulled when ids are needed, and forgotten as soon as no continuation changes their ids, so
+        that a stream of any length takes little memory. Only a text in which no position is known to be a
+        safe cut is kept whole, such as a million letters without a space.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts.
+        documents : bool
+            Whether each text is a document. By default they are the chunks of one text, which may be cut
+            anywhere: the ids are those of `encode("".join(texts))`.
+        allowed_special : "all" or collection of str
+            Special tokens that are encoded as such.
+        disallowed_special : "all" or collection of str
+            Special tokens that raise an error if the text contains them. Those that are neither allowed nor
+            disallowed are encoded as plain text.
+        prepend, append : str or int, optional
+            Tokens to put before and after the text, or each document; one or a list.
+
+        Yields
+        ------
+        int
+            The ids. At an error, those before it have been yielded.
+
+        Raises
+        ------
+        EncodeError
+            If a text contains a disallowed special token or a lone surrogate, or `texts` is a single str.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> tokenizer = merganser.train(["low lower lowest"] * 9, 260, special_tokens=["<|end|>"])
+        >>> list(tokenizer.encode_iterable(["lo", "w lo", "wer"]))
+        [257, 258, 101, 114]
+        >>> list(tokenizer.encode_iterable(["low", "low"], documents=True, append="<|end|>"))
+        [257, 259, 257, 259]
+        """
+        if isinstance(texts, str | bytes):
+            raise EncodeError("texts is a single text; pass an iterable of texts, [text], or call encode")
+        if not isinstance(texts, Iterable):
+            raise EncodeError(f"texts must be an iterable of str, got {type(texts).__name__}")
+        # Built now, so that wrong arguments fail here and not where the first id is needed.
+        encoder = self.stream_encoder(
+            allowed_special=allowed_special,
+            disallowed_special=disallowed_special,
+            prepend=prepend,
+            append=append,
+        )
+        return _ids_of_documents(encoder, texts) if documents else _ids_of_chunks(encoder, texts)
+
     def truncated(self, vocab_size: int) -> "Tokenizer":
         """Return a tokenizer with fewer merges, identical to one trained with the smaller `vocab_size`.
 
@@ -336,6 +404,18 @@ class Tokenizer(Shortcuts):
             dict(self.training),
             self._template,
         )
+
+
+def _ids_of_chunks(encoder: _core.StreamEncoder, texts: Iterable[str]) -> Iterator[int]:
+    for text in texts:
+        yield from encoder.push(text)
+    yield from encoder.finish()
+
+
+def _ids_of_documents(encoder: _core.StreamEncoder, texts: Iterable[str]) -> Iterator[int]:
+    for text in texts:
+        yield from encoder.push(text)
+        yield from encoder.finish()
 
 
 def _unpickle_definition(

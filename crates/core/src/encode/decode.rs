@@ -155,7 +155,22 @@ impl Tokenizer {
     }
 }
 
-/// Returns the text, with U+FFFD in place of invalid UTF-8; copies only if there is any.
-pub(super) fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// What to do with decoded bytes that are not UTF-8, as Python's codecs do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// Return an error.
+    Refuse,
+    /// Insert U+FFFD for each.
+    Replace,
+    /// Leave them out.
+    Ignore,
+}
+
+/// Returns the text without what is invalid in it, which is an error that the caller has excluded; copies only if
+/// there is any.
+pub(super) fn to_text(bytes: Vec<u8>, invalid: Invalid) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| match invalid {
+        Invalid::Ignore => error.as_bytes().utf8_chunks().map(|chunk| chunk.valid()).collect(),
+        _ => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
 }

@@ -12,6 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `text` | the loop over the pre-tokens of a text |
+//! | `bytes` | bytes that need not be UTF-8 |
 //! | `pipeline` | the stages of tokenizers that other libraries defined |
 //! | `special` | the policy on special tokens in text |
 //! | `batch` | many documents, or one long one, on several threads |
@@ -27,6 +28,7 @@
 //! | `widen` | UTF-8 to the fixed-width text of Python |
 
 mod batch;
+mod bytes;
 mod counted;
 mod decode;
 mod decode_stages;
@@ -45,11 +47,12 @@ mod words;
 
 pub use batch::{Batch, Part};
 pub use counted::{TokenTotals, token_frequencies, token_totals};
+pub use decode::Invalid;
 pub use details::Details;
-pub use incremental::Incremental;
+pub use incremental::{Incremental, StreamEncoder};
 pub use spans::Spans;
 pub use special::{Allowed, Options};
-pub use stream::Stream;
+pub use stream::{Place, Stream, StreamState};
 pub use widen::{measure, widen};
 pub use words::{Pretoken, Stages};
 

@@ -6,53 +6,67 @@
 //!
 //! Cost: that of decoding, and one validation of each byte.
 
-use super::decode::lossy;
+use super::decode::{Invalid, to_text};
 use crate::{Error, Result, Tokenizer};
 
 /// A decoder for ids that arrive one at a time.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Replace invalid UTF-8 by U+FFFD instead of returning an error.
-    pub lossy: bool,
+    /// What to do with bytes that are not UTF-8.
+    pub invalid: Invalid,
     /// Leave out special tokens.
     pub skip_special: bool,
-    /// The bytes of an incomplete character.
-    held: Vec<u8>,
-    /// The number of bytes that have become text.
-    passed: usize,
-    /// The place in the text, for the decoder of a pipeline.
-    place: Place,
+    state: StreamState,
 }
 
 /// What the decoder of a pipeline needs to know of the text before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
     /// Whether a token came before.
-    follows: bool,
+    pub follows: bool,
     /// Whether tokens keep the space that they begin with.
-    begun: bool,
+    pub begun: bool,
     /// Whether text came before that is not removed, and how many spaces were removed before it.
-    has_text: bool,
-    stripped: usize,
+    pub has_text: bool,
+    pub stripped: usize,
     /// Spaces that are text only if something follows them.
-    trailing: usize,
+    pub trailing: usize,
+}
+
+/// What a stream has taken in and not yet returned, to be saved and restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamState {
+    /// The bytes of an incomplete character.
+    pub held: Vec<u8>,
+    /// The number of bytes that have become text.
+    pub passed: usize,
+    pub place: Place,
 }
 
 impl Stream {
-    pub fn new(lossy: bool, skip_special: bool) -> Stream {
-        Stream { lossy, skip_special, held: Vec::new(), passed: 0, place: Place::default() }
+    pub fn new(invalid: Invalid, skip_special: bool) -> Stream {
+        Stream { invalid, skip_special, state: StreamState::default() }
     }
 
     /// Returns the bytes that wait for the rest of their character.
     pub fn held(&self) -> &[u8] {
-        &self.held
+        &self.state.held
+    }
+
+    pub fn state(&self) -> &StreamState {
+        &self.state
+    }
+
+    /// Continues from a state that [`Stream::state`] returned.
+    pub fn restore(&mut self, state: StreamState) {
+        self.state = state;
     }
 
     /// Returns the text that the next ids complete. After an error nothing has changed.
     pub fn push(&mut self, tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
         let decoder = tokenizer.pipeline().map(|pipeline| &pipeline.decoder);
-        let mut place = self.place;
-        let mut bytes = self.held.clone();
+        let mut place = self.state.place;
+        let mut bytes = self.state.held.clone();
         bytes.resize(bytes.len() + std::mem::take(&mut place.trailing), b' ');
         for (at, &id) in ids.iter().enumerate() {
             let token = tokenizer.bytes_or_special(id).ok_or(Error::UnknownId { id, at })?;
@@ -79,31 +93,32 @@ impl Stream {
         }
         let mut invalid = 0;
         let whole = loop {
-            // Everything before `invalid` is known to be text or to be replaced.
+            // Everything before `invalid` is known to be text, to be replaced or to be left out.
             match simdutf8::compat::from_utf8(&bytes[invalid..]) {
                 Ok(_) => break bytes.len(),
                 Err(error) => match error.error_len() {
                     None => break invalid + error.valid_up_to(),
-                    Some(length) if self.lossy => invalid += error.valid_up_to() + length,
-                    Some(_) => return Err(Error::NotUtf8 { at: self.passed + error.valid_up_to() }),
+                    Some(_) if self.invalid == Invalid::Refuse => {
+                        return Err(Error::NotUtf8 { at: self.state.passed + error.valid_up_to() });
+                    }
+                    Some(length) => invalid += error.valid_up_to() + length,
                 },
             }
         };
-        self.held = bytes.split_off(whole);
-        self.passed += whole;
-        self.place = place;
-        Ok(lossy(bytes))
+        self.state.held = bytes.split_off(whole);
+        self.state.passed += whole;
+        self.state.place = place;
+        Ok(to_text(bytes, self.invalid))
     }
 
-    /// Ends the stream: an error, or U+FFFD, if a character is incomplete. Afterwards the stream is as new.
+    /// Ends the stream: an error, U+FFFD or nothing if a character is incomplete. Afterwards the stream is as new.
     pub fn finish(&mut self) -> Result<&'static str> {
-        let at = std::mem::take(&mut self.passed);
-        self.place = Place::default();
-        let held = std::mem::take(&mut self.held);
-        match (held.is_empty(), self.lossy) {
-            (true, _) => Ok(""),
-            (false, true) => Ok("\u{fffd}"),
-            (false, false) => Err(Error::NotUtf8 { at }),
+        let StreamState { held, passed, .. } = std::mem::take(&mut self.state);
+        match self.invalid {
+            _ if held.is_empty() => Ok(""),
+            Invalid::Refuse => Err(Error::NotUtf8 { at: passed }),
+            Invalid::Replace => Ok("\u{fffd}"),
+            Invalid::Ignore => Ok(""),
         }
     }
 }

@@ -25,9 +25,11 @@
 //! |---|---|
 //! | `parts` | where a text is cut, and the ids of a part |
 //! | `prefixes` | whether a text fits, and the number of ids of its prefixes |
+//! | `stream` | chunks of a text that is not kept |
 
 mod parts;
 mod prefixes;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::parts::{Mark, Rules};
+pub use self::stream::StreamEncoder;
 use super::Options;
 use super::pipeline::Start;
 use crate::memory::reserve;

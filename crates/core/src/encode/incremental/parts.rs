@@ -80,11 +80,11 @@ impl Rules {
     /// Refuses text that completes a disallowed special token. It is appended to `len` bytes without any, of which
     /// `last` returns the last ones.
     pub fn check(&self, text: &str, len: usize, last: impl FnOnce(usize) -> Vec<u8>) -> Result<()> {
-        let Some(Refused { finder, names, longest }) = &self.refused else { return Ok(()) };
+        let Some(Refused { finder, names, .. }) = &self.refused else { return Ok(()) };
         let found = |found: aho_corasick::Match, before: usize| {
             Err(Error::SpecialInText { token: names[found.pattern()].clone(), at: before + found.start() })
         };
-        let most = longest.saturating_sub(1);
+        let most = self.longest_refused();
         let mut joint = if len == 0 { Vec::new() } else { last(most) };
         let tail = joint.len();
         if tail > 0 {
@@ -94,6 +94,11 @@ impl Rules {
             }
         }
         finder.find(text).map_or(Ok(()), |inside| found(inside, len))
+    }
+
+    /// Returns how many of the last bytes of a text may be part of a disallowed special token.
+    pub fn longest_refused(&self) -> usize {
+        self.refused.as_ref().map_or(0, |refused| refused.longest.saturating_sub(1))
     }
 
     /// Appends the ids of `text` from the cut `from` on, and reports the cuts on the way, in order. Those before
@@ -156,7 +161,7 @@ impl Rules {
     }
 
     /// Returns the ends of added tokens after `at`, which is a cut: some that are far enough apart, and the last.
-    fn ends_of_tokens(&self, tokenizer: &Tokenizer, text: &str, at: usize) -> Vec<Mark> {
+    pub fn ends_of_tokens(&self, tokenizer: &Tokenizer, text: &str, at: usize) -> Vec<Mark> {
         let Some(longest) = self.longest else { return Vec::new() };
         let rest = &text[at..];
         // Up to here all that could be a longer token, or part of one, is known.

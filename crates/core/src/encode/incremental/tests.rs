@@ -63,9 +63,48 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
+/// Encodes the appended texts as chunks, and compares with the whole.
+fn check_stream(tokenizer: &Arc<Tokenizer>, options: &Options, edits: &[Edit]) {
+    let options = Options { append: vec![9], ..options.clone() };
+    let mut stream = StreamEncoder::new(tokenizer.clone(), &options).unwrap();
+    for _ in 0..2 {
+        let (mut text, mut ids) = (String::new(), Vec::new());
+        for edit in edits {
+            let (Edit::Append(more) | Edit::Fork(more)) = edit else { continue };
+            match stream.push(more, None) {
+                Ok(settled) => {
+                    text.push_str(more);
+                    ids.extend(settled);
+                }
+                Err(error) => {
+                    let whole = tokenizer.encode(&format!("{text}{more}"), &options).unwrap_err();
+                    assert_eq!(error.to_string(), whole.to_string());
+                }
+            }
+        }
+        ids.extend(stream.finish(None).unwrap());
+        assert_eq!(ids, tokenizer.encode(&text, &options).unwrap(), "{edits:?}");
+        assert_eq!(stream.pending(), 0);
+    }
+}
+
+#[test]
+fn a_stream_keeps_only_what_may_change() {
+    let tokenizer = Arc::new(plain("gpt4"));
+    let mut stream = StreamEncoder::new(tokenizer.clone(), &Options::SAFE).unwrap();
+    let (mut ids, line) = (Vec::new(), "a line of words, and another\n");
+    for _ in 0..1000 {
+        ids.extend(stream.push(line, None).unwrap());
+        assert!(stream.pending() < line.len(), "{}", stream.pending());
+    }
+    ids.extend(stream.finish(None).unwrap());
+    assert_eq!(ids, tokenizer.encode_ordinary(&line.repeat(1000)).unwrap());
+}
+
 /// Applies the edits and compares with the whole; returns how many parts were closed.
 fn check(tokenizer: &Tokenizer, options: &Options, edits: &[Edit]) -> usize {
     let tokenizer = Arc::new(tokenizer.clone());
+    check_stream(&tokenizer, options, edits);
     let mut encoder = Incremental::new(tokenizer.clone(), options).unwrap();
     let mut text = String::new();
     let (mut forks, mut closed) = (vec![], 0);

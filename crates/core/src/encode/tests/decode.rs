@@ -1,7 +1,7 @@
 //! Ids to bytes and text, at once and as a stream.
 
 use super::{ranks_of, splitter, tokenizer_of, with_specials};
-use crate::encode::Stream;
+use crate::encode::{Invalid, Stream};
 use crate::{Error, Tokenizer};
 
 #[test]
@@ -11,7 +11,7 @@ fn decode_is_strict_unless_asked() {
     assert!(matches!(tokenizer.decode_bytes(&[97, 260]), Err(Error::UnknownId { id: 260, at: 1 })));
     assert!(matches!(tokenizer.decode(&[u32::MAX]), Err(Error::UnknownId { id: u32::MAX, at: 0 })));
     assert!(matches!(tokenizer.decode(&[97, 0xe9, 97]), Err(Error::NotUtf8 { at: 1 })));
-    assert_eq!(Stream::new(true, false).push(&tokenizer, &[97, 0xe9, 97]).unwrap(), "a\u{fffd}a");
+    assert_eq!(Stream::new(Invalid::Replace, false).push(&tokenizer, &[97, 0xe9, 97]).unwrap(), "a\u{fffd}a");
     assert_eq!(tokenizer.decode(&[]).unwrap(), "");
 }
 
@@ -58,7 +58,7 @@ fn offsets_point_at_characters_or_bytes() {
 #[test]
 fn a_stream_holds_back_what_is_not_whole() {
     let tokenizer = with_specials();
-    let mut stream = Stream::new(false, false);
+    let mut stream = Stream::new(Invalid::Refuse, false);
     assert_eq!(stream.push(&tokenizer, &[256, 0xe4]).unwrap(), "ab");
     assert_eq!(stream.push(&tokenizer, &[0xb8]).unwrap(), "");
     assert_eq!(stream.held(), [0xe4, 0xb8]);
@@ -68,7 +68,14 @@ fn a_stream_holds_back_what_is_not_whole() {
     stream.push(&tokenizer, &[0xe4]).unwrap();
     assert!(matches!(stream.finish(), Err(Error::NotUtf8 { at: 0 })));
 
-    let mut lossy = Stream::new(true, true);
+    let mut lossy = Stream::new(Invalid::Replace, true);
     assert_eq!(lossy.push(&tokenizer, &[0xe4, 97, 0xff, 0xe4, 259]).unwrap(), "\u{fffd}a\u{fffd}");
     assert_eq!(lossy.finish().unwrap(), "\u{fffd}");
+
+    let mut ignoring = Stream::new(Invalid::Ignore, true);
+    assert_eq!(ignoring.push(&tokenizer, &[0xe4, 97, 0xff, 98, 0xe4, 259]).unwrap(), "ab");
+    let (state, mut other) = (ignoring.state().clone(), Stream::new(Invalid::Ignore, true));
+    assert_eq!(ignoring.finish().unwrap(), "");
+    other.restore(state);
+    assert_eq!(other.push(&tokenizer, &[0xb8, 0xad]).unwrap(), "中");
 }

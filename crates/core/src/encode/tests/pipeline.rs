@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::encode::{Allowed, Options, Stream};
+use crate::encode::{Allowed, Invalid, Options, Stream};
 use crate::merge::symbols::tests::{oracle, vocabularies};
 use crate::merge::symbols::{Order, Unit, Vocabulary};
 use crate::{Progress, Result, Tokenizer};
@@ -79,7 +79,7 @@ fn stages_run_in_order_and_back() {
     assert_eq!(ids, [306, 309, 300, 310, 300, 0xc3, 0xa9, 300, 311]);
     assert_eq!(tokenizer.decode_whole(&ids, false, false).unwrap(), "lower <s> é lower case".as_bytes());
     assert_eq!(tokenizer.decode_whole(&ids, false, true).unwrap(), "lower  é lower case".as_bytes());
-    let mut stream = Stream::new(false, false);
+    let mut stream = Stream::new(Invalid::Refuse, false);
     let streamed: String = ids.iter().map(|&id| stream.push(&tokenizer, &[id]).unwrap()).collect();
     assert_eq!(streamed, "lower <s> é lower case");
     assert!(tokenizer.encode("<s>", &Options::SAFE).is_err());

@@ -51,3 +51,21 @@ fn specials_in_text_follow_the_policy() {
         [259, 259]
     );
 }
+
+#[test]
+fn a_byte_that_is_not_text_is_a_pretoken() {
+    let tokenizer = with_specials();
+    let encode = |bytes: &[u8], options: &Options| {
+        let mut ids = vec![1];
+        tokenizer.encode_bytes_with(bytes, options, None, &mut ids).map(|()| ids)
+    };
+    let all = Options { allowed: Allowed::All, prepend: vec![2], append: vec![3], ..Options::SAFE };
+    assert_eq!(
+        encode(b"ab\xffab<|a|>b\xe4\xb8<|c|>", &all).unwrap(),
+        [1, 2, 256, 255, 256, 258, 0xe4, 0xb8, 259, 3]
+    );
+    assert_eq!(encode("ab中".as_bytes(), &Options::SAFE).unwrap(), [1, 256, 0xe4, 0xb8, 0xad]);
+    assert_eq!(encode(b"", &all).unwrap(), [1, 2, 3]);
+    let error = encode(b"ab\xffab<|a|>", &Options::SAFE).unwrap_err();
+    assert!(matches!(error, Error::SpecialInText { at: 5, .. }), "{error:?}");
+}

@@ -32,7 +32,7 @@ pub fn train(pretokens: &[(Vec<u8>, u64)], merges: usize, tie: TieBreak) -> Vec<
                     let bytes = |pair: (u32, u32)| (&tokens[pair.0 as usize], &tokens[pair.1 as usize]);
                     bytes(a).cmp(&bytes(b))
                 }
-                TieBreak::SentencePiece => unreachable!("for characters, which have an oracle of their own"),
+                TieBreak::First | TieBreak::SentencePiece => unreachable!("they have oracles of their own"),
             })
         });
         let Some((pair, _)) = best else { break };

@@ -159,6 +159,10 @@ def parse_plugin(metadata: dict[str, Any], ranks: bytes) -> Tokenizer:
     return Tokenizer(parse(ranks), pattern=without_fallback(pattern), special_tokens=specials)
 
 
+#: The stage that turns text into bytes, and back.
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+
+
 def tokenizer(ranks: Mapping[bytes, int], pattern: str, specials: Mapping[str, int]) -> Tokenizer:
     """Return a tokenizer; an empty token, and one id for two special tokens, need a definition."""
     if b"" not in ranks and len(set(specials.values())) == len(specials):
@@ -168,6 +172,17 @@ def tokenizer(ranks: Mapping[bytes, int], pattern: str, specials: Mapping[str, i
         raise BadFile(
             f"holds no usable tokenizer: the single byte {missing:#04x} is missing; all 256 must be tokens"
         )
+    return Definition(
+        tokens=[(token, rank) for token, rank in ranks.items() if token],
+        decode_only=[(token, rank) for token, rank in ranks.items() if not token],
+        added_tokens=[added_token(name, id, special=True) for name, id in specials.items()],
+        pre_tokenizer=byte_level_split(pattern),
+        decoder=BYTE_LEVEL,
+    ).tokenizer()
+
+
+def byte_level_split(pattern: str) -> dict[str, Any]:
+    """Return the pre-tokenizer of a plain tokenizer with this pattern."""
     full = Counts({}, pattern=pattern).pattern
     split = {
         "type": "Split",
@@ -175,14 +190,7 @@ def tokenizer(ranks: Mapping[bytes, int], pattern: str, specials: Mapping[str, i
         "behavior": "Isolated",
         "invert": False,
     }
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    return Definition(
-        tokens=[(token, rank) for token, rank in ranks.items() if token],
-        decode_only=[(token, rank) for token, rank in ranks.items() if not token],
-        added_tokens=[added_token(name, id, special=True) for name, id in specials.items()],
-        pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte_level]},
-        decoder=byte_level,
-    ).tokenizer()
+    return {"type": "Sequence", "pretokenizers": [split, BYTE_LEVEL]}
 
 
 # ── live objects ──────────────────────────────────────────────────────────────

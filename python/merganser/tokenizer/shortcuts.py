@@ -5,10 +5,11 @@ the import contract in pyproject.toml names.
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from merganser import _core
+from merganser.corpus.split_settings import PATTERN
+from merganser.tokenizer.lookup import Lookup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from merganser.corpus.split_settings import Separator
     from merganser.engines.local import Local, ProgressCallback
     from merganser.exporting import ExportFormat
+    from merganser.formats.vocab_and_merges import Pair
     from merganser.tokenizer.display import TokenDisplay
     from merganser.tokenizer.value import Tokenizer
     from merganser.tokens import Tokens
@@ -31,10 +33,66 @@ if TYPE_CHECKING:
     from merganser.verification import Pretokens
 
 
-class Shortcuts(_core.Tokenizer):
+class Shortcuts(Lookup):
     """The part of `Tokenizer` that uses the rest of the library."""
 
     __slots__ = ()
+
+    @classmethod
+    def from_vocab_and_merges(
+        cls,
+        vocab: Mapping[int, bytes] | Mapping[bytes, int] | Mapping[str, int],
+        merges: "Iterable[Pair]",
+        *,
+        special_tokens: Iterable[str] | Mapping[str, int] | None = None,
+        pattern: str = PATTERN,
+    ) -> "Tokenizer":
+        """Return the byte-level tokenizer of a vocabulary and its merges.
+
+        All ids are kept, and merges are applied in the order of the list, whatever the ids are. A token that
+        no merge produces, and that is neither a byte nor a special token, is decoded, but no text is encoded
+        to it.
+
+        Parameters
+        ----------
+        vocab : mapping
+            The bytes of each id, as in the CS336 course, or the id of each token: as bytes, or as str in
+            GPT-2's spelling (`Ġ` for a space), as in `vocab.json`. All 256 single bytes must be included.
+        merges : iterable of pairs
+            The two tokens that each merge joins, spelled as in `vocab`; or lines such as `"Ġ t"`, as in
+            `merges.txt`.
+        special_tokens : iterable of str, or mapping of str to int, optional
+            The special tokens. Those in `vocab` keep their ids; new ones get the given ids, or the next free
+            ids in this order.
+        pattern : str
+            The split pattern: a preset name or a regular expression; "gpt2" for vocabularies of GPT-2's kind.
+
+        Returns
+        -------
+        Tokenizer
+
+        Raises
+        ------
+        TokenizerError
+            If a byte is missing, an id is repeated, or a merge is listed twice, or joins or produces what is
+            not a token.
+        PatternError
+            If the pattern is invalid.
+
+        Examples
+        --------
+        >>> import merganser
+        >>> vocab = {0: b"<|endoftext|>"} | {1 + byte: bytes([byte]) for byte in range(256)}
+        >>> vocab |= {257: b"lo", 258: b"low"}
+        >>> merges = [(b"l", b"o"), (b"lo", b"w")]
+        >>> build = merganser.Tokenizer.from_vocab_and_merges
+        >>> tokenizer = build(vocab, merges, special_tokens=["<|endoftext|>"], pattern="gpt2")
+        >>> tokenizer.encode("low<|endoftext|>", allowed_special="all")
+        [258, 0]
+        """
+        from merganser.formats import vocab_and_merges
+
+        return vocab_and_merges.tokenizer(vocab, merges, special_tokens, pattern)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tokenizer to a file that `merganser.load` reads.

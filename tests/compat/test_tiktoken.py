@@ -56,6 +56,37 @@ def test_texts_are_encoded_the_same(text: str) -> None:
     assert outcome(lambda: OURS.encode_batch(batch)) == outcome(lambda: THEIRS.encode_batch(batch))
 
 
+@given(st.lists(st.binary(max_size=6) | texts.map(str.encode), max_size=4).map(b"".join))
+@example(b" \xec\x8b\xa4\xed")
+@example(b"the cat  \n\n \x80\x80")
+def test_bytes_are_encoded_the_same(data: bytes) -> None:
+    assert OURS._encode_bytes(data) == THEIRS._encode_bytes(data)
+    assert OURS.decode_bytes(OURS._encode_bytes(data)) == data
+    for name in ("encode", "encode_ordinary", "encode_to_numpy"):
+        with pytest.raises(TypeError):
+            getattr(THEIRS, name)(data)
+        with pytest.raises(TypeError):
+            getattr(OURS, name)(data)
+
+
+def test_two_special_tokens_may_share_an_id() -> None:
+    shared = SETTINGS | {"special_tokens": {"<|endoftext|>": 700, "<|reserved_700|>": 700}}
+    ours, expected = Encoding("shared", **shared), theirs.Encoding("shared", **shared)
+    for encoding in (ours, pickle.loads(pickle.dumps(ours))):
+        for text in ("the<|endoftext|> cat", "<|reserved_700|>"):
+            for how in ({"allowed_special": "all"}, {"disallowed_special": ()}):
+                assert encoding.encode(text, **how) == expected.encode(text, **how)
+            stable, completions = encoding.encode_with_unstable(text, disallowed_special=())
+            assert (stable, sorted(completions)) == (
+                expected.encode_with_unstable(text, disallowed_special=())[0],
+                sorted(expected.encode_with_unstable(text, disallowed_special=())[1]),
+            )
+        assert encoding.n_vocab == expected.n_vocab
+        assert encoding.special_tokens_set == expected.special_tokens_set
+    with pytest.raises(ValueError, match="0x00 is missing"):
+        Encoding("bad", **shared | {"mergeable_ranks": {b"a": 0}})
+
+
 @given(st.text(st.sampled_from("the catsondog  \n中é'l"), max_size=12))
 def test_unstable_ends_are_the_same(text: str) -> None:
     stable, completions = OURS.encode_with_unstable(text)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 from merganser._core import split
 from merganser.errors import DecodeError, EncodeError, MerganserError
 from merganser.extras import imported
+from merganser.formats import BadFile
+from merganser.formats import tiktoken as ranks
 from merganser.formats.loading import load
 from merganser.tokenizer import Tokenizer
 from merganser.tokenizer.surrogates import without_surrogates
@@ -72,28 +74,28 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        self._set(name, Tokenizer(mergeable_ranks, pattern=pat_str, special_tokens=special_tokens))
-        self._pat_str = pat_str
+        try:
+            self._set(name, ranks.tokenizer(mergeable_ranks, pat_str, special_tokens), pat_str)
+        except BadFile as bad:
+            raise ValueError(f"the encoding {name} {bad}") from None
         if explicit_n_vocab:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert self.max_token_value == explicit_n_vocab - 1
 
     @classmethod
-    def of(cls, name: str, tokenizer: Tokenizer) -> "Encoding":
-        """Return the encoding of a merganser tokenizer."""
-        if tokenizer.has_stages:
+    def of(cls, name: str, tokenizer: Tokenizer, pat_str: str | None = None) -> "Encoding":
+        """Return the encoding of a merganser tokenizer; `pat_str` is the pattern of one that is not plain."""
+        if tokenizer.has_stages and pat_str is None:
             raise ValueError(f"{name} has stages of another library, which a tiktoken encoding does not have")
         encoding = cls.__new__(cls)
-        encoding._set(name, tokenizer)
+        encoding._set(name, tokenizer, pat_str or tokenizer.pattern)
         return encoding
 
-    def _set(self, name: str, tokenizer: Tokenizer) -> None:
+    def _set(self, name: str, tokenizer: Tokenizer, pat_str: str) -> None:
         self.name = name
         self.tokenizer = tokenizer
-        self._pat_str = tokenizer.pattern
-        self.max_token_value = max(
-            [*tokenizer.mergeable_ranks.values(), *tokenizer.special_tokens.values()], default=0
-        )
+        self._pat_str = pat_str
+        self.max_token_value = tokenizer.max_token_value
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -110,6 +112,8 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the ids of a text, with special tokens as plain text."""
+        if isinstance(text, bytes):  # which `Tokenizer.encode` takes, but tiktoken does not
+            raise TypeError("text must be str, not bytes")
         try:
             return self.tokenizer.encode_ordinary(text)
         except EncodeError:
@@ -119,6 +123,8 @@ class Encoding:
         self, text: str, *, allowed_special: _Special = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> list[int]:
         """Return the ids of a text; a special token in it is an error, unless it is allowed or harmless."""
+        if isinstance(text, bytes):  # which `Tokenizer.encode` takes, but tiktoken does not
+            raise TypeError("text must be str, not bytes")
         try:
             return self.tokenizer.encode(
                 text, allowed_special=allowed_special, disallowed_special=disallowed_special
@@ -172,7 +178,7 @@ class Encoding:
         """Return the id of one token; raise a `KeyError` if it is none."""
         token = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         try:
-            return self.tokenizer.token_id(token)
+            return self.tokenizer.encode_single_token(token)
         except MerganserError:
             raise KeyError(token) from None
 
@@ -216,7 +222,7 @@ class Encoding:
         if len(unstable) > 1 and (last := _last_character(unstable)) and last.isspace():
             size = len(last.encode())
             if size < len(unstable):
-                found.add((*self._encode_bytes(unstable[:-size]), *self._encode_bytes(unstable[-size:])))
+                found.add((*self._merged(unstable[:-size]), *self._merged(unstable[-size:])))
         return found
 
     def _encode_any(self, data: bytes) -> list[int]:
@@ -224,7 +230,7 @@ class Encoding:
         try:
             return self.tokenizer.encode_ordinary(data.decode())
         except UnicodeDecodeError:
-            return self._encode_bytes(data)
+            return self._merged(data)
 
     def _covering(self, ids: list[int], size: int) -> tuple[int, ...]:
         """Return the first ids that have at least `size` bytes."""
@@ -261,13 +267,16 @@ class Encoding:
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one token; raise a `KeyError` if there is no such id."""
         try:
-            return self.tokenizer.token_bytes(token)
+            return self.tokenizer.decode_single_token_bytes(token)
         except DecodeError:
             raise KeyError(token) from None
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """Return the bytes of each id."""
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        try:
+            return self.tokenizer.decode_tokens_bytes(tokens)
+        except DecodeError:  # one by one, to name the id
+            return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """Return the text, and the character at which each token begins."""
@@ -296,35 +305,47 @@ class Encoding:
 
     @property
     def eot_token(self) -> int:
-        """The id of `<|endoftext|>`."""
-        return self.tokenizer.special_tokens["<|endoftext|>"]
+        """The id of `<|endoftext|>`; a `KeyError` if there is none."""
+        try:
+            return self.tokenizer.eot_token
+        except EncodeError:
+            raise KeyError("<|endoftext|>") from None
 
     @cached_property
     def special_tokens_set(self) -> set[str]:
         """The names of the special tokens."""
         return set(self.tokenizer.special_tokens)
 
-    @cached_property
-    def _special_ids(self) -> frozenset[int]:
-        return frozenset(self.tokenizer.special_tokens.values())
-
     def is_special_token(self, token: int) -> bool:
         """Return whether an id is that of a special token."""
         assert isinstance(token, int)
-        return token in self._special_ids
+        return self.tokenizer.is_special_token(token)
 
     @property
     def n_vocab(self) -> int:
         """One more than the highest id."""
-        return self.max_token_value + 1
+        return self.tokenizer.n_vocab
 
     # ── what tiktoken keeps to itself, and its tests use ──────────────────────
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        return self._encode_bytes(data)
+        return self._merged(data)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
+        """Return the ids of the text before the first invalid byte, except that its last pre-token is merged
+        with all that follows. `Tokenizer.encode` has another rule, that of files.
+        """
+        try:
+            return self.tokenizer.encode_ordinary(text.decode())
+        except UnicodeDecodeError as error:
+            valid, rest = text[: error.start].decode(), text[error.start :]
+        ids = self.tokenizer.encode_ordinary(valid)
+        length = self._last_pretoken(valid, ids, frozenset())
+        stable, last = ids[: len(ids) - length], ids[len(ids) - length :]
+        return stable + self._merged(self.tokenizer.decode_bytes(last) + rest)
+
+    def _merged(self, text: bytes) -> list[int]:
         """Return the ids of bytes, merged as one pre-token."""
         ranks = self.tokenizer.mergeable_ranks
         if text in ranks:
@@ -352,9 +373,9 @@ class Encoding:
         return repaired
 
     def __getstate__(self) -> object:
-        return self.name, self.tokenizer
+        return self.name, self.tokenizer, self._pat_str
 
-    def __setstate__(self, state: tuple[str, Tokenizer]) -> None:
+    def __setstate__(self, state: tuple[str, Tokenizer, str]) -> None:
         self._set(*state)
 
 
@@ -397,7 +418,9 @@ def get_encoding(encoding_name: str) -> Encoding:
         if encoding_name not in _encodings:
             if encoding_name not in list_encoding_names():
                 raise ValueError(f"Unknown encoding {encoding_name}.\nPlugins found: {list_encoding_names()}")
-            _encodings[encoding_name] = Encoding.of(encoding_name, load(f"tiktoken:{encoding_name}"))
+            loaded = load(f"tiktoken:{encoding_name}")  # has the better messages
+            theirs = imported("tiktoken", "tiktoken", "an encoding by name").get_encoding(encoding_name)
+            _encodings[encoding_name] = Encoding.of(encoding_name, loaded, theirs._pat_str)
         return _encodings[encoding_name]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from killing import VOCAB_SIZE, check_killed_trainings_resume, training, write_counts
 from merganser import CheckpointError, Counts, Local, MerganserWarning, SettingsError, Tokenizer, WriteError
 from merganser.engines.work_folder import MERGES
-from merganser.training import TIE_BREAKS
+from strategies import ties
 
 COUNTS = Counts({b"abab": 3, b"abc": 2, b"bcbc": 4, b"cab": 1})
 
@@ -32,7 +32,7 @@ def quietly(*args: Any, **settings: Any) -> Tokenizer:
         min_size=1,
         max_size=12,
     ),
-    st.sampled_from(TIE_BREAKS),
+    ties,
     st.integers(0, 20),
     st.integers(1, 3),
     st.booleans(),

@@ -1,6 +1,7 @@
 """Training: exactly the merges of the oracle, with any settings."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import merganser
@@ -8,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import CorpusError, Counts, CountsError, Local, MerganserWarning, SettingsError, Tokenizer
-from merganser.training import TIE_BREAKS
-from oracle import encode_pretoken, train
-from strategies import documents
+from oracle import encode_pretoken, train, train_first
+from peers import huggingface_merges
+from strategies import documents, ties
 
 PATTERNS = ("gpt2", "gpt4", "whitespace", r"(?s).{1,9}", r"\w+")
 pretokens = st.dictionaries(
@@ -18,7 +19,6 @@ pretokens = st.dictionaries(
     st.integers(1, 9) | st.integers(2**32, 2**33),
     max_size=12,
 )
-ties = st.sampled_from(TIE_BREAKS)
 threads = st.sampled_from([1, 2, 4])
 
 
@@ -38,6 +38,67 @@ def test_merges_equal_those_of_the_oracle(
         [*texts, "ab"], 256 + merges, pattern=pattern, tie_break=tie_break, engine=Local(threads=threads)
     )
     assert tokenizer.merges == train(counts.to_dict(), merges, tie_break=tie_break)
+
+
+@given(documents, st.integers(0, 30), st.sampled_from(PATTERNS), st.integers(1, 3))
+def test_of_equal_pairs_the_first_in_the_text_is_merged(
+    texts: list[str], merges: int, pattern: str, buffer_size: int
+) -> None:
+    corpus = [*texts, "ab"]
+    trained = quietly(corpus, 256 + merges, pattern=pattern, tie_break="first", buffer_size=buffer_size)
+    in_order = [pretoken.encode() for text in corpus for pretoken in merganser.split(text, pattern)]
+    expected = train_first(in_order, merges)
+    assert trained.merges == expected
+    assert list(trained.merges_as_ids.values()) == list(range(256, 256 + len(expected)))
+    # It continues from a base, as if it had never stopped.
+    base = quietly(corpus, 256 + merges // 2, pattern=pattern, tie_break="first")
+    assert quietly(corpus, 256 + merges, base=base, tie_break="first").merges == expected
+
+
+def test_the_order_of_the_text_decides_between_equal_pairs(tmp_path: Path) -> None:
+    def merges(corpus: Any, **settings: Any) -> list[tuple[bytes, bytes]]:
+        return list(merganser.train(corpus, 257, tie_break="first", **settings).merges)
+
+    assert merges(["zz yy"]) == [(b"z", b"z")]
+    assert merges(["yy zz"]) == [(b"y", b"y")]
+    (tmp_path / "a.txt").write_text("yy", "utf-8")
+    (tmp_path / "b.jsonl").write_text('{"text": "xx<|endoftext|>zz"}', "utf-8")
+    assert merges([tmp_path / "b.jsonl", tmp_path / "a.txt"]) == [(b"x", b"x")]
+    assert merges([tmp_path / "a.txt", tmp_path / "b.jsonl"]) == [(b"y", b"y")]
+    assert merges(tmp_path, engine=Local(threads=4, work_dir=tmp_path / "work")) == [(b"y", b"y")]
+    # Special tokens are cut out of the text, and no merge forms one.
+    special = merganser.train(["zz<s>yy"], 258, tie_break="first", special_tokens=["<s>"])
+    assert special.merges == [(b"z", b"z")]
+    assert special.training["tie_break"] == "first"
+
+
+def test_the_order_of_the_text_must_be_known(tmp_path: Path) -> None:
+    counts = merganser.count(["zz yy"])
+    counts.save(tmp_path / "a.counts")
+    for known, error, message in (
+        ((counts, {}), CountsError, "counts are not in the order of the text"),
+        ((tmp_path / "a.counts", {}), CorpusError, r"a\.counts holds counts, which are not in the order"),
+        ((["a b"], {"engine": Local(memory="1GB")}), SettingsError, "without memory"),
+        ((["a b"], {"unit": "characters"}), SettingsError, "combined with unit="),
+        ((["a b"], {"normalizer": "nfc"}), SettingsError, "combined with a normalizer"),
+        ((["a b"], {"min_pretoken_count": 2}), SettingsError, "combined with min_pretoken_count"),
+    ):
+        corpus, settings = known
+        with pytest.raises(error, match=message):
+            merganser.train(corpus, 300, tie_break="first", **settings)
+
+
+@given(documents, st.integers(0, 8) | st.none(), st.integers(0, 3))
+def test_lengths_and_frequencies_are_limited_as_by_hugging_face(
+    texts: list[str], max_token_length: int | None, min_frequency: int
+) -> None:
+    counts = merganser.count([*texts, "ab"], pattern="gpt2")
+    limits = {"max_token_length": max_token_length, "min_frequency": min_frequency}
+    ours = quietly(counts, 290, tie_break="huggingface", **limits)
+    assert ours.merges == huggingface_merges(counts, 290, **limits)
+    if max_token_length is not None:
+        assert max(map(len, ours.mergeable_ranks)) <= max(2, max_token_length - 1)
+    assert ours.training["min_frequency"] == max(1, min_frequency)
 
 
 @given(
@@ -202,7 +263,10 @@ def test_a_base_determines_pattern_and_special_tokens() -> None:
     "settings",
     [
         {"tie_break": "random"},
-        {"min_frequency": 0},
+        {"min_frequency": -1},
+        {"max_token_length": -1},
+        {"max_token_length": 5, "max_token_bytes": 4},
+        {"max_token_length": 5, "unit": "characters"},
         {"max_token_bytes": 0},
         {"buffer_size": 0},
         {"special_tokens": "<s>"},

@@ -100,6 +100,21 @@ def train(
     return made
 
 
+def train_first(pretokens: Sequence[bytes], merges: int) -> list[Pair]:
+    """Return the merged pairs by minbpe's rule: of equally frequent pairs, the first in the text.
+
+    Pre-tokens are in the order of the text, repeated as often as they occur. A `Counter` keeps the order of
+    insertion, and `max` returns the first of several.
+    """
+    tokenized = [[bytes([byte]) for byte in pretoken] for pretoken in pretokens]
+    made: list[Pair] = []
+    while len(made) < merges and (pairs := count_pairs([(tokens, 1) for tokens in tokenized])):
+        best = max(pairs, key=pairs.__getitem__)
+        tokenized = [merge_pair(tokens, best) for tokens in tokenized]
+        made.append(best)
+    return made
+
+
 def encode_pretoken(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
     """Merge the leftmost adjacent tokens with the lowest rank until no pair is a token."""
     if pretoken in ranks:

@@ -10,7 +10,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 _CUT = "\ue000"
 
 
-def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[bytes, bytes]]:
+def huggingface_merges(
+    counts: merganser.Counts,
+    vocab_size: int,
+    *,
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+) -> list[tuple[bytes, bytes]]:
     """Return the merges that Hugging Face learns from the same pre-tokens.
 
     It gets the pre-tokens, not the text, because its regex engine interprets patterns differently; only
@@ -25,7 +31,11 @@ def huggingface_merges(counts: merganser.Counts, vocab_size: int) -> list[tuple[
     )
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size, initial_alphabet=alphabet, show_progress=False, min_frequency=1
+        vocab_size=vocab_size,
+        initial_alphabet=alphabet,
+        show_progress=False,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
     )
 
     def texts() -> Iterator[str]:

@@ -48,6 +48,9 @@ special_names = st.lists(
 ).map("".join)
 texts = sharp_text | white_space | special_names | any_text
 
+#: The tie rules that need no more than counts.
+ties = st.sampled_from(["ids", "huggingface", "bytes", "sentencepiece"])
+
 #: Few letters, so that pairs repeat and counts tie.
 tight_text = st.text(st.sampled_from("aab c\n1é"), max_size=30)
 documents = st.lists(tight_text, min_size=1, max_size=6)

@@ -48,7 +48,7 @@ fn settings(
 /// ------
 /// CountsError
 ///     If a pre-token is not `bytes`, or a count does not fit in 64 bits.
-#[pyclass(frozen, module = "merganser._core")]
+#[pyclass(frozen, weakref, module = "merganser._core")]
 pub struct Counts(pub Arc<count::Counts>);
 
 #[pymethods]
@@ -235,12 +235,15 @@ pub fn shard_cuts(
 ///     The number of threads; 0 for one per core.
 /// progress
 ///     Called with the stage, the bytes read, and the total or 0.
+/// first_seen
+///     Whether to keep the counts in the order in which pre-tokens first occur: on one thread, in memory.
 #[pyclass(frozen, module = "merganser._core")]
 pub struct Counter(Fed<count::Counter>, Mutex<Option<FolderLock>>);
 
 #[pymethods]
 impl Counter {
     #[new]
+    #[pyo3(signature = (pattern, special_tokens, separator, threads, progress, *, first_seen = false))]
     fn new(
         py: Python<'_>,
         pattern: &str,
@@ -248,9 +251,13 @@ impl Counter {
         separator: Option<String>,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        first_seen: bool,
     ) -> PyResult<Self> {
         let settings = settings(py, pattern, special_tokens, separator)?;
-        let counter = run(py, || count::Counter::new(settings, threads))?;
+        let counter = run(py, || match first_seen {
+            false => count::Counter::new(settings, threads),
+            true => count::Counter::in_first_seen_order(settings),
+        })?;
         Ok(Counter(Fed::new(counter, progress, "counter"), Mutex::default()))
     }
 

@@ -66,9 +66,10 @@ fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
         "huggingface" => Ok(TieBreak::HuggingFace),
         "bytes" => Ok(TieBreak::Bytes),
         "sentencepiece" => Ok(TieBreak::SentencePiece),
+        "first" => Ok(TieBreak::First),
         other => {
             let message = format!(
-                "tie_break must be \"ids\", \"huggingface\", \"bytes\" or \"sentencepiece\", got {other:?}"
+                "tie_break must be \"ids\", \"huggingface\", \"bytes\", \"sentencepiece\" or \"first\", got {other:?}"
             );
             Err(raise(py, "SettingsError", message))
         }
@@ -111,8 +112,8 @@ pub struct Training {
 /// pattern
 ///     What splits the normalized text; None without a normalizer.
 /// tie_break
-///     Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes" or
-///     "sentencepiece".
+///     Which of several equally frequent pairs comes first: "ids", "huggingface", "bytes", "sentencepiece" or
+///     "first"; the last needs counts in the order of the corpus.
 /// min_frequency
 ///     Pairs that occur less often are not merged.
 /// max_token_bytes

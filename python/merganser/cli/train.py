@@ -31,13 +31,18 @@ from merganser.corpus.addresses import Address
 @options.add_read_options
 @click.option(
     "--tie-break",
-    type=Choice(["ids", "huggingface", "bytes", "sentencepiece"]),
+    type=Choice(["ids", "huggingface", "bytes", "sentencepiece", "first"]),
     help="Order of equally frequent pairs; ids by default, sentencepiece for characters marked by ▁.",
 )
 @click.option(
     "--min-frequency", type=int, default=1, show_default=True, help="Minimum count of a pair to merge it."
 )
 @click.option("--max-token-bytes", type=int, help="Maximum length of a token in bytes.")
+@click.option(
+    "--max-token-length",
+    type=int,
+    help="Exclusive limit of Hugging Face's trainer: merged tokens are shorter, or two bytes.",
+)
 @click.option(
     "--min-pretoken-count",
     type=int,

@@ -142,6 +142,23 @@ class Local:
                     counter.finish_to(total, _counts(corpus))
                 yield CountsFile.open(total)
 
+    def counted_in_order(
+        self, corpus: Corpus, settings: SplitSettings, progress: ProgressCallback | None
+    ) -> _core.Counts:
+        """Count a corpus on one thread and in memory, in the order in which pre-tokens first occur."""
+        watch = _Watch(progress)
+        counter = _core.Counter(
+            settings.pattern,
+            list(settings.special_tokens),
+            settings.separator,
+            1,
+            watch.callback,
+            first_seen=True,
+        )
+        watch.expect(corpus, corpus)
+        _feed(counter, corpus, self._max_record(memory.COUNTING))
+        return counter.finish()
+
     def count_to(
         self, corpus: Corpus, settings: SplitSettings, out: Path, progress: ProgressCallback | None
     ) -> CountsFile:

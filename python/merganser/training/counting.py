@@ -17,7 +17,7 @@ from merganser.counts import Counts, CountsFile
 from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
 from merganser.engines.ray import Ray
-from merganser.errors import CountsError, SettingsError
+from merganser.errors import CorpusError, CountsError, SettingsError
 from merganser.files import check_file
 
 if TYPE_CHECKING:
@@ -157,6 +157,29 @@ def counted(
             yield replace(counts, skipped=skipped)
         else:
             yield Counts._of(counts, skipped)
+
+
+def counted_in_order(
+    corpus: Source,
+    pattern: str | None,
+    special_tokens: Iterable[str] | None,
+    separator: Separator,
+    engine: Local,
+    progress: ProgressCallback | None,
+    buffer_size: int,
+    reading: ReadKeywords,
+) -> Counts:
+    """Count a corpus in the order in which its pre-tokens first occur, which counts files do not have."""
+    with _resolved(corpus, pattern, special_tokens, separator, buffer_size, reading) as (resolved, settings):
+        if resolved.counts:
+            raise CorpusError(
+                f"{resolved.counts[0]} holds counts, which are not in the order of the text that "
+                'tie_break="first" needs; train on the text itself'
+            )
+        native = engine.counted_in_order(resolved, settings, progress)
+        skipped = resolved.skips.skipped
+        skipped.warn()
+        return Counts._of(native, skipped)
 
 
 @contextmanager

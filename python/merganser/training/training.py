@@ -17,19 +17,19 @@ from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.counts import Counts, CountsFile
 from merganser.counts.counts import empty
 from merganser.engines.arguments import as_int, check_names
-from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.local import Local, Merging, ProgressCallback
 from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, CountsError, MerganserWarning, SettingsError
 from merganser.tokenizer import Tokenizer
 from merganser.training import normalizing
 from merganser.training.characters import Characters, train_characters
-from merganser.training.counting import counted
+from merganser.training.counting import counted, counted_in_order
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-TieBreak = Literal["ids", "huggingface", "bytes", "sentencepiece"]
-TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes", "sentencepiece")
+TieBreak = Literal["ids", "huggingface", "bytes", "sentencepiece", "first"]
+TIE_BREAKS: tuple[TieBreak, ...] = ("ids", "huggingface", "bytes", "sentencepiece", "first")
 #: What merging starts from.
 Unit = Literal["bytes", "characters"] | Characters
 
@@ -43,6 +43,7 @@ def train(
     tie_break: TieBreak | None = None,
     min_frequency: int = 1,
     max_token_bytes: int | None = None,
+    max_token_length: int | None = None,
     min_pretoken_count: int = 1,
     certify: bool = True,
     base: Tokenizer | None = None,
@@ -70,15 +71,19 @@ def train(
     pattern, special_tokens, separator
         As in `merganser.count`. If not given, they are taken from the counts or the base. They must not
         contradict the counts. Special tokens get ids in the order given.
-    tie_break : {"ids", "huggingface", "bytes", "sentencepiece"}
+    tie_break : {"ids", "huggingface", "bytes", "sentencepiece", "first"}
         Which of several equally frequent pairs is merged first: the one with the smallest ids, as in rustbpe;
-        as in Hugging Face tokenizers; the one with the greatest bytes, as in the CS336 course; or the one
-        with the fewest characters and then the smallest bytes, as in SentencePiece. The last is the default
-        for characters marked by "▁", "ids" otherwise.
+        as in Hugging Face tokenizers; the one with the greatest bytes, as in the CS336 course; the one with
+        the fewest characters and then the smallest bytes, as in SentencePiece; or the one that occurs first
+        in the corpus, as in minbpe. "sentencepiece" is the default for characters marked by "▁", "ids"
+        otherwise. "first" needs the text itself and not counts of it, and trains on one thread and in memory.
     min_frequency : int
-        The number of times that a pair must occur to be merged.
+        The number of times that a pair must occur to be merged. 0 means 1, as in Hugging Face tokenizers.
     max_token_bytes : int, optional
         The maximum length of a token; unlimited by default.
+    max_token_length : int, optional
+        The limit of Hugging Face's `BpeTrainer`, which is exclusive, except that two bytes may always be
+        merged: `max_token_length=n` is the same as `max_token_bytes=max(2, n - 1)`.
     min_pretoken_count : int
         Drop pre-tokens that occur fewer times. This saves memory but may change merges: the "proven_merges"
         of `tokenizer.training` is the number of merges, from the first, that are proven to equal those of
@@ -155,10 +160,24 @@ def train(
     """
     check_names(train, reading)
     vocab_size = as_int(vocab_size, "vocab_size")
+    if max_token_length is not None and max_token_bytes is not None:
+        raise SettingsError(
+            "max_token_bytes and max_token_length are two limits of the same length; pass one of them"
+        )
     options = _checked_unit(unit, base, max_token_bytes, min_pretoken_count, special_tokens_extra)
+    if max_token_length is not None:
+        if options:
+            raise SettingsError(
+                "max_token_length is for training on bytes; limit characters with "
+                "unit=Characters(max_token_characters=…)"
+            )
+        max_token_bytes = _longest_token(max_token_length)
     tie_break = tie_break or ("sentencepiece" if options and options.word_mark == "▁" else "ids")
     _check_rules(tie_break, min_frequency, max_token_bytes, min_pretoken_count)
+    min_frequency = max(min_frequency, 1)
     engine = engine or Local()
+    if tie_break == "first":
+        _check_in_order(corpus_or_counts, engine, options, normalizer, min_pretoken_count)
     engine.check()
     if options:
         return _trained_on_characters(
@@ -186,7 +205,15 @@ def train(
     _room_for_merges(vocab_size, base, special_tokens or (), special_tokens_extra)
     counting = normalizing.CHUNK if behind else pattern
     with _counts_of(
-        corpus_or_counts, counting, special_tokens, separator, engine, progress, buffer_size, reading
+        corpus_or_counts,
+        counting,
+        special_tokens,
+        separator,
+        engine,
+        progress,
+        buffer_size,
+        reading,
+        in_order=tie_break == "first",
     ) as counts:
         if base:
             _check_goes_on_from(base, counts)
@@ -206,7 +233,7 @@ def train(
             min_pretoken_count=min_pretoken_count,
             certify=certify,
             base=base,
-            **engine.merging(),
+            **_merging(engine, tie_break),
             progress=progress,
         )
     if not engine.keep_work:
@@ -312,11 +339,24 @@ def _counts_of(
     progress: ProgressCallback | None,
     buffer_size: int,
     reading: ReadKeywords,
+    in_order: bool = False,
 ) -> Iterator[Counts | CountsFile]:
-    """Yield the counts to train on, which must not be empty."""
+    """Yield the counts to train on, which must not be empty; `in_order` of first occurrence on request."""
     with ExitStack() as stack:
         counts: Counts | CountsFile
-        if isinstance(corpus_or_counts, Counts):
+        if in_order:
+            assert isinstance(engine, Local) and not isinstance(corpus_or_counts, Counts)  # checked before
+            counts = counted_in_order(
+                corpus_or_counts,
+                pattern,
+                special_tokens,
+                separator,
+                engine,
+                progress,
+                buffer_size,
+                reading,
+            )
+        elif isinstance(corpus_or_counts, Counts):
             counts = corpus_or_counts
             requested = counts.settings.replaced_by(pattern, special_tokens, separator)
             if requested != counts.settings:
@@ -357,8 +397,8 @@ def _check_rules(
 ) -> None:
     if tie_break not in TIE_BREAKS:
         raise SettingsError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, got {tie_break!r}")
-    if min_frequency < 1:
-        raise SettingsError(f"min_frequency must be at least 1, got {min_frequency}")
+    if min_frequency < 0:
+        raise SettingsError(f"min_frequency must be at least 1, or 0, which means 1, got {min_frequency}")
     if min_pretoken_count < 1:
         raise SettingsError(
             f"min_pretoken_count must be at least 1, which drops nothing, got {min_pretoken_count}"
@@ -367,6 +407,51 @@ def _check_rules(
         raise SettingsError(
             f"max_token_bytes must be at least 1, or None for no limit, got {max_token_bytes}"
         )
+
+
+def _longest_token(max_token_length: int) -> int:
+    """Return the inclusive limit that equals Hugging Face's exclusive one.
+
+    Its trainer counts a pair that a merge has created only if the two together are shorter than the limit.
+    The pairs of single characters that it begins with are not compared with it.
+    """
+    limit = as_int(max_token_length, "max_token_length")
+    if limit < 0:
+        raise SettingsError(f"max_token_length must not be negative, or None for no limit, got {limit}")
+    return max(2, limit - 1)
+
+
+def _check_in_order(
+    corpus_or_counts: Source | Counts,
+    engine: Local | Ray,
+    options: Characters | None,
+    normalizer: str | None,
+    min_pretoken_count: int,
+) -> None:
+    """Raise an error if the order of the corpus, which `tie_break="first"` needs, would not be known."""
+    if isinstance(corpus_or_counts, Counts | CountsFile):
+        raise CountsError(
+            'counts are not in the order of the text that tie_break="first" needs; pass the corpus itself, '
+            "or choose another tie_break"
+        )
+    if isinstance(engine, Ray) or engine.memory is not None:
+        raise SettingsError(
+            'tie_break="first" keeps all pre-tokens in memory, in the order of the text; train with Local() '
+            "and without memory, or choose another tie_break"
+        )
+    for given, name in (
+        (options, 'unit="characters"'),
+        (normalizer, "a normalizer"),
+        (min_pretoken_count > 1, "min_pretoken_count"),
+    ):
+        if given:
+            raise SettingsError(f'tie_break="first" cannot be combined with {name}; omit one of them')
+
+
+def _merging(engine: Local | Ray, tie_break: TieBreak) -> Merging:
+    merging = engine.merging()
+    # A log is recognized by its counts, which do not tell one order of the text from another.
+    return {**merging, "log": None} if tie_break == "first" else merging
 
 
 def _following_base(

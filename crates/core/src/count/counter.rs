@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::file::LOOK;
+use super::first_seen::FirstSeen;
 use super::sorted::Sorted;
 use super::table::PretokenTable;
 use super::{CountSettings, Counts, CountsTotals, CountsWriter, FolderLock, Spill, merge};
@@ -38,6 +39,14 @@ impl Counter {
             feed: Feed::default(),
             spill: None,
         })
+    }
+
+    /// Creates a counter on one thread whose counts are in the order in which pre-tokens first occur, and stay in
+    /// memory.
+    pub fn in_first_seen_order(settings: CountSettings) -> Result<Counter> {
+        let mut counter = Counter::new(settings, 1)?;
+        counter.workers[0].get_mut().unwrap().first_seen = Some(FirstSeen::default());
+        Ok(counter)
     }
 
     /// Writes counts that do not fit in memory to disk, from now on.
@@ -186,6 +195,11 @@ impl Counter {
         let mut workers: Vec<Worker> = workers.into_iter().map(|w| w.into_inner().unwrap()).collect();
         let documents = workers.iter().map(|worker| worker.documents).sum();
         let invalid_bytes = workers.iter().map(|worker| worker.invalid_bytes).sum();
+        if let Some(first_seen) = workers[0].first_seen.take() {
+            let mut counts = first_seen.into_counts(settings)?;
+            (counts.documents, counts.invalid_bytes) = (documents, invalid_bytes);
+            return Ok(counts);
+        }
         // A tournament: in each round, one half of the tables absorbs the other half in parallel.
         let mut tables: Vec<PretokenTable> = workers.drain(..).map(|worker| worker.table).collect();
         while tables.len() > 1 {
@@ -239,6 +253,8 @@ struct BlockQueue<S> {
 struct Worker {
     block: Block,
     table: PretokenTable,
+    /// Counts in the place of the table, if the order matters.
+    first_seen: Option<FirstSeen>,
     documents: u64,
     invalid_bytes: u64,
     scratch: Scratch,
@@ -273,7 +289,7 @@ impl Worker {
         for part in block.parts() {
             let mut fresh = part.starts_document;
             if let Some(ends) = &block.ends {
-                self.table.count(part.text, ends);
+                self.tally(part.text, ends);
                 self.documents += fresh as u64;
                 continue;
             }
@@ -297,7 +313,10 @@ impl Worker {
         for chunk in stretch.utf8_chunks() {
             self.count_text(chunk.valid(), splitter)?;
             for byte in chunk.invalid() {
-                self.table.add(&[*byte], 1);
+                match &mut self.first_seen {
+                    None => self.table.add(&[*byte], 1),
+                    Some(first_seen) => first_seen.add(&[*byte]),
+                }
                 self.invalid_bytes += 1;
             }
         }
@@ -318,9 +337,21 @@ impl Worker {
     }
 
     fn count_part(&mut self, text: &str, splitter: &Splitter) -> Result<()> {
-        self.ends.clear();
-        splitter.split(text, &mut self.scratch, &mut self.ends)?;
-        self.table.count(text.as_bytes(), &self.ends);
-        Ok(())
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        let split = splitter.split(text, &mut self.scratch, &mut ends);
+        if split.is_ok() {
+            self.tally(text.as_bytes(), &ends);
+        }
+        self.ends = ends;
+        split
+    }
+
+    /// Counts the pre-tokens of `text`, whose ends are in `ends`.
+    fn tally(&mut self, text: &[u8], ends: &[u32]) {
+        match &mut self.first_seen {
+            None => self.table.count(text, ends),
+            Some(first_seen) => first_seen.count(text, ends),
+        }
     }
 }

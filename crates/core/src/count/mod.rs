@@ -23,6 +23,7 @@
 mod counter;
 mod counts;
 mod file;
+mod first_seen;
 mod merge;
 mod prepared;
 mod settings;

@@ -19,6 +19,7 @@
 //! | `buckets` | the pre-tokens on disk, by the count of their best pair |
 //! | `checkpoint` | the log that lets a killed training resume |
 //! | `characters` | the same on characters instead of bytes |
+//! | `first_seen` | the tie rule that depends on the order of the corpus |
 //! | `certify` | how many merges are proven after rare pre-tokens were dropped |
 
 mod apply;
@@ -27,6 +28,7 @@ mod buckets;
 mod certify;
 mod characters;
 mod checkpoint;
+mod first_seen;
 mod in_memory;
 mod index;
 mod job;
@@ -68,6 +70,8 @@ pub enum TieBreak {
     HuggingFace,
     /// The lexicographically greatest (left bytes, right bytes), as in the CS336 course.
     Bytes,
+    /// The one that occurs first in the corpus, as in minbpe; only for counts in the order of first occurrence.
+    First,
     /// The shortest token in characters, then the lexicographically smallest, as in SentencePiece.
     SentencePiece,
 }
@@ -188,6 +192,16 @@ pub fn train(
     limit: Option<Limit>,
     progress: &Progress,
 ) -> Result<Merges> {
+    if settings.tie_break == TieBreak::First {
+        let Source::Memory(counts) = source else {
+            let reason = "tie_break=\"first\" needs the order of the corpus, which counts files and normalized \
+                          pre-tokens do not have; train on the corpus itself, in memory and without a normalizer";
+            return Err(Error::BadSetting { reason: reason.into() });
+        };
+        return resume(source, settings, log, progress, |start, merges, log| {
+            first_seen::learn(counts, settings.min_pretoken_count, start, merges, log, progress)
+        });
+    }
     if let Some(limit) = limit {
         let size = source.size(settings.min_pretoken_count, progress)?;
         // Counts store a number and an end for each pre-token, and training an index to sort them by.

@@ -48,8 +48,11 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
 
     while merges.pairs.len() < settings.merges {
         let mut pairs: HashMap<(u32, u32), u64> = HashMap::new();
+        let mut firsts: HashMap<(u32, u32), usize> = HashMap::new();
         for (tokens, count) in &pretokens {
             for pair in tokens.windows(2) {
+                let seen = firsts.len();
+                firsts.entry((pair[0], pair[1])).or_insert(seen);
                 *pairs.entry((pair[0], pair[1])).or_default() += count;
             }
         }
@@ -66,6 +69,7 @@ pub fn train(counts: &Counts, settings: &TrainSettings) -> Merges {
         let best = pairs.into_iter().reduce(|a, b| {
             let ((l1, r1), (l2, r2)) = (a.0, b.0);
             let b_first = match settings.tie_break {
+                TieBreak::First => firsts[&b.0] < firsts[&a.0],
                 TieBreak::Bytes => (&bytes[&l2], &bytes[&r2]) > (&bytes[&l1], &bytes[&r1]),
                 _ => (rank(l2), rank(r2)) < (rank(l1), rank(r1)),
             };

@@ -27,7 +27,10 @@ impl CountedPair {
             return self.count > other.count;
         }
         match tie_break {
-            TieBreak::Ids | TieBreak::HuggingFace => (self.left, self.right) < (other.left, other.right),
+            // `First` has a queue of its own, in `first_seen`.
+            TieBreak::Ids | TieBreak::HuggingFace | TieBreak::First => {
+                (self.left, self.right) < (other.left, other.right)
+            }
             TieBreak::Bytes => {
                 let key = |e: &CountedPair| (vocabulary.bytes(e.left), vocabulary.bytes(e.right));
                 key(self) > key(other)

@@ -165,3 +165,25 @@ fn a_long_run_of_one_letter_is_quick() {
     assert_eq!(merges.pairs.len(), 20);
     assert_eq!(merges.counts[..2], [(1 << 20) - 1, (1 << 19) - 1]);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn first_seen_pairs_equal_the_oracle(
+        pretokens in pretokens(),
+        merges in 0..60usize,
+        min_frequency in 0..4u64,
+        max_token_bytes in proptest::option::of(1..8usize),
+        forbidden in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b')], 1..4), 0..2),
+    ) {
+        let counts = counts(pretokens);
+        let settings = TrainSettings {
+            min_frequency,
+            max_token_bytes,
+            forbidden: &forbidden,
+            ..settings(merges, TieBreak::First)
+        };
+        prop_assert_eq!(fast(&counts, &settings), naive::train(&counts, &settings));
+    }
+}

@@ -51,9 +51,16 @@ impl<'a, 'py> FromPyObject<'a, 'py> for TextOrBytes<'a, 'py> {
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match given.cast::<PyString>() {
             Ok(text) => Ok(TextOrBytes::Text(text)),
-            Err(_) => given.cast::<PyBytes>().map(TextOrBytes::Bytes).map_err(|_| no_text(given)),
+            Err(_) => bytes(given),
         }
     }
+}
+
+/// Apart, so that the extraction of a text is small enough to be inlined.
+#[cold]
+#[inline(never)]
+fn bytes<'a, 'py>(given: Borrowed<'a, 'py, PyAny>) -> PyResult<TextOrBytes<'a, 'py>> {
+    given.cast::<PyBytes>().map(TextOrBytes::Bytes).map_err(|_| no_text(given))
 }
 
 #[cold]

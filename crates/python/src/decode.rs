@@ -284,6 +284,9 @@ pub struct StreamDecoder {
     stream: Mutex<Stream>,
 }
 
+/// The arguments of a decoder: the tokenizer and `errors`, and those that are passed by name.
+type Arguments<'py> = ((Py<crate::tokenizer::Tokenizer>, &'static str), Bound<'py, PyDict>);
+
 /// The state of a decoder as Python keeps it: the bytes of an incomplete character, the number of bytes that have
 /// become text, and the five fields of [`Place`].
 type State = (Vec<u8>, usize, (bool, bool, bool, usize, usize));
@@ -351,10 +354,7 @@ impl StreamDecoder {
     }
 
     /// Return the arguments to construct the decoder with, for `copy` and `pickle`.
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<((Py<crate::tokenizer::Tokenizer>, &'static str), Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Arguments<'py>> {
         let (invalid, skip_special) = {
             let stream = self.lock();
             (stream.invalid, stream.skip_special)

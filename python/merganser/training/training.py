@@ -398,7 +398,7 @@ def _check_rules(
     if tie_break not in TIE_BREAKS:
         raise SettingsError(f"tie_break must be one of {', '.join(TIE_BREAKS)}, got {tie_break!r}")
     if min_frequency < 0:
-        raise SettingsError(f"min_frequency must be at least 1, or 0, which means 1, got {min_frequency}")
+        raise SettingsError(f"min_frequency must not be negative, got {min_frequency}")
     if min_pretoken_count < 1:
         raise SettingsError(
             f"min_pretoken_count must be at least 1, which drops nothing, got {min_pretoken_count}"

@@ -1,6 +1,7 @@
 """Fuzzing for at least ten minutes, in a process with limited memory.
 
-`python tests/long/test_fuzzing.py [SECONDS [READER…]]` prints how many files each reader refused and accepted.
+`python tests/long/test_fuzzing.py [SECONDS [READER…]]` prints how many files each reader refused and
+accepted.
 """
 
 import os

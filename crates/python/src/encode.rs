@@ -26,7 +26,6 @@ const SHORT: usize = 4 << 10;
 /// From this many bytes on, the work can be interrupted.
 const LONG: usize = 1 << 20;
 
-#[inline]
 pub fn encode<'py>(
     tokenizer: &Tokenizer,
     text: &Bound<'py, PyString>,
@@ -44,38 +43,18 @@ pub fn encode_ordinary<'py>(
     with_ids(tokenizer, text, &ORDINARY, |ids| tokenizer.1.list(text.py(), ids))
 }
 
-/// Encodes bytes, whose ids are those of the text if they are one.
+/// Returns bytes as a text, if they are one; otherwise their ids.
 #[cold]
 #[inline(never)]
-pub fn encode_bytes<'py>(
+pub fn text_or_ids<'py>(
     tokenizer: &Tokenizer,
     bytes: &Bound<'py, PyBytes>,
-    policy: Policy<'_, 'py>,
-) -> PyResult<Bound<'py, PyList>> {
-    let options = policy.options(tokenizer)?;
-    with_ids_of_bytes(tokenizer, bytes, &options, |ids| tokenizer.1.list(bytes.py(), ids))
-}
-
-#[cold]
-#[inline(never)]
-pub fn encode_ordinary_bytes<'py>(
-    tokenizer: &Tokenizer,
-    bytes: &Bound<'py, PyBytes>,
-) -> PyResult<Bound<'py, PyList>> {
-    with_ids_of_bytes(tokenizer, bytes, &ORDINARY, |ids| tokenizer.1.list(bytes.py(), ids))
-}
-
-/// Encodes bytes and calls `use_ids` with the ids.
-fn with_ids_of_bytes<T>(
-    tokenizer: &Tokenizer,
-    bytes: &Bound<'_, PyBytes>,
-    options: &Options,
-    use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
-) -> PyResult<T> {
+    options: impl FnOnce() -> PyResult<Options>,
+) -> PyResult<std::result::Result<Bound<'py, PyString>, Vec<u32>>> {
     let (py, core) = (bytes.py(), &*tokenizer.0);
     let bytes = bytes.as_bytes();
     let invalid = match std::str::from_utf8(bytes) {
-        Ok(text) => return with_ids_of_str(py, tokenizer, text, options, use_ids),
+        Ok(text) => return Ok(Ok(PyString::new(py, text))),
         Err(error) => error.valid_up_to(),
     };
     if core.definition().is_some() {
@@ -85,11 +64,12 @@ fn with_ids_of_bytes<T>(
         );
         return Err(raise(py, "EncodeError", message));
     }
+    let options = options()?;
     let ids = run_sized(py, bytes.len(), |progress| {
         let mut ids = Vec::new();
-        core.encode_bytes_with(bytes, options, Some(progress), &mut ids).map(|()| ids)
+        core.encode_bytes_with(bytes, &options, Some(progress), &mut ids).map(|()| ids)
     })?;
-    use_ids(&ids)
+    Ok(Err(ids))
 }
 
 /// The ids of all texts, and the offsets of each text.
@@ -129,11 +109,13 @@ pub fn count_tokens<'py>(
         })?;
         return Ok(count.into_pyobject(py)?.into_any());
     }
-    let options = policy.options(tokenizer)?;
     if let Ok(bytes) = texts.cast::<PyBytes>() {
-        let count = with_ids_of_bytes(tokenizer, bytes, &options, |ids| Ok(ids.len()))?;
-        return Ok(count.into_pyobject(py)?.into_any());
+        return match text_or_ids(tokenizer, bytes, || policy.options(tokenizer))? {
+            Ok(text) => count_tokens(tokenizer, text.as_any(), policy, threads),
+            Err(ids) => Ok(ids.len().into_pyobject(py)?.into_any()),
+        };
     }
+    let options = policy.options(tokenizer)?;
     let texts = Texts::new(texts)?;
     let borrowed = texts.borrow()?;
     let counts = run_sized(py, size(&borrowed), |progress| {
@@ -171,17 +153,8 @@ fn with_ids<'py, T>(
     options: &Options,
     use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
 ) -> PyResult<T> {
-    with_ids_of_str(text.py(), tokenizer, borrow_str(text, "EncodeError")?, options, use_ids)
-}
-
-#[inline]
-fn with_ids_of_str<T>(
-    py: Python<'_>,
-    tokenizer: &Tokenizer,
-    text: &str,
-    options: &Options,
-    use_ids: impl FnOnce(&[u32]) -> PyResult<T>,
-) -> PyResult<T> {
+    let py = text.py();
+    let text = borrow_str(text, "EncodeError")?;
     let core = &*tokenizer.0;
     if text.len() >= LONG {
         let batch = run_interruptible(py, None, &Progress::new(), |progress| {

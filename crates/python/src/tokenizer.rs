@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use crate::arguments::{Given, OneText, Policy, TextOrBytes, Threads};
+use crate::arguments::{Given, ORDINARY, OneText, Policy, TextOrBytes, Threads};
 use crate::decode;
 use crate::details::{self, Details};
 use crate::encode;
@@ -195,12 +195,23 @@ impl Tokenizer {
         prepend: Given<'_, 'py>,
         append: Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-        let text = match text {
+        let decoded;
+        let text = match &text {
             TextOrBytes::Text(text) => text,
-            TextOrBytes::Bytes(bytes) => return encode::encode_bytes(self, &bytes, policy),
+            TextOrBytes::Bytes(bytes) => {
+                let policy =
+                    Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+                match encode::text_or_ids(self, bytes, || policy.options(self))? {
+                    Ok(text) => {
+                        decoded = text;
+                        &decoded
+                    }
+                    Err(ids) => return self.1.list(bytes.py(), &ids),
+                }
+            }
         };
-        encode::encode(self, &text, policy)
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
+        encode::encode(self, text, policy)
     }
 
     /// Return the ids of a text in which special tokens are plain text.
@@ -216,10 +227,18 @@ impl Tokenizer {
     ///     If the text contains a lone surrogate, or bytes are not UTF-8 and the tokenizer has stages of
     ///     another library.
     fn encode_ordinary<'py>(&self, text: TextOrBytes<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        match text {
-            TextOrBytes::Text(text) => encode::encode_ordinary(self, &text),
-            TextOrBytes::Bytes(bytes) => encode::encode_ordinary_bytes(self, &bytes),
-        }
+        let decoded;
+        let text = match &text {
+            TextOrBytes::Text(text) => text,
+            TextOrBytes::Bytes(bytes) => match encode::text_or_ids(self, bytes, || Ok(ORDINARY.clone()))? {
+                Ok(text) => {
+                    decoded = text;
+                    &decoded
+                }
+                Err(ids) => return self.1.list(bytes.py(), &ids),
+            },
+        };
+        encode::encode_ordinary(self, text)
     }
 
     /// Return the ids of each text, encoded in parallel.

@@ -200,6 +200,18 @@ def test_a_missing_file_is_named(command: str, name: str, capsys: pytest.Capture
     )
 
 
+def test_without_a_trained_tokenizer_the_error_says_how_to_train_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in (["show", "text"], ["inspect", "merganser-out"]):
+        assert main(command) == 1
+        assert (
+            "merganser-out does not exist; train a tokenizer first (merganser train"
+            in capsys.readouterr().err
+        )
+
+
 @pytest.mark.parametrize(
     ("name", "install"),
     [

@@ -10,6 +10,7 @@ import merganser
 import processes
 import pytest
 import terminal
+from examples import ROOT
 from merganser import cli
 from merganser.cli import main
 from merganser.cli.tour import STOPS
@@ -65,6 +66,9 @@ def test_a_completion_script_is_printed(shell: str) -> None:
     assert done.stderr == ""
     help = processes.run([sys.executable, "-m", "merganser", "--help"]).stdout
     assert f"_MERGANSER_COMPLETE={shell}_source merganser" in help
+    assert f"_MERGANSER_COMPLETE={shell}_source merganser" in (ROOT / "docs/reference/cli.md").read_text(
+        "utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,6 +77,7 @@ def test_a_completion_script_is_printed(shell: str) -> None:
         ("merganser tr", "plain,train"),
         ("merganser learn l", "plain,ladder"),
         ("merganser train texts --vocab", "plain,--vocab-size"),
+        ("merganser train texts --pattern nano", "plain,nanochat"),
         ("merganser export x --to hugging", "plain,huggingface"),
         ("merganser encode merg", "file,merg"),
         ("merganser train te", "file,te"),

@@ -140,7 +140,7 @@ def command(
 def _tokenizer(name: naming.TokenizerName | None, texts: "Texts") -> "tuple[str, Tokenizer]":
     from merganser import MerganserWarning, train
 
-    default = naming.parse("merganser-out")
+    default = naming.parse(naming.DEFAULT)
     if name or Path(default.source).exists():
         name = name or default
         return name.title, name.load()

@@ -46,6 +46,8 @@ _LIBRARIES = {
     "tokenizers": ("Tokenizer.from_file", "merganser[hf]"),
     "transformers": ("AutoTokenizer.from_pretrained", "transformers"),
 }
+#: Where `merganser train` saves a tokenizer, and where other commands look for one.
+DEFAULT = "merganser-out"
 #: Where the value of `--revision` is kept.
 _REVISION = "merganser.revision"
 #: Excludes paths, URLs and libraries.
@@ -117,6 +119,11 @@ class TokenizerName:
             return load(f"{self.library}:{self.source}", revision=self.revision)
         if self.library:
             return load(self.live())
+        if self.source == DEFAULT and not _exists(DEFAULT):
+            raise FormatError(
+                f"{DEFAULT} does not exist; train a tokenizer first (merganser train CORPUS), or name "
+                "another, such as gpt-4o"
+            )
         try:
             return load(self.source, pattern=self.pattern, revision=self.revision)
         except NeedsPattern:

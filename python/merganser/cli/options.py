@@ -46,9 +46,14 @@ def refuse_overwrite(result: Path, force: bool) -> None:
         raise WriteError(f"{result} already exists; pass --force to replace it, or choose another --out")
 
 
+def _complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in preset_names() if name.startswith(incomplete)]
+
+
 pattern = click.option(
     "--pattern",
     metavar="PRESET|REGEX",
+    shell_complete=_complete_preset,  # a `click.Choice` would refuse regular expressions
     help=f"Split pattern: {', '.join(preset_names())}, or a regular expression. Default: gpt4.",
 )
 

@@ -15,7 +15,7 @@ from merganser.cli.text import as_text, read_text
     "tokenizers",
     multiple=True,
     type=naming.TOKENIZER,
-    default=("merganser-out",),
+    default=(naming.DEFAULT,),
     show_default=True,
     help="Tokenizer to use. Repeatable, to compare several.",
 )

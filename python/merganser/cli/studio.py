@@ -91,9 +91,9 @@ def _load(names: tuple[naming.TokenizerName, ...]) -> "tuple[dict[str, Tokenizer
     """Return tokenizers by label, and the Python expressions that load them."""
     loaded: dict[str, Tokenizer] = {}
     sources: dict[str, str] = {}
-    if not names and not Path("merganser-out").exists():
+    if not names and not Path(naming.DEFAULT).exists():
         return {"sample": sample()}, sources
-    for name in names or (naming.parse("merganser-out"),):
+    for name in names or (naming.parse(naming.DEFAULT),):
         label = name.short_title
         while label in loaded:
             label += "'"

@@ -24,15 +24,15 @@ def _maturin() -> str | None:
     return str(beside) if beside.exists() else shutil.which("maturin")
 
 
-def _tool() -> ModuleType:
-    spec = util.spec_from_file_location("check_packages", ROOT / "tools" / "check_packages.py")
+def _tool(name: str) -> ModuleType:
+    spec = util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec and spec.loader
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-tool = _tool()
+tool = _tool("check_packages")
 
 
 def built(folder: Path, *command: str) -> Path:
@@ -111,6 +111,20 @@ def check_metadata(metadata: Message) -> None:
     classifiers = metadata.get_all("Classifier") or []
     assert len(classifiers) == len(set(classifiers)) > 15
     assert not [line for line in classifiers if line.startswith("License ::")], "the expression says it"
+
+
+def test_the_readme_of_a_release_has_only_absolute_links() -> None:
+    """PyPI shows it, where relative links lead nowhere. Each leads to a file that the release contains."""
+    text = _tool("absolute_links").released()
+    targets = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    ours = 0
+    for address in (link or picture for link, picture in targets):
+        assert address.startswith("https://"), address
+        tag = rf"https://(?:github\.com/[\w-]+/\w+/blob|raw\.[\w.]+/[\w-]+/\w+)/v{merganser.__version__}/"
+        if found := re.match(tag, address):
+            assert (ROOT / address[found.end() :].partition("#")[0]).exists(), address
+            ours += 1
+    assert ours > 20
 
 
 def test_strays_and_missing_files_are_found(tmp_path: Path) -> None:

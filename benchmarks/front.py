@@ -3,9 +3,9 @@
     python3 benchmarks/front.py [--check]
 
 Everything comes from the newest records. `make docs-figures` does the same and draws the chart,
-docs/assets/benchmarks-light.svg and benchmarks-dark.svg. `--check` only says whether a page is out of date.
-Parts between `<!-- benchmark: NAME -->` and `<!-- end -->` are replaced: the chart with its caption, or a
-table of a record, word for word.
+docs/assets/benchmarks-*.svg, for light and dark pages, wide and narrow. `--check` only says whether a page
+is out of date. Parts between `<!-- benchmark: NAME -->` and `<!-- end -->` are replaced: the chart with its
+caption, or a table of a record, word for word.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def encoding() -> list[Bar]:
     return sorted(bars, key=lambda bar: -bar.figure)
 
 
-def specification() -> dict[str, Any]:
-    """Return the chart: seconds to train at the left, MB/s of encoding at the right."""
+def specification(layout: str = "hconcat") -> dict[str, Any]:
+    """Return the chart: seconds to train, and MB/s of encoding beside it, or below it (`vconcat`)."""
     trained = [
         {"name": bar.name, "figure": bar.figure, "label": f"{_figure(bar.figure)} s"} for bar in training()
     ]
@@ -99,7 +99,7 @@ def specification() -> dict[str, Any]:
         for bar in encoding()
     ]
     return {
-        "hconcat": [
+        layout: [
             _panel(trained, "figure", "Training", f"seconds: {_size()} (shorter is better)"),
             _panel(encoded, "end", "Encoding", "MB/s: first text → further text (longer is better)"),
         ],
@@ -148,15 +148,16 @@ def _panel(rows: list[dict[str, Any]], end: str, title: str, subtitle: str) -> d
 
 
 def draw(folder: Path) -> None:
-    """Draw the chart for light and for dark pages."""
+    """Draw the chart for light and for dark pages, and for phones, which would shrink the wide one."""
     from merganser import charts
     from merganser.charts.theme import for_dark_page, schemes
 
     folder.mkdir(parents=True, exist_ok=True)
-    spec = specification()
-    for name, config in schemes().items():
-        drawn = spec if name == "light" else for_dark_page(spec)
-        charts.save({**drawn, "config": config}, folder / f"benchmarks-{name}.svg")
+    for layout, suffix in (("hconcat", ""), ("vconcat", "-narrow")):
+        spec = specification(layout)
+        for name, config in schemes().items():
+            drawn = spec if name == "light" else for_dark_page(spec)
+            charts.save({**drawn, "config": config}, folder / f"benchmarks-{name}{suffix}.svg")
 
 
 def described() -> str:
@@ -202,11 +203,22 @@ def for_readme() -> str:
 def for_site() -> str:
     return "\n".join(
         [
-            f"![{described()}](assets/benchmarks-light.svg#only-light)",
-            f"![{described()}](assets/benchmarks-dark.svg#only-dark)",
+            *(_for_scheme(scheme) for scheme in ("light", "dark")),
             "",
             _wrapped(caption("benchmarks.md")),
             "",
+        ]
+    )
+
+
+def _for_scheme(scheme: str) -> str:
+    """Return the chart of the site for a color scheme; the theme hides the one of the other scheme."""
+    return "\n".join(
+        [
+            "<picture>",
+            f'  <source media="(max-width: 44.9em)" srcset="assets/benchmarks-{scheme}-narrow.svg">',
+            f'  <img alt="{described()}" src="assets/benchmarks-{scheme}.svg#only-{scheme}">',
+            "</picture>",
         ]
     )
 

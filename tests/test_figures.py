@@ -42,7 +42,7 @@ def test_pictures_of_times_are_those_of_the_records(tmp_path: Path) -> None:
 
 
 def test_the_benchmark_chart_is_that_of_the_newest_records(tmp_path: Path) -> None:
-    assert_same(tmp_path, draw(tmp_path, "front"), 2)
+    assert_same(tmp_path, draw(tmp_path, "front"), 4)
 
 
 def test_the_tables_of_profile_md_are_those_of_the_record(tmp_path: Path) -> None:

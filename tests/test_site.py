@@ -108,7 +108,7 @@ def anchors(markdown: str, docs_site: Any) -> set[str]:
 def test_every_link_leads_somewhere(docs_site: Any) -> None:
     """Checked as in the repository; for the site `relinked` changes them."""
     pages = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / name for name in docs_site.OUTSIDE)]
-    links = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)|(?:src|srcset)=\"([^\"]+)\"")
+    links = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)|(?:src|srcset)=\"([^\"#]+)")
     checked = 0
     for page in pages:
         if not page.is_file():

@@ -113,7 +113,11 @@ def profile(docs: Path) -> None:
 
 
 def front_page(docs: Path) -> None:
-    """Draw benchmarks-light.svg and benchmarks-dark.svg, and fill the pages that show benchmarks."""
+    """Draw the chart of the first screen, and fill the pages that show benchmarks.
+
+    The files are benchmarks-light.svg, benchmarks-dark.svg, benchmarks-light-narrow.svg and
+    benchmarks-dark-narrow.svg.
+    """
     front.draw(docs / "assets")
     if docs == REPOSITORY / "docs":
         front.main()

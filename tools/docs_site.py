@@ -5,7 +5,8 @@
 - fills docs/reference/cli.md with every command, from the definitions of click;
 - adds the notebooks of docs/notebooks as pages, with their stored output;
 - adds pages from outside docs/ (`OUTSIDE`), the records of the benchmarks, and sources that a page links to;
-- changes links between all of these, so that they work on the site as they do in the repository.
+- changes links between all of these, so that they work on the site as they do in the repository;
+- links the pages that docstrings name, such as docs/format.md.
 
 Without mkdocs the functions work too, for the tests.
 """
@@ -220,6 +221,23 @@ def relinked(markdown: str, path: str) -> str:
     return outside_code(markdown, lambda text: _LINK.sub(change, text))
 
 
+def link_named_pages(html: str, place: str) -> str:
+    """Link the pages of docs/ that the text of a page names. Docstrings do: `help` shows no links.
+
+    >>> link_named_pages("<p>See docs/format.md.</p>", "reference/tokenizer.md")
+    '<p>See <a href="../format.html">docs/format.md</a>.</p>'
+    """
+
+    def link(match: re.Match[str]) -> str:
+        if not (ROOT / match[0]).is_file():
+            return match[0]
+        page = f"{match[1]}.html"
+        return f'<a href="{posixpath.relpath(page, posixpath.dirname(place) or ".")}">{match[0]}</a>'
+
+    # Not inside of tags, code or links.
+    return re.sub(r"(?<![\w/\">])docs/([\w/-]+)\.md(?![\w<])", link, html)
+
+
 def outside_code(markdown: str, change: Any) -> str:
     """Apply a function to the text of a page, but not to its code blocks."""
     parts, end = [], 0
@@ -296,8 +314,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    if page.parent is None:  # a tab of its own: the sidebar would list only the page itself
+        page.meta.setdefault("hide", ["navigation"])
     if page.file.generated_by is None:
         markdown = relinked(markdown, f"docs/{page.file.src_uri}")
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, command_reference())
     return without_escaped_pipes(markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    return link_named_pages(html, page.file.src_uri) if page.file.src_uri.startswith("reference/") else html

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import merganser
+import processes
 import pytest
 from examples import ROOT
 
@@ -44,6 +45,23 @@ def test_every_target_of_make_exists(page: str) -> None:
     for words in (first or second for first, second in code):
         for word in words.split()[1:]:
             assert word in targets or "=" in word, f"{page}: {words}"
+
+
+def test_the_command_for_some_tests_selects_some() -> None:
+    commands = re.findall(r"`\.venv/bin/pytest ([^`]+)`", read("CONTRIBUTING.md"))
+    assert commands
+    for command in commands:
+        listed = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-p",
+            "no:cacheprovider",
+            *command.split(),
+        ]
+        done = processes.run(listed, cwd=ROOT)
+        assert done.returncode == 0, f"{command}: {done.stdout}"
 
 
 def test_the_changelog_is_by_version_and_kind() -> None:

@@ -357,14 +357,16 @@ def spelling_bee(word: str, letter: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_text_parts_are_encoded_one_by_one(novel: RustBPETokenizer) -> None:
+def test_text_parts_are_encoded_one_by_one() -> None:
+    # Generated texts lack paragraphs. With them, "3." and "\n\n" share a token where they are joined.
+    paragraphs = RustBPETokenizer.train_from_iterator(iter([*NOVEL, "It is so.\n\n" * 999]), 900)
     differs = 0
     for word, letter in (("strawberry", "r"), ("naïve", "e"), ("creature", "x")):
         messages = spelling_bee(word, letter)
-        ids, mask = novel.render_conversation({"messages": messages})
-        assert (ids, mask) == restated(novel.tokenizer, messages)
-        differs += ids != Chat(novel.tokenizer).render(messages)[0]
-    assert differs == 3  # "3." and "\n\n" have a token in common where they are joined
+        ids, mask = paragraphs.render_conversation({"messages": messages})
+        assert (ids, mask) == restated(paragraphs.tokenizer, messages)
+        differs += ids != Chat(paragraphs.tokenizer).render(messages)[0]
+    assert differs == 3
 
 
 @pytest.mark.parametrize("max_tokens", [2048, 1, 7, 0, -1, None, 10_000])

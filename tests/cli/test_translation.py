@@ -18,7 +18,14 @@ CASES = {
     ("encode", "t.merganser", "a.txt", "--out", "tokens", "--append", "9999"): "--append is 9999",
     ("encode", "t.merganser", "a.jsonl", "--out", "tokens"): "with --text-key",
     ("encode", "t.merganser", "a.txt", "--out", "made"): "another --out, or start over with --overwrite",
-    ("train", "a.txt", "--vocab-size", "300", "--min-frequency", "-1"): "--min-frequency must not be negative",
+    (
+        "train",
+        "a.txt",
+        "--vocab-size",
+        "300",
+        "--min-frequency",
+        "-1",
+    ): "--min-frequency must not be negative",
     (
         "train",
         "a.txt",

@@ -34,7 +34,7 @@ def main() -> None:
         tokenizer.save(Path(folder, "a.merganser"))
         assert merganser.load(Path(folder, "a.merganser")) == tokenizer
         tokens = tokenizer.encode_corpus([file], out=Path(folder, "tokens"))
-        assert len(tokens) > 0
+        assert tokens.token_count > 0
     characters = merganser.train(TEXTS * 3, 120, unit="characters")
     assert characters.decode(characters.encode("duck dives")) == "duck dives"
 

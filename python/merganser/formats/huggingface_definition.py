@@ -14,6 +14,8 @@ from merganser.formats import BadFile, gpt2, native, stages
 from merganser.formats.definition import FLAGS, PREFIX, SUFFIX, Definition, added_token
 from merganser.formats.stages import SPACE_SYMBOL, Stage
 
+_SYMBOL = SPACE_SYMBOL.encode()
+
 
 def definition(config: dict[str, Any], model: dict[str, Any]) -> Definition:
     """Return the definition of a parsed file and its model."""
@@ -24,6 +26,7 @@ def definition(config: dict[str, Any], model: dict[str, Any]) -> Definition:
     normalizers = stages.flattened(config.get("normalizer"), "normalizer")
     pre_tokenizers = stages.flattened(config.get("pre_tokenizer"), "pre_tokenizer")
     decoders = stages.flattened(config.get("decoder"), "decoder")
+    added = stages.added_after_normalizing(added, normalizers)
     normalizers, pre_tokenizers = stages.bytes_after_normalizing(normalizers, pre_tokenizers)
     byte_level = stages.has(pre_tokenizers, "ByteLevel")
     spaces = None if byte_level else stages.with_spaces(normalizers, pre_tokenizers, decoders, added)
@@ -35,13 +38,22 @@ def definition(config: dict[str, Any], model: dict[str, Any]) -> Definition:
         _text(model, "end_of_word_suffix"),
         _text(model, "continuing_subword_prefix"),
     )
-    byte_tokens = _byte_tokens(vocab) if model.get("byte_fallback") else None
+    byte_tokens = _byte_tokens(vocab, byte_level) if model.get("byte_fallback") else None
     merges = _merges(model.get("merges"), vocab, len(spelling.prefix))
     tokens, decode_only = _tokens(
         vocab, spelling, merges, bool(model.get("ignore_merges")), byte_tokens, added
     )
     if not byte_level or stages.has(decoders, "ByteLevel"):
         decode_only += _decoded_otherwise(added, spelling)
+    if not byte_level and not spaces and stages.shows_spaces(decoders):
+        # Inner tokens keep their `▁`, and decode to spaces.
+        listed = {id for _, id in decode_only}
+        decode_only = [(token.replace(_SYMBOL, b" "), id) for token, id in decode_only]
+        decode_only += [
+            (token.replace(_SYMBOL, b" "), id)
+            for token, id in tokens
+            if _SYMBOL in token and id not in listed
+        ]
     known = {id for _, id in tokens} | {id for id in byte_tokens or () if id is not None}
     return Definition(
         tokens=tokens,
@@ -160,6 +172,11 @@ def _decoded_otherwise(added: list[Stage], spelling: _Spelling) -> list[tuple[by
     return [(text, token["id"]) for text, token in decoded if text != token["content"].encode()]
 
 
+def is_byte(token: str) -> bool:
+    """Return whether a token stands for a byte, such as `<0x0A>`."""
+    return _byte(token) is not None
+
+
 def _byte(token: str) -> int | None:
     """Return the byte of a token such as `<0x0A>`; None for any other token."""
     if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
@@ -169,8 +186,20 @@ def _byte(token: str) -> int | None:
     return None
 
 
-def _byte_tokens(vocab: dict[str, int]) -> list[int | None]:
-    return [vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
+def _byte_tokens(vocab: dict[str, int], byte_level: bool) -> list[int | None]:
+    ids = [vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
+    for byte in range(256) if byte_level else ():
+        spelled = gpt2.to_printable(bytes([byte]))
+        if spelled in vocab or spelled.isascii():
+            continue
+        # The library falls back to the bytes of the character that spells this one.
+        if all(ids[part] is not None for part in spelled.encode()):
+            raise BadFile(
+                f"cannot be represented: its stages spell the byte {byte} as {spelled!r}, which is no token, "
+                "and byte_fallback spells it once more; set byte_fallback to false"
+            )
+        ids[byte] = None
+    return ids
 
 
 def _unknown(model: dict[str, Any], vocab: dict[str, int], byte_level: bool) -> int | None:

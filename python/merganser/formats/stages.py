@@ -125,11 +125,26 @@ def bytes_after_normalizing(
     return normalizers[:-1], [first, *pre_tokenizers]
 
 
+def added_after_normalizing(added: list[Stage], normalizers: list[Stage]) -> list[Stage]:
+    """Return added tokens for stages in which a normalizer ByteLevel, if there is one, comes later.
+
+    No character that spells a byte is white space, so nothing is stripped; and most are letters.
+    """
+    if not has(normalizers, "ByteLevel"):
+        return added
+    if single := next((token for token in added if token["normalized"] and token["single_word"]), None):
+        raise BadFile(
+            f"cannot be represented: its added token {single['content'][:40]!r} must be a single word of "
+            "bytes that are spelled as letters; set its normalized or its single_word to false"
+        )
+    return [token | {"lstrip": False, "rstrip": False} if token["normalized"] else token for token in added]
+
+
 def with_spaces(
     normalizers: list[Stage], pre_tokenizers: list[Stage], decoders: list[Stage], added: list[Stage]
 ) -> tuple[list[Stage], list[Stage], list[Stage]] | None:
     """Return equivalent stages whose inner form has a space for each `▁`, or None if there are none."""
-    if not decoders or not _shows_spaces(decoders[0]):
+    if not shows_spaces(decoders) or any(map(_strips_normalized, added)):
         return None
     decoders = [part | {"replacement": " "} if part["type"] == "Metaspace" else part for part in decoders]
     if len(pre_tokenizers) == 1 and pre_tokenizers[0].get("replacement") == SPACE_SYMBOL:
@@ -163,17 +178,23 @@ def without_prefixes(decoders: list[Stage], prefix: str) -> list[Stage]:
     )
 
 
-def _shows_spaces(decoder: Stage) -> bool:
-    match decoder:
-        case {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}:
+def shows_spaces(decoders: list[Stage]) -> bool:
+    """Return whether the first decoder turns `▁` into spaces."""
+    match decoders:
+        case [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, *_]:
             return True
-        case {"type": "Metaspace", "replacement": "▁"}:
+        case [{"type": "Metaspace", "replacement": "▁"}, *_]:
             return True
     return False
 
 
 def _has_space(token: Stage) -> bool:
     return bool(token["normalized"]) and any(space in token["content"] for space in (" ", SPACE_SYMBOL))
+
+
+def _strips_normalized(token: Stage) -> bool:
+    """Return whether a token includes the white space around it in normalized text, where `▁` is none."""
+    return bool(token["normalized"] and (token["lstrip"] or token["rstrip"]))
 
 
 def _splits_at_spaces(pre_tokenizer: Stage) -> bool:

@@ -181,6 +181,10 @@ impl<F: Fn(&AddedToken) -> bool> Segments<'_, F> {
                 }
                 end = self.blank.end;
             }
+            // White space that the token before has taken, as part of it or around it.
+            if start >= end {
+                continue;
+            }
             return Some((token.id, start..end));
         }
         None

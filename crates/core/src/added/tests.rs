@@ -52,8 +52,10 @@ fn oracle(tokens: &[AddedToken], text: &str, wanted: impl Fn(&AddedToken) -> boo
         if done < start {
             segments.push(Segment::Text(done..start));
         }
-        segments.push(Segment::Token(token.id, start..end));
-        done = end;
+        if start < end {
+            segments.push(Segment::Token(token.id, start..end));
+            done = end;
+        }
     }
     if done < text.len() {
         segments.push(Segment::Text(done..text.len()));
@@ -106,6 +108,12 @@ fn tokens_take_the_white_space_around_them() {
         Segment::Text(14..15),
     ];
     assert_eq!(segments, expected);
+}
+
+#[test]
+fn a_token_of_which_nothing_is_left_is_dropped() {
+    let segments = raw(vec![token(1, "  ", "lr")], "a    b");
+    assert_eq!(segments, [Segment::Text(0..1), Segment::Token(1, 1..5), Segment::Text(5..6)]);
 }
 
 #[test]

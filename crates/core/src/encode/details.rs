@@ -97,8 +97,9 @@ impl Tokenizer {
                 ),
                 None => inner.get(id as usize).map_or((0, 0), |inner| (inner.leading, inner.trailing)),
             };
-            let given = u32::from(prefixed && leading > 0 && (i == 0 || start == 0));
-            let start = (start + leading - given).min(end);
+            // One space may have been put there; of several, none was.
+            let given = prefixed && leading == 1 && (i == 0 || start == 0);
+            let start = if given { start } else { (start + leading).min(end) };
             (start, if trailing > 0 && end >= trailing { (end - trailing).max(start) } else { end })
         });
         trimmed.collect()

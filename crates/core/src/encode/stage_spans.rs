@@ -60,8 +60,10 @@ impl Tokenizer {
             let leading = token.chars().take_while(is_space).count();
             let trailing = token.chars().rev().take_while(is_space).count();
             for span in [&mut spans.bytes[i], &mut spans.chars[i]] {
-                let given = usize::from(prefixed && leading > 0 && (i == 0 || span.0 == 0));
-                span.0 = (span.0 + leading - given).min(span.1);
+                // One space may have been put there; of several, none was.
+                if !(prefixed && leading == 1 && (i == 0 || span.0 == 0)) {
+                    span.0 = (span.0 + leading).min(span.1);
+                }
                 if trailing > 0 && span.1 >= trailing {
                     span.1 = (span.1 - trailing).max(span.0);
                 }

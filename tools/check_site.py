@@ -36,7 +36,15 @@ LOADING = {
 #: Kinds of `<link>` that load nothing.
 ONLY_LINKS = {"canonical", "next", "prev", "edit", "alternate"}
 #: The modules with a page in the reference, whose `__all__` it must contain.
-MODULES = ("merganser", "merganser.analyse", "merganser.chat", "merganser.compat.tiktoken", "merganser.embed")
+MODULES = (
+    "merganser",
+    "merganser.analyse",
+    "merganser.chat",
+    "merganser.compat.tiktoken",
+    "merganser.compat.tokenizers",
+    "merganser.compat.transformers",
+    "merganser.embed",
+)
 _ELSEWHERE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _IN_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?\s*((?:https?:)?//[^\"')\s]+)", re.IGNORECASE)
 

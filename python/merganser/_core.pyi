@@ -584,7 +584,7 @@ _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @final
 class Details:
-    """The tokens of one text with their offsets and words."""
+    """The tokens of one text with their offsets and words, as lists that are built at each call."""
 
     def ids(self) -> list[int]:
         """Return the ids."""

@@ -195,13 +195,12 @@ impl Tokenizer {
         prepend: Given<'_, 'py>,
         append: Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
         let decoded;
         let text = match &text {
             TextOrBytes::Text(text) => text,
             TextOrBytes::Bytes(bytes) => {
-                let policy =
-                    Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
-                match encode::text_or_ids(self, bytes, || policy.options(self))? {
+                match encode::text_or_ids(self, bytes, move || policy.options(self))? {
                     Ok(text) => {
                         decoded = text;
                         &decoded
@@ -210,7 +209,6 @@ impl Tokenizer {
                 }
             }
         };
-        let policy = Policy { allowed: allowed_special, disallowed: disallowed_special, prepend, append };
         encode::encode(self, text, policy)
     }
 

@@ -16,6 +16,11 @@ use crate::tokenizer::Tokenizer;
 /// A thread that waits longer than this for the GIL competes with a busy one.
 const BUSY: Duration = Duration::from_millis(1);
 
+/// How often other Python threads get the GIL, and for how long it is left to them. A thread that waits for it asks
+/// for it only after 5 ms in which nobody has released it, and here it is released for each part.
+const TURN: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_micros(50);
+
 pub fn encode_batch<'py>(
     tokenizer: &Tokenizer,
     texts: &Bound<'py, PyAny>,
@@ -27,8 +32,13 @@ pub fn encode_batch<'py>(
     let kept = Texts::new(texts)?;
     let borrowed = kept.borrow()?;
     let lists = PyList::empty(py);
-    let mut maker =
-        Lists { ints: &tokenizer.1, made: lists.clone().unbind(), held: Part::default(), enough: 0 };
+    let mut maker = Lists {
+        ints: &tokenizer.1,
+        made: lists.clone().unbind(),
+        held: Part::default(),
+        enough: 0,
+        turn: Instant::now(),
+    };
     let outcome = run(py, || {
         let progress = Progress::new();
         Ok(tokenizer.0.encode_in_order(&borrowed, &options, threads.0, &progress, |part| maker.take(part)))
@@ -50,6 +60,8 @@ struct Lists<'a> {
     held: Part,
     /// The minimum number of ids that is worth waiting for the GIL.
     enough: usize,
+    /// When other threads last had a chance to get the GIL.
+    turn: Instant,
 }
 
 /// Why a batch ends early.
@@ -100,6 +112,10 @@ impl Lists<'_> {
     }
 
     fn make(&mut self, part: &Part) -> std::result::Result<(), Stop> {
+        if self.turn.elapsed() > TURN {
+            std::thread::sleep(PAUSE);
+            self.turn = Instant::now();
+        }
         let asked = Instant::now();
         Python::attach(|py| {
             if asked.elapsed() > BUSY {

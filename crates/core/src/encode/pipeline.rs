@@ -10,7 +10,9 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::special::Allowed;
+use super::text::has_dense;
 use crate::added::{AddedToken, Segment};
+use crate::merge::parts::Parts;
 use crate::pretokenize::{Pieces, Scratch};
 use crate::tokenizer::Pipeline;
 use crate::{Progress, Result, Tokenizer};
@@ -22,7 +24,14 @@ struct Kept {
     pieces: Pieces,
     joined: String,
     ends: Vec<u32>,
-    runs: Vec<u32>,
+    cut: Cut,
+}
+
+/// A text cut at boundaries: where its parts end, or, if some are single characters, these parts.
+#[derive(Default)]
+struct Cut {
+    ends: Vec<u32>,
+    parts: Parts,
 }
 
 thread_local! {
@@ -128,7 +137,7 @@ impl Tokenizer {
         }
         // Taken out, not borrowed: nothing here can then meet a buffer in use.
         let mut kept = KEPT.take();
-        let Kept { scratch, pieces, joined, ends, runs } = &mut kept;
+        let Kept { scratch, pieces, joined, ends, cut } = &mut kept;
         let text = match start {
             Start::Cut => pipeline.pretokenizer.pretokenize_rest(text, scratch, pieces),
             _ => pipeline.pretokenizer.pretokenize(text, start == Start::Text, scratch, pieces),
@@ -136,17 +145,17 @@ impl Tokenizer {
         let done = text.map(|text: Cow<'_, str>| {
             // Pieces that follow each other are looked up in batches, so what is between them is taken out.
             if pieces.join(&text, joined, ends) {
-                return self.encode_pieces(pipeline, joined, 0, ends, runs, ids);
+                return self.encode_pieces(pipeline, joined, 0, ends, cut, ids);
             }
             let mut start = 0;
             let mut from = 0;
             for &dropped in &pieces.dropped {
                 let dropped = dropped as usize;
-                self.encode_pieces(pipeline, &text, start, &pieces.ends[from..dropped], runs, ids);
+                self.encode_pieces(pipeline, &text, start, &pieces.ends[from..dropped], cut, ids);
                 start = pieces.ends[dropped] as usize;
                 from = dropped + 1;
             }
-            self.encode_pieces(pipeline, &text, start, &pieces.ends[from..], runs, ids);
+            self.encode_pieces(pipeline, &text, start, &pieces.ends[from..], cut, ids);
         });
         KEPT.set(kept);
         done
@@ -159,18 +168,18 @@ impl Tokenizer {
         text: &str,
         mut start: usize,
         ends: &[u32],
-        runs: &mut Vec<u32>,
+        cut: &mut Cut,
         ids: &mut Vec<u32>,
     ) {
         if let Some(unknown) = pipeline.fused {
             for end in ends {
                 let before = ids.len();
-                self.encode_cut(pipeline, text, start, std::slice::from_ref(end), runs, ids);
+                self.encode_cut(pipeline, text, start, std::slice::from_ref(end), cut, ids);
                 fuse(unknown, ids, before);
                 start = *end as usize;
             }
         } else {
-            self.encode_cut(pipeline, text, start, ends, runs, ids);
+            self.encode_cut(pipeline, text, start, ends, cut, ids);
         }
     }
 
@@ -181,19 +190,28 @@ impl Tokenizer {
         text: &str,
         start: usize,
         ends: &[u32],
-        runs: &mut Vec<u32>,
+        cut: &mut Cut,
         ids: &mut Vec<u32>,
     ) {
         let Some(boundaries) = &pipeline.boundaries else {
             return self.encode_parts(text, start, ends, ids);
         };
-        runs.clear();
+        let end = ends.last().map_or(start, |&end| end as usize);
         let mut from = start;
-        for &end in ends {
-            boundaries.cut(text, from, end as usize, runs);
-            from = end as usize;
+        if !boundaries.knows_characters() || !has_dense(&text.as_bytes()[start..end]) {
+            cut.ends.clear();
+            for &end in ends {
+                boundaries.cut(text, from, end as usize, &mut cut.ends);
+                from = end as usize;
+            }
+            return self.encode_cut_parts(text, start, &cut.ends, ids);
         }
-        self.encode_cut_parts(text, start, runs, ids);
+        for &end in ends {
+            while from < end as usize {
+                from = boundaries.divide(text, from, end as usize, &mut cut.parts);
+                self.encode_divided(text.as_bytes(), &cut.parts, ids);
+            }
+        }
     }
 
     /// Appends the ids of a pre-token that the cache does not know.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::special::Allowed;
 use crate::key::PACKED;
 use crate::merge::cache::{BATCH, CacheTable, CachedIds, Probe, count_of, few_ids};
+use crate::merge::parts::{Part, Parts};
 use crate::split::{Scratch, Splitter};
 use crate::tokenizer::Pipeline;
 use crate::{Progress, Result, Tokenizer};
@@ -112,6 +113,56 @@ impl Tokenizer {
         KEPT.with_borrow_mut(|kept| self.encode_known(text.as_bytes(), start, ends, &mut kept.places, ids));
     }
 
+    /// Appends the ids of parts of which some are known already.
+    pub(super) fn encode_divided(&self, text: &[u8], parts: &Parts, ids: &mut Vec<u32>) {
+        KEPT.with_borrow_mut(|kept| self.encode_known_parts(text, parts, &mut kept.places, ids));
+    }
+
+    fn encode_known_parts(
+        &self,
+        text: &[u8],
+        parts: &Parts,
+        places: &mut [[Probe; BATCH]; 2],
+        ids: &mut Vec<u32>,
+    ) {
+        let table = self.cache().table();
+        let view = table.view();
+        let probe_all = |batch: &[Part], places: &mut [Probe; BATCH]| {
+            for (place, part) in places.iter_mut().zip(batch) {
+                *place = view.probe(text, part.start as usize, part.end as usize);
+            }
+        };
+        let (known, mut copied) = (parts.ids(), 0);
+        // As above, the next batch is asked for before this one is read.
+        let [mut now, mut later] = places.each_mut();
+        let mut batches = parts.others.chunks(BATCH);
+        let mut batch = batches.next().unwrap_or_default();
+        probe_all(batch, now);
+        while !batch.is_empty() {
+            let next = batches.next().unwrap_or_default();
+            probe_all(next, later);
+            for (place, part) in now.iter().zip(batch) {
+                let before = part.ids_before as usize;
+                if copied < before {
+                    ids.extend_from_slice(&known[copied..before]);
+                    copied = before;
+                }
+                ids.reserve(4);
+                let room = ids.spare_capacity_mut().first_chunk_mut().expect("it was just made");
+                if let Some(written) = view.find_first(place, room) {
+                    // SAFETY: `room` is the spare capacity right after the last id. `find_first` has written all
+                    // four places of it, and returns at most four.
+                    unsafe { ids.set_len(ids.len() + written) };
+                } else {
+                    self.encode_rare(&table, place, &text[part.start as usize..part.end as usize], ids);
+                }
+            }
+            batch = next;
+            std::mem::swap(&mut now, &mut later);
+        }
+        ids.extend_from_slice(&known[copied..]);
+    }
+
     /// The same. Long pre-tokens of scripts without spaces are first cut into runs.
     fn encode_runs(
         &self,
@@ -123,8 +174,8 @@ impl Tokenizer {
         ids: &mut Vec<u32>,
     ) {
         let end = ends.last().map_or(start, |&end| end as usize);
-        // One look at all bytes, by vectors, is cheaper than one at every pre-token.
-        if !text.as_bytes()[start..end].iter().fold(false, |dense, &byte| dense | is_dense(byte)) {
+        // One look at all bytes is cheaper than one at every pre-token.
+        if !has_dense(&text.as_bytes()[start..end]) {
             return self.encode_known(text.as_bytes(), start, ends, places, ids);
         }
         runs.clear();
@@ -249,4 +300,9 @@ impl Tokenizer {
 /// or tokens across nearly all of their characters.
 fn is_dense(byte: u8) -> bool {
     byte >= 0xE3
+}
+
+/// Whether any byte is one of these; vectors look at many at a time.
+pub(super) fn has_dense(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |dense, &byte| dense | is_dense(byte))
 }

@@ -179,7 +179,7 @@ impl Crossings {
 
 /// Returns the bytes of the character at `at` as a number, and advances `at` past it.
 #[inline(always)]
-pub(super) fn next_char(text: &[u8], at: &mut usize) -> u32 {
+fn next_char(text: &[u8], at: &mut usize) -> u32 {
     let bytes = &text[*at..];
     let len = length(bytes[0]);
     *at += len;

@@ -12,6 +12,7 @@
 //! | `symbols` | vocabularies of another kind (characters, listed merges, scores) on the same engine |
 //! | `boundaries` | where a text without pre-tokens may be cut |
 //! | `crossings` | the boundaries inside a pre-token that no token crosses |
+//! | `parts` | a text that was cut there, and the ids of single characters |
 //! | `cache` | the ids of pre-tokens that were encoded before |
 
 pub(crate) mod boundaries;
@@ -21,5 +22,6 @@ pub(crate) mod derive;
 #[cfg(test)]
 pub(crate) mod naive;
 pub(crate) mod pairs;
+pub(crate) mod parts;
 pub(crate) mod symbols;
 mod windows;

@@ -1,7 +1,7 @@
 //! Character maps for tests: a builder of double arrays that is too slow for real ones.
 
 use base64::Engine;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Keys of one and several characters, one the start of another, one that disappears, white space.
 pub const SMALL: [(&str, &str); 16] = [
@@ -44,22 +44,31 @@ pub fn bytes_of(keys: &[(&str, &str)]) -> Vec<u8> {
         replacements += &format!("{replacement}\0");
     }
     let mut trie = vec![Some(0)];
-    place(&values, &[], 0, &mut trie);
+    place(&values, &[], 0, &mut trie, &mut HashSet::new());
     let units: Vec<u32> = trie.into_iter().map(|unit| unit.unwrap_or(0xff)).collect();
     bytes(&units, units.len() as u32 * 4, &replacements)
 }
 
-/// Writes the children of the node for `prefix`, which is at `at`, to the first offset where all are free.
-fn place(values: &BTreeMap<&[u8], u32>, prefix: &[u8], at: usize, trie: &mut Vec<Option<u32>>) {
+/// Writes the children of the node for `prefix`, which is at `at`, to the first offset where all are free. No two nodes
+/// may have the same base: a child of one would be taken for that of the other.
+fn place(
+    values: &BTreeMap<&[u8], u32>,
+    prefix: &[u8],
+    at: usize,
+    trie: &mut Vec<Option<u32>>,
+    bases: &mut HashSet<usize>,
+) {
     let below = values.keys().filter(|key| key.starts_with(prefix));
     let mut children: Vec<u8> = below.filter_map(|key| key.get(prefix.len()).copied()).collect();
     children.dedup();
     let value = values.get(prefix);
     let labels = || children.iter().copied().chain(value.map(|_| 0));
     let is_free = |unit: usize| trie.get(unit).is_none_or(Option::is_none);
-    let offset =
-        (1..).find(|offset| labels().all(|label| is_free(at ^ offset ^ usize::from(label)))).unwrap();
+    let is_open =
+        |base: usize| !bases.contains(&base) && labels().all(|label| is_free(base ^ usize::from(label)));
+    let offset = (1..).find(|offset| is_open(at ^ offset)).unwrap();
     let base = at ^ offset;
+    bases.insert(base);
     for label in labels() {
         let unit = base ^ usize::from(label);
         trie.resize(trie.len().max(unit + 1), None);
@@ -71,6 +80,6 @@ fn place(values: &BTreeMap<&[u8], u32>, prefix: &[u8], at: usize, trie: &mut Vec
         trie[base] = Some(value | 1 << 31);
     }
     for label in children {
-        place(values, &[prefix, &[label]].concat(), base ^ usize::from(label), trie);
+        place(values, &[prefix, &[label]].concat(), base ^ usize::from(label), trie, bases);
     }
 }

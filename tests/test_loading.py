@@ -12,7 +12,7 @@ import pytest
 from exported import TRAINED
 from merganser import FormatError
 from merganser.exporting import FORMATS
-from merganser.formats import loading
+from merganser.formats import reading, recognizing
 
 TOKENIZER = TRAINED["llama3"]
 #: Formats that hold a tokenizer, each with the file that identifies it.
@@ -54,7 +54,7 @@ def test_the_native_file_takes_precedence(tmp_path: Path) -> None:
 def test_a_folder_without_a_tokenizer_lists_the_known_files(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as error:
         merganser.load(tmp_path)
-    for name in loading._IN_FOLDERS:
+    for name in recognizing.IN_FOLDERS:
         assert name in str(error.value)
 
 
@@ -120,7 +120,7 @@ def test_a_gzipped_rank_file_is_read(tmp_path: Path) -> None:
 def test_a_gzipped_file_that_would_become_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "_MAX_UNZIPPED", 1 << 16)
+    monkeypatch.setattr(reading, "_MAX_UNZIPPED", 1 << 16)
     (tmp_path / "t.gz").write_bytes(gzip.compress(bytes(1 << 20)))
     with pytest.raises(merganser.FormatError, match="cannot be a tokenizer"):
         merganser.load(tmp_path / "t.gz", pattern="gpt2")

@@ -36,6 +36,7 @@ __all__ = [
     "merge_counts",
     "preset_names",
     "remove_stale",
+    "sha256",
     "shard_cuts",
     "split",
     "split_length",
@@ -552,6 +553,47 @@ class Model:
     def from_packed(packed: bytes, pattern: str, special_tokens: dict[str, int]) -> Model:
         """Build a model from what `Tokenizer.packed_ranks` returns."""
 
+    @staticmethod
+    def from_lines(
+        data: bytes,
+        start: int,
+        stop: int,
+        version: int,
+        longest: int,
+        pattern: str,
+        special_tokens: dict[str, int],
+    ) -> tuple[Model, bytes, bytes]:
+        """Build a model from the lines of a file; docs/format.md specifies them.
+
+        Parameters
+        ----------
+        data
+            The file.
+        start, stop
+            Where the lines of tokens start and end.
+        version
+            The version of the format, 1 or 3; 0 for a rank file, which has no counts.
+        longest
+            The limit of the length of a token.
+        pattern
+            A preset or a regular expression.
+        special_tokens
+            The id of each special token.
+
+        Returns
+        -------
+        tuple of (Model, bytes, bytes)
+            The model; the ids of tokens with a count, as 32-bit numbers, and their counts, as 64-bit ones.
+
+        Raises
+        ------
+        FormatError
+            If the lines are corrupt.
+        TokenizerError
+            If the tokens are inconsistent.
+        PatternError
+            If the pattern is invalid.
+        """
     @staticmethod
     def from_definition(
         tokens: list[tuple[bytes, int]],
@@ -1550,6 +1592,9 @@ def split(text: str, pattern: str = "gpt4") -> list[str]:
 
 def split_length(text: str, pattern: str) -> int:
     """Return the number of pre-tokens of a document, without keeping them; for benchmarks."""
+
+def sha256(data: bytes, stop: int) -> str:
+    """Return the SHA-256 of `data[:stop]` in hexadecimal: hashlib takes longer to import than this to run."""
 
 def fingerprint(tokenizer: Tokenizer) -> str:
     """Return a SHA-256 that two tokenizers share if and only if they are equal."""

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import secrets
 import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -87,7 +86,7 @@ def check_file(path: Path, instead: str = "choose another path") -> None:
 def _probe(existing: Path, folder: Path, instead: str) -> None:
     """Create and remove a file: permission bits alone do not show quotas, read-only mounts or ACLs."""
     _core.remove_stale(existing / "probe")
-    file = existing / f".probe.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    file = existing / f".probe.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         file.touch(exist_ok=False)
         file.unlink()
@@ -134,7 +133,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target, mode = _target(path, "choose another path")
     _core.remove_stale(target)
     # Hidden files are skipped, so a corpus never includes a temporary one.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with io.BufferedWriter(_File(temporary, "xb")) as file:
             if flock is not None:
@@ -169,7 +168,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
+def open_to_read(path: str | os.PathLike[str]) -> io.BufferedReader:
     """Open a file for reading."""
     return io.BufferedReader(_File(os.fspath(path), "rb"))
 

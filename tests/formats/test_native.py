@@ -5,9 +5,11 @@ import resource
 import sys
 from pathlib import Path
 
+import corpora
 import merganser
 import processes
 import pytest
+import vocabs
 from merganser import FormatError, Tokenizer, WriteError
 from merganser.formats import native
 
@@ -54,12 +56,15 @@ def test_the_specification_suffices_to_read_a_file(saved: Path) -> None:
     import json
 
     first, header, *tokens, last, end = saved.read_text("utf-8").split("\n")
-    assert (first, end) == ("merganser tokenizer 1", "")
+    assert (first, end) == ("merganser tokenizer 3", "")
     assert last == "sha256 " + hashlib.sha256(saved.read_bytes()[: -len(last) - 1]).hexdigest()
     assert json.loads(header)["special_tokens"] == TOKENIZER.special_tokens
     rows = [line.split(" ") for line in tokens]
-    assert {base64.b64decode(token): int(id) for token, id, _ in rows} == TOKENIZER.mergeable_ranks
-    assert {int(id): int(seen) for _, id, seen in rows if seen != "-"} == TOKENIZER.merge_counts
+    vocab = {base64.b64decode(token): int(id) for token, id, _, _ in rows}
+    assert vocab == TOKENIZER.mergeable_ranks
+    assert {int(id): int(seen) for _, id, seen, _ in rows if seen != "-"} == TOKENIZER.merge_counts
+    divided = [(base64.b64decode(token), int(left)) for token, _, _, left in rows if left != "-"]
+    assert [(token[:left], token[left:]) for token, left in divided] == TOKENIZER.merges
 
 
 def test_a_truncated_file_is_refused(saved: Path) -> None:
@@ -109,6 +114,12 @@ HEADER = '{"pattern": "\\\\w+", "pattern_name": null, "special_tokens": {}, "tra
         f"merganser tokenizer 1\n{HEADER}\nYQ== 98 -\nYg== 97 -\n",
         f"merganser tokenizer 1\n{HEADER}\nYQ== 97 -\nYQ== 98 -\n",
         f"merganser tokenizer 1\n{HEADER}\n\n\n",
+        "merganser tokenizer 3",
+        "merganser tokenizer 3\n",
+        f"merganser tokenizer 3\n{HEADER}\nYQ== 97 -\n",
+        f"merganser tokenizer 3\n{HEADER}\nYQ== 97 - 0\n",
+        f"merganser tokenizer 3\n{HEADER}\nYQ== 97 - 4294967296\n",
+        "merganser tokenizer 4\n",
     ],
 )
 def test_an_invalid_file_with_a_valid_checksum_is_refused(tmp_path: Path, body: str) -> None:
@@ -142,6 +153,83 @@ def test_files_beyond_the_limits_are_refused(saved: Path, monkeypatch: pytest.Mo
             patch.setattr(native, limit, value)
             with pytest.raises(FormatError):
                 merganser.load(saved)
+
+
+def lines_of(saved: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the first two lines of a file, and the fields of its tokens."""
+    first, header, *tokens, _, _ = saved.read_text("utf-8").split("\n")
+    return [first, header], [line.split(" ") for line in tokens]
+
+
+def seal(head: list[str], rows: list[list[str]]) -> bytes:
+    return sealed("\n".join([*head, *map(" ".join, rows)]) + "\n")
+
+
+def test_a_file_of_version_1_loads_as_the_same_tokenizer(saved: Path) -> None:
+    """Files written before tokens were stored with their parts."""
+    (_, header), rows = lines_of(saved)
+    saved.write_bytes(seal(["merganser tokenizer 1", header], [row[:3] for row in rows]))
+    loaded = merganser.load(saved)
+    assert loaded == TOKENIZER
+    assert loaded.merges == TOKENIZER.merges
+    assert loaded.merge_counts == TOKENIZER.merge_counts
+    assert loaded.training == TOKENIZER.training
+
+
+def test_parts_that_no_merge_joins_are_refused(saved: Path) -> None:
+    """Whatever a file with a valid checksum says: its ids are those of its ranks."""
+    head, rows = lines_of(saved)
+    for at, (_, _, _, left) in enumerate(rows):
+        for stated in {"-", "1", "2", "3", "4294967295"} - {left}:
+            changed = [*rows[:at], [*rows[at][:3], stated], *rows[at + 1 :]]
+            saved.write_bytes(seal(head, changed))
+            with pytest.raises(FormatError, match="is not merged from the parts"):
+                merganser.load(saved)
+
+
+def test_tokens_that_no_merge_forms_are_kept(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"bc": 256, b"xyz": 257, b"abc": 258}
+    tokenizer = Tokenizer(ranks)
+    tokenizer.save(tmp_path / "t")
+    head, rows = lines_of(tmp_path / "t")
+    assert (head[0], [row[3] for row in rows[256:]]) == ("merganser tokenizer 3", ["1", "-", "1"])
+    loaded = merganser.load(tmp_path / "t")
+    assert loaded == tokenizer
+    assert loaded.encode("xyz") == [257]
+    assert loaded.encode("xyzabc") == tokenizer.encode("xyzabc")
+
+
+def test_a_token_below_its_parts_is_kept(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"abc": 256, b"ab": 257}
+    tokenizer = Tokenizer(ranks)
+    tokenizer.save(tmp_path / "t")
+    loaded = merganser.load(tmp_path / "t")
+    assert loaded.merges == tokenizer.merges == [(b"ab", b"c"), (b"a", b"b")]
+    assert loaded.encode("abcab") == tokenizer.encode("abcab") == [256, 257]
+
+
+def test_a_lone_surrogate_in_the_header_is_refused(saved: Path) -> None:
+    head, rows = lines_of(saved)
+    saved.write_bytes(seal([head[0], head[1].replace('"<|endoftext|>"', r'"\ud800"')], rows))
+    with pytest.raises(FormatError, match="lone surrogate"):
+        merganser.load(saved)
+
+
+@pytest.mark.parametrize("name", vocabs.ALL)
+def test_a_vocabulary_in_use_loads_the_same_with_and_without_parts(tmp_path: Path, name: str) -> None:
+    tokenizer = vocabs.ours(name)
+    tokenizer.save(tmp_path / "t")
+    (first, header), rows = lines_of(tmp_path / "t")
+    assert first == "merganser tokenizer 3"
+    with_parts = merganser.load(tmp_path / "t")
+    (tmp_path / "t").write_bytes(seal(["merganser tokenizer 1", header], [row[:3] for row in rows]))
+    without = merganser.load(tmp_path / "t")
+    assert with_parts == without == tokenizer
+    assert with_parts.merges_as_ids == without.merges_as_ids == tokenizer.merges_as_ids
+    for corpus in ("english.txt", "code.txt", "multilingual.txt"):
+        text = corpora.corpus_text(corpus, 300_000)
+        ids = tokenizer.encode_ordinary(text)
+        assert with_parts.encode_ordinary(text) == without.encode_ordinary(text) == ids
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

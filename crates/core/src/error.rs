@@ -162,6 +162,10 @@ pub enum Error {
     #[error("not a valid tokenizer: {reason}")]
     BadTokenizer { reason: String },
 
+    /// A tokenizer file is not in its format.
+    #[error("is corrupt: {what}; get a fresh copy, or train again")]
+    BadTokenizerFile { what: String },
+
     /// A text contains a special token that is not allowed there.
     #[error(
         "the text contains the special token {token:?} at byte {at}; pass allowed_special to encode it as that \

@@ -46,4 +46,4 @@ pub use durable::remove_stale;
 pub use error::{Error, Result, unknown_id};
 pub use progress::{Progress, Stage};
 pub use threads::{start_in, take_refusal, thread_count};
-pub use tokenizer::{Source as DefinitionSource, Tokenizer, unpack_ranks};
+pub use tokenizer::{Columns, Source as DefinitionSource, TokenLines, Tokenizer, sha256, unpack_ranks};

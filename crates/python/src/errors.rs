@@ -46,6 +46,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } | BadRun { .. } => "CountsError",
         OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
+        BadTokenizerFile { .. } => "FormatError",
         CorpusEndsEarly | BusyFolder { .. } => "TokensError",
         SpecialInText { .. } | UnknownToken { .. } => "EncodeError",
         UnknownId { .. } | NotUtf8 { .. } => "DecodeError",

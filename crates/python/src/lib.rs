@@ -60,7 +60,7 @@ mod _core {
     #[pymodule_export]
     use super::text::{preset_names, split, split_length};
     #[pymodule_export]
-    use super::tokenizer::{Model, Tokenizer};
+    use super::tokenizer::{Model, Tokenizer, sha256};
     #[pymodule_export]
     use super::tokens::{TokenWriter, fingerprint};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use merganser_core::split::{Origin, Splitter};
-use merganser_core::{Error, Result, unpack_ranks};
+use merganser_core::{Columns, Error, Result, TokenLines, unpack_ranks};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -66,6 +66,62 @@ impl Model {
         Model::make(py, || unpack_ranks(packed), pattern, special_tokens)
     }
 
+    /// Build a model from the lines of a file; docs/format.md specifies them.
+    ///
+    /// Parameters
+    /// ----------
+    /// data
+    ///     The file.
+    /// start, stop
+    ///     Where the lines of tokens start and end.
+    /// version
+    ///     The version of the format, 1 or 3; 0 for a rank file, which has no counts.
+    /// longest
+    ///     The limit of the length of a token.
+    /// pattern
+    ///     A preset or a regular expression.
+    /// special_tokens
+    ///     The id of each special token.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of (Model, bytes, bytes)
+    ///     The model; the ids of tokens with a count, as 32-bit numbers, and their counts, as 64-bit ones.
+    ///
+    /// Raises
+    /// ------
+    /// FormatError
+    ///     If the lines are corrupt.
+    /// TokenizerError
+    ///     If the tokens are inconsistent.
+    /// PatternError
+    ///     If the pattern is invalid.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the Python signature")]
+    fn from_lines<'py>(
+        py: Python<'py>,
+        data: &[u8],
+        start: usize,
+        stop: usize,
+        version: u32,
+        longest: usize,
+        pattern: &str,
+        special_tokens: &Bound<'py, PyDict>,
+    ) -> PyResult<(Self, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let columns = match version {
+            0 => Columns::Ids,
+            1 => Columns::Counts,
+            _ => Columns::Lefts,
+        };
+        let lines = data.get(start..stop).unwrap_or_default();
+        let first_line = 3;
+        let lines = run(py, || TokenLines::parse(lines, columns, first_line, longest))?;
+        let (specials, splitter) = Model::settings(py, pattern, special_tokens)?;
+        let model = run(py, || merganser_core::Tokenizer::from_lines(&lines, splitter, specials))?;
+        let (ids, counts) = lines.counts();
+        Ok((Model(Arc::new(model)), bytes_of(py, ids)?, bytes_of(py, counts)?))
+    }
+
     /// Build a model of any kind of BPE, with the stages around it.
     ///
     /// Parameters
@@ -118,15 +174,30 @@ impl Model {
         pattern: &str,
         special_tokens: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
+        let (specials, splitter) = Model::settings(py, pattern, special_tokens)?;
+        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks()?, splitter, specials))?;
+        Ok(Model(Arc::new(model)))
+    }
+
+    fn settings(
+        py: Python<'_>,
+        pattern: &str,
+        special_tokens: &Bound<'_, PyDict>,
+    ) -> PyResult<(Vec<(String, u32)>, Splitter)> {
         let special = |(token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
             Ok((token.extract::<String>()?, extract_id(&id)?))
         };
         let specials = special_tokens.iter().map(special).collect::<PyResult<_>>()?;
         // Usually the pattern comes from a file, whoever read it.
         let splitter = run(py, || Splitter::from(pattern, Origin::File))?;
-        let model = run(py, || merganser_core::Tokenizer::from_ranks(ranks()?, splitter, specials))?;
-        Ok(Model(Arc::new(model)))
+        Ok((specials, splitter))
     }
+}
+
+/// Return the SHA-256 of `data[:stop]` in hexadecimal: hashlib takes longer to import than this to run.
+#[pyfunction]
+pub fn sha256(py: Python<'_>, data: &[u8], stop: usize) -> String {
+    py.detach(|| merganser_core::sha256(&data[..stop.min(data.len())]))
 }
 
 /// Extracts the id of a token. The core reports ids that are too high.

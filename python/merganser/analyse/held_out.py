@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merganser.corpus import Corpus, Source, resolve
+from merganser.corpus.defaults import SEPARATOR
 from merganser.corpus.documents import hand_over
 from merganser.corpus.read_options import ReadKeywords, ReadOptions
-from merganser.corpus.split_settings import SEPARATOR
 from merganser.errors import CorpusError, SettingsError
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ class TokenizerName:
         """Load a `merganser.Tokenizer`."""
         from merganser import FormatError, PatternError, load
         from merganser._core import preset_names
-        from merganser.formats.loading import HasPattern, NeedsPattern
+        from merganser.formats.overrides import HasPattern, NeedsPattern
 
         if self.library in names.PREFIXES:
             return load(f"{self.library}:{self.source}", revision=self.revision)

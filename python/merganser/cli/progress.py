@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import click
 
 from merganser.cli.verbosity import is_quiet, is_verbose
-from merganser.engines.local import ProgressCallback
 
 if TYPE_CHECKING:
     from rich.progress import Task
+
+    from merganser.engines.local import ProgressCallback
 
 _TITLES = {
     "count": "counting",
@@ -52,7 +53,7 @@ _INTERVAL = 5.0
 
 
 @contextmanager
-def bars() -> Iterator[ProgressCallback | None]:
+def bars() -> "Iterator[ProgressCallback | None]":
     """Yield a progress callback that draws a line for each stage, or None if progress is not shown."""
     is_terminal = sys.stderr.isatty()
     if is_quiet() or not (is_terminal or is_verbose()):

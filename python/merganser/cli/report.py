@@ -131,7 +131,7 @@ def _report_embeddings(names: tuple[str, ...], out: Path) -> Path:
 
 def _parse_tokenizer(argument: str) -> naming.TokenizerName | None:
     """Return the name of a tokenizer, or None if the argument is a corpus."""
-    from merganser.formats.loading import is_tokenizer
+    from merganser.formats.recognizing import is_tokenizer
 
     name = naming.TOKENIZER.convert(argument, None, click.get_current_context())
     return name if name.path is None or is_tokenizer(name.path) else None

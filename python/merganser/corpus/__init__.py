@@ -52,18 +52,21 @@ Examples
 [(b' be', 2), (b'to', 2)]
 """
 
-from merganser.corpus.sources import (
-    DEFAULT,
-    OFFLINE,
-    STDIN,
-    Corpus,
-    NoSuchPath,
-    Source,
-    TableDocuments,
-    default,
-    is_read_once,
-    resolve,
-)
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.corpus.sources import (
+        DEFAULT,
+        OFFLINE,
+        STDIN,
+        Corpus,
+        NoSuchPath,
+        Source,
+        TableDocuments,
+        default,
+        is_read_once,
+        resolve,
+    )
 
 __all__ = [
     "DEFAULT",
@@ -77,3 +80,16 @@ __all__ = [
     "is_read_once",
     "resolve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A tokenizer needs the settings in this package and no sources, which take longer to import.
+    if name not in __all__:
+        raise AttributeError(f"module 'merganser.corpus' has no attribute {name!r}")
+    from merganser.corpus import sources
+
+    return getattr(sources, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

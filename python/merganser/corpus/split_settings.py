@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import EllipsisType
 
+from merganser.corpus.defaults import PATTERN, SEPARATOR
 from merganser.errors import SettingsError
-
-PATTERN = "gpt4"
-SEPARATOR = "<|endoftext|>"
 
 #: `...` means "not given", since `None` already means "no separator".
 Separator = str | None | EllipsisType

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from merganser import _core
+from merganser.corpus.defaults import PATTERN, SEPARATOR
 from merganser.corpus.skipped import Skipped
-from merganser.corpus.split_settings import PATTERN, SEPARATOR, SplitSettings
+from merganser.corpus.split_settings import SplitSettings
 from merganser.counts import tsv
 
 

@@ -37,8 +37,7 @@ __all__ = ["CAUTION", "FILE", "MAGIC", "MAX_HEADER_BYTES", "contents", "matches"
 
 MAGIC = gguf_metadata.MAGIC
 FILE = "tokenizer.gguf"
-#: Far above the metadata of the largest models; the tensors that follow are not read.
-MAX_HEADER_BYTES = 1 << 27
+MAX_HEADER_BYTES = gguf_metadata.MAX_HEADER_BYTES
 
 CAUTION = (
     "llama.cpp splits a few rare texts differently from merganser and the original models: characters new in "

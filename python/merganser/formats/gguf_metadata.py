@@ -15,6 +15,8 @@ from merganser.formats import BadFile, native
 Value: TypeAlias = str | bool | int | list[str] | list[int]
 
 MAGIC = b"GGUF"
+#: Far above the metadata of the largest models; the tensors that follow are not read.
+MAX_HEADER_BYTES = 1 << 27
 VERSION = 3
 #: Version 1 has shorter numbers; files of version 2 and 3 are alike.
 _READ = (2, 3)

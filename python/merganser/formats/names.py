@@ -8,10 +8,8 @@ Nothing in a repository is executed, and pickles are not fetched.
 Without a network, an error says within two seconds what to do: the server is contacted first, briefly.
 """
 
-import hashlib
 import os
 import re
-import tempfile
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,6 +131,9 @@ def _from_tiktoken(name: str, encoding: str) -> Any:
 
 def _is_cached(url: str) -> bool:
     """Return whether tiktoken has a file in its cache."""
+    import hashlib  # slow to import, as tempfile is
+    import tempfile
+
     default = str(Path(tempfile.gettempdir(), "data-gym-cache"))
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return bool(folder) and Path(folder, hashlib.sha1(url.encode()).hexdigest()).exists()

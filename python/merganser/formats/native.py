@@ -10,6 +10,9 @@
 One line per token in order of ids: its bytes in base64, its id, and the number of times its merge occurred in
 training, or `-`. The checksum covers everything before its line.
 
+Version 3 adds where each token divides: the length of the left part of its merge, or `-`. Reading checks it,
+which takes a fifth of the time of deriving it, and refuses a file that is wrong.
+
 Version 2 holds a tokenizer with stages of another library, as `Model.from_definition` takes it: the header
 has its `definition` and the number of `tokens` and of `merges` (null if there are none). Then come the
 tokens, each with its id and its score or `-`, and the merges, as three ids.
@@ -17,19 +20,20 @@ tokens, each with its id and its score or `-`, and the merges, as three ids.
 
 import base64
 import binascii
-import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from merganser import _core
+from merganser.errors import FormatError
 from merganser.files import written_whole
 from merganser.formats import BadFile
 from merganser.tokenizer import Tokenizer
 
 MAGIC = b"merganser tokenizer "
-VERSION, VERSION_WITH_STAGES = 1, 2
+VERSION, VERSION_WITH_STAGES, VERSION_WITH_PARTS = 1, 2, 3
 #: The file that `load` looks for in a folder and the command line writes there.
 FILE_NAME = "tokenizer.merganser"
 
@@ -39,11 +43,11 @@ MAX_TOKENS = 1 << 21
 MAX_TOKEN_BYTES = 1 << 28
 MAX_HEADER_BYTES = 1 << 24
 
-_TOKEN_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (0|[1-9][0-9]{0,9}) (-|0|[1-9][0-9]{0,19})")
-_SCORED_LINE = re.compile(
+#: Compiled when needed: that takes longer than to read the rest of this module.
+_SCORED_LINE = (
     rb"([A-Za-z0-9+/]+={0,2}) (0|[1-9][0-9]{0,9}) (-|-?[0-9]{1,40}\.?[0-9]{0,40}(?:e[+-]?[0-9]{1,3})?)"
 )
-_MERGE_LINE = re.compile(rb"[0-9]{1,9} [0-9]{1,9} [0-9]{1,9}")
+_MERGE_LINE = rb"[0-9]{1,9} [0-9]{1,9} [0-9]{1,9}"
 
 
 def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
@@ -52,7 +56,7 @@ def save(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
     body = b"\n".join(lines) + b"\n"
     with written_whole(path) as file:
         file.write(body)
-        file.write(f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
+        file.write(f"sha256 {_core.sha256(body, len(body))}\n".encode())
 
 
 def _lines(tokenizer: Tokenizer) -> list[bytes]:
@@ -65,9 +69,11 @@ def _lines(tokenizer: Tokenizer) -> list[bytes]:
     if any(tokenizer.template.values()):
         header["template"] = tokenizer.template
     counts = tokenizer.merge_counts
-    lines = [MAGIC + b"%d" % VERSION, json.dumps(header, ensure_ascii=False).encode()]
+    lengths = {id: len(token) for token, id in tokenizer.mergeable_ranks.items()}
+    lefts = {new: lengths[left] for (left, _), new in tokenizer.merges_as_ids.items()}
+    lines = [MAGIC + b"%d" % VERSION_WITH_PARTS, json.dumps(header, ensure_ascii=False).encode()]
     lines += [
-        b"%s %d %s" % (base64.b64encode(token), id, str(counts.get(id, "-")).encode())
+        f"{base64.b64encode(token).decode()} {id} {counts.get(id, '-')} {lefts.get(id, '-')}".encode()
         for token, id in tokenizer.mergeable_ranks.items()
     ]
     return lines
@@ -106,45 +112,55 @@ def _corrupt(what: str) -> BadFile:
 
 def parse(data: bytes) -> Tokenizer:
     """Return the tokenizer in a file that begins with `MAGIC`."""
-    body, newline, last = data.removesuffix(b"\n").rpartition(b"\n")
-    magic, _, rest = body.partition(b"\n")
-    if magic not in (MAGIC + b"%d" % version for version in (VERSION, VERSION_WITH_STAGES)):
+    after_magic = data.find(b"\n") + 1
+    version = data[len(MAGIC) : after_magic - 1] if after_magic else data[len(MAGIC) :]
+    versions = {b"%d" % known: known for known in (VERSION, VERSION_WITH_STAGES, VERSION_WITH_PARTS)}
+    if version not in versions:
         raise BadFile(
-            f"has format version {magic[len(MAGIC) :][:20]!r}, but this merganser reads versions {VERSION} "
-            f"and {VERSION_WITH_STAGES}; upgrade merganser"
+            f"has format version {version[:20]!r}, but this merganser reads versions "
+            f"{VERSION} to {VERSION_WITH_PARTS}; upgrade merganser"
         )
-    if not last.startswith(b"sha256 ") or not data.endswith(b"\n"):
+    stop = data.rfind(b"\n", 0, -1) + 1
+    if not data.startswith(b"sha256 ", stop) or not data.endswith(b"\n"):
         raise _corrupt("it is truncated and has no checksum")
-    if last != b"sha256 " + hashlib.sha256(body + newline).hexdigest().encode():
+    if data[stop:] != f"sha256 {_core.sha256(data, stop)}\n".encode():
         raise _corrupt("its checksum does not match")
 
-    header_line, _, token_lines = rest.partition(b"\n")
-    if magic.endswith(b" %d" % VERSION_WITH_STAGES):
-        return _parse_with_stages(header_line, token_lines)
+    after_header = (data.find(b"\n", after_magic, stop) + 1) or stop
+    header_line = data[after_magic : after_header - 1]
+    if versions[version] == VERSION_WITH_STAGES:
+        return _parse_with_stages(header_line, data[after_header : stop - 1])
     header = _header(header_line)
-    ranks: dict[bytes, int] = {}
-    counts: dict[int, int] = {}
-    lines = token_lines.split(b"\n") if token_lines else []
-    if len(lines) > MAX_TOKENS:
+    if has_too_many_lines(data, after_header, stop):
         raise _corrupt(f"it has more than {MAX_TOKENS} tokens")
-    previous = -1
-    for number, line in enumerate(lines, 3):
-        token, id, count = _token(line, number)
-        if id <= previous:
-            raise _corrupt(f"the id on line {number} is out of order")
-        if token in ranks:
-            raise _corrupt(f"line {number} repeats a token")
-        ranks[token] = previous = id
-        if count is not None:
-            counts[id] = count
-    return Tokenizer(
-        ranks,
-        pattern=header["pattern"],
-        special_tokens=header["special_tokens"],
-        merge_counts=counts,
-        training={_RENAMED.get(name, name): fact for name, fact in header["training"].items()},
-        template=header.get("template"),
-    )
+    try:
+        model, ids, counts = _core.Model.from_lines(
+            data,
+            after_header,
+            stop,
+            versions[version],
+            MAX_TOKEN_BYTES,
+            header["pattern"],
+            header["special_tokens"],
+        )
+    except FormatError as corrupt:
+        raise BadFile(str(corrupt)) from None
+    except UnicodeEncodeError:
+        raise _corrupt("its pattern or a special token contains a lone surrogate") from None
+    training = {_RENAMED.get(name, name): fact for name, fact in header["training"].items()}
+    return Tokenizer._of(model, lambda: _counts(ids, counts), training, header.get("template"))
+
+
+def has_too_many_lines(data: bytes, start: int, stop: int) -> bool:
+    """Return whether there are more lines than `MAX_TOKENS`.
+
+    Counting them takes a millisecond. The shortest has seven bytes, so most files are too small to need it.
+    """
+    return stop - start >= 7 * MAX_TOKENS and data.count(b"\n", start, stop) > MAX_TOKENS
+
+
+def _counts(ids: bytes, counts: bytes) -> Mapping[int, int]:
+    return dict(zip(memoryview(ids).cast("I"), memoryview(counts).cast("Q"), strict=True))
 
 
 def _parse_with_stages(header_line: bytes, lines_after: bytes) -> Tokenizer:
@@ -161,21 +177,21 @@ def _parse_with_stages(header_line: bytes, lines_after: bytes) -> Tokenizer:
     )
     if not valid or count is None:
         raise _corrupt("its header has a missing or invalid entry")
+    scored_line, merge_line = re.compile(_SCORED_LINE), re.compile(_MERGE_LINE)
     tokens: list[tuple[bytes, int]] = []
     scores: list[float] = []
     for number, line in enumerate(lines[:count], 3):
-        match = _SCORED_LINE.fullmatch(line)
+        match = scored_line.fullmatch(line)
         if not match:
             raise _corrupt(f"line {number} is not a token, an id and a score")
-        token, id, _ = _token(b"%s %s -" % (match[1], match[2]), number)
-        tokens.append((token, id))
+        tokens.append(_token(match[1], match[2], number))
         if match[3] != b"-":
             scores.append(float(match[3]))
     if scores and len(scores) != count:
         raise _corrupt("some tokens have a score and some have none")
     merges = []
     for number, line in enumerate(lines[count:], 3 + count):
-        if not _MERGE_LINE.fullmatch(line):
+        if not merge_line.fullmatch(line):
             raise _corrupt(f"line {number} is not three ids")
         left, right, new = map(int, line.split(b" "))
         merges.append((left, right, new))
@@ -221,15 +237,11 @@ def _is_template(template: object) -> bool:
     return False
 
 
-def _token(line: bytes, number: int) -> tuple[bytes, int, int | None]:
-    match = _TOKEN_LINE.fullmatch(line)
-    if not match:
-        raise _corrupt(f"line {number} is not a token, an id and a count")
+def _token(text: bytes, id: bytes, number: int) -> tuple[bytes, int]:
     try:
-        token = base64.b64decode(match[1], validate=True)
+        token = base64.b64decode(text, validate=True)
     except binascii.Error:
         raise _corrupt(f"line {number} is not base64") from None
-    id, count = int(match[2]), None if match[3] == b"-" else int(match[3])
-    if id >= 1 << 32 or (count or 0) >= 1 << 64 or len(token) > MAX_TOKEN_BYTES:
+    if int(id) >= 1 << 32 or len(token) > MAX_TOKEN_BYTES:
         raise _corrupt(f"line {number} has a number or token that is too large")
-    return token, id, count
+    return token, int(id)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from merganser.corpus.split_settings import PATTERN
+from merganser.corpus.defaults import PATTERN
 from merganser.tokenizer.lookup import Lookup
 
 if TYPE_CHECKING:

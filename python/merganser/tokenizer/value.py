@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from merganser import _core
-from merganser.corpus.split_settings import PATTERN
+from merganser.corpus.defaults import PATTERN
 from merganser.errors import EncodeError, SettingsError, TokenizerError
 from merganser.tokenizer.frozen import FrozenDict, FrozenList
 from merganser.tokenizer.shortcuts import Shortcuts
@@ -119,7 +119,8 @@ class Tokenizer(Shortcuts):
     __slots__ = ("_cache", "_merge_counts", "_template", "_training")
     #: Properties that are built on first access, by name.
     _cache: dict[str, object]
-    _merge_counts: Mapping[int, int]
+    #: How often each merge occurred, or a function that returns it on first access.
+    _merge_counts: Mapping[int, int] | Callable[[], Mapping[int, int]]
     _training: Mapping[str, Any]
     #: Of a tokenizer without stages; the others have it in their definition.
     _template: Template
@@ -146,13 +147,13 @@ class Tokenizer(Shortcuts):
     def _of(
         cls,
         model: _core.Model,
-        merge_counts: Mapping[int, int],
+        merge_counts: Mapping[int, int] | Callable[[], Mapping[int, int]],
         training: Mapping[str, Any],
         template: Template | None = None,
     ) -> "Tokenizer":
         tokenizer = super().__new__(cls, model)
         tokenizer._cache = {}
-        tokenizer._merge_counts = MappingProxyType(dict(merge_counts))
+        tokenizer._merge_counts = merge_counts if callable(merge_counts) else dict(merge_counts)
         tokenizer._training = MappingProxyType(dict(training))
         tokenizer._template = template or Template(prepend=[], append=[])
         if template:
@@ -217,7 +218,9 @@ class Tokenizer(Shortcuts):
     @property
     def merge_counts(self) -> Mapping[int, int]:
         """How often each merge occurred in training, by the id of the merged token; empty if unknown."""
-        return self._merge_counts
+        counts = self._merge_counts
+        build = counts if callable(counts) else lambda: counts
+        return self._cached("merge_counts", lambda: MappingProxyType(build()))
 
     @property
     def training(self) -> Mapping[str, Any]:

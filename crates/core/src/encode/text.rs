@@ -70,6 +70,7 @@ impl Tokenizer {
         self.encode_split(self.splitter(), text, None, ids)?;
         if ids.len() - before <= 4 {
             table.insert(&place, text.as_bytes(), &ids[before..]);
+            self.make_room(&table);
         }
         Ok(())
     }
@@ -285,12 +286,17 @@ impl Tokenizer {
                     self.encode_pretoken(pretoken, ids);
                 }
                 table.insert(place, pretoken, &ids[before..]);
-                if table.is_full() {
-                    match self.pipeline() {
-                        Some(pipeline) => self.cache().grow(table, pipeline.seeds()),
-                        None => self.cache().grow(table, self.ranks()),
-                    }
-                }
+                self.make_room(table);
+            }
+        }
+    }
+
+    /// Lets a full cache grow.
+    fn make_room(&self, table: &CacheTable) {
+        if table.is_full() {
+            match self.pipeline() {
+                Some(pipeline) => self.cache().grow(table, pipeline.seeds()),
+                None => self.cache().grow(table, self.ranks()),
             }
         }
     }

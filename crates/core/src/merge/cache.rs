@@ -6,11 +6,12 @@
 //! claims an empty slot, fills it and publishes it. Slots and arena are atomics, which on common processors
 //! read like plain memory.
 //!
-//! Memory is bounded: 48 bytes per slot, arena included, and at most 2²⁰ slots, 48 MB. The table starts with
-//! four slots per token (24 MB for cl100k) and doubles when three quarters are full; at the limit it starts
-//! over with the tokens alone, so that it adapts when the text changes. Meanwhile the old table lives until
-//! its last reader is done. Of a vocabulary of more than half a million tokens, only the lowest ids are in
-//! the table from the start.
+//! Memory is bounded: 48 bytes per slot, arena included, and at most 2²⁰ slots, 48 MB. The first table is small and
+//! empty, so that loading a tokenizer to encode a few texts does not pay for the memory of a large one, 5 to 30 ms for
+//! cl100k. When three quarters are full, after some 40 KB of text, the tokens move in with four slots each (24 MB for
+//! cl100k); after that the table doubles, and at the limit it starts over with the tokens alone, so that it adapts when
+//! the text changes. Meanwhile the old table lives until its last reader is done. Of a vocabulary of more than half a
+//! million tokens, only the lowest ids are in the table from the start.
 //!
 //! Pre-tokens chosen to collide cannot slow it down: hashes are seeded at random, and a search ends after
 //! [`REACH`] slots. A pre-token that finds no free slot is merged every time, which is slower but equally
@@ -37,7 +38,9 @@ pub const LONGEST: usize = 1023;
 /// How many pre-tokens are looked up together.
 pub const BATCH: usize = 32;
 
-/// The least and the greatest number of slots. (Few in tests, so that the table grows and starts over.)
+/// The number of slots before the tokens move in, and then the least and the greatest. (Few in tests, so that the table
+/// grows and starts over.)
+const FIRST_SLOTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 12 };
 const FEWEST_SLOTS: usize = 1 << 10;
 const MOST_SLOTS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
@@ -133,6 +136,8 @@ pub struct CacheTable {
     /// Ids; before those of a long pre-token, its bytes, four to a number.
     arena: Vec<AtomicU32>,
     arena_used: AtomicUsize,
+    /// Whether the tokens have moved in, as far as they fit.
+    has_tokens: bool,
     /// Whether every token up to [`LONGEST`] bytes is in the table.
     holds_all_tokens: bool,
 }
@@ -146,6 +151,7 @@ impl CacheTable {
             used: AtomicUsize::new(0),
             arena: zeroed_in_huge_pages(slots * ARENA_PER_SLOT),
             arena_used: AtomicUsize::new(0),
+            has_tokens: false,
             holds_all_tokens: false,
         }
     }
@@ -248,6 +254,7 @@ impl CacheTable {
     /// Returns a table of twice the size with the same entries.
     fn doubled(&self) -> CacheTable {
         let mut larger = CacheTable::new(self.slots.len() * 2, self.seed);
+        larger.has_tokens = self.has_tokens;
         larger.holds_all_tokens = self.holds_all_tokens;
         for slot in self.slots.iter() {
             let high = slot[HIGH].load(Acquire);
@@ -374,15 +381,20 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
 /// The current table, and the way to the next one when it is full.
 pub struct Cache {
     table: ArcSwap<CacheTable>,
+    /// The number of slots when the tokens move in.
+    slots: usize,
     /// Locked while the next table is built; no thread waits for it, so a fork at that moment does no harm.
     growing: Mutex<()>,
 }
 
 impl Cache {
-    /// Builds a cache that contains the tokens, lowest ids first, as far as they fit.
-    pub fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Cache {
-        let slots = (count * 4).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
-        Cache { table: ArcSwap::from_pointee(seeded(tokens, slots)), growing: Mutex::new(()) }
+    /// Builds an empty cache for a vocabulary of this many tokens.
+    pub fn new(tokens: usize) -> Cache {
+        Cache {
+            table: ArcSwap::from_pointee(CacheTable::new(FIRST_SLOTS, random_seed())),
+            slots: (tokens * 4).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS),
+            growing: Mutex::new(()),
+        }
     }
 
     /// Returns the table, for as long as the guard lives: one document or so.
@@ -391,7 +403,8 @@ impl Cache {
         self.table.load()
     }
 
-    /// Builds the next table in place of a full one, unless another thread is doing so.
+    /// Builds the next table in place of a full one, unless another thread is doing so. The second one starts with
+    /// the tokens, lowest ids first, as far as they fit.
     #[cold]
     pub fn grow<'a>(&self, full: &CacheTable, tokens: impl Iterator<Item = (&'a [u8], u32)>) {
         let Ok(_growing) = self.growing.try_lock() else { return };
@@ -399,15 +412,18 @@ impl Cache {
         if !std::ptr::eq(&**now, full) {
             return;
         }
-        let next =
-            if full.slots.len() < MOST_SLOTS { full.doubled() } else { seeded(tokens, full.slots.len()) };
+        let next = match full.has_tokens {
+            false => seeded(tokens, self.slots),
+            true if full.slots.len() < MOST_SLOTS => full.doubled(),
+            true => seeded(tokens, full.slots.len()),
+        };
         self.table.store(Arc::new(next));
     }
 }
 
 /// Builds a table that contains the tokens, at most half full.
 fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> CacheTable {
-    let mut table = CacheTable::new(slots, RandomState::new().hash_one(0));
+    let mut table = CacheTable::new(slots, random_seed());
     let mut all = true;
     for (token, id) in tokens {
         if token.len() <= LONGEST {
@@ -416,6 +432,11 @@ fn seeded<'a>(tokens: impl Iterator<Item = (&'a [u8], u32)>, slots: usize) -> Ca
             all &= placed;
         }
     }
+    table.has_tokens = true;
     table.holds_all_tokens = all;
     table
+}
+
+fn random_seed() -> u64 {
+    RandomState::new().hash_one(0)
 }

@@ -83,6 +83,7 @@ impl Crossings {
         let whole: HashSet<Box<[u8]>> = whole.map(Box::from).collect();
         let mut whole_filter = vec![0; (whole.len() * 32).next_power_of_two().max(64) / 64];
         whole.iter().for_each(|token| set(&mut whole_filter, start_and_length(token)));
+        let tokens = tokens.filter(|token| !token.is_ascii());
         let count = tokens.clone().filter(|token| (1..token.len()).any(|at| is_boundary(token, at))).count();
         // At most one bit in 32 is set.
         let bits = (count * 32).next_power_of_two().max(1 << 12);

@@ -15,8 +15,10 @@
 //! When it loses: on text that repeats. Looking up a cached pre-token is faster than merging it again.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::ops::Range;
+
+use hashbrown::HashMap;
 
 use super::windows::WINDOW;
 use crate::key::mix;
@@ -152,7 +154,7 @@ impl Pairs {
 
     /// Returns the token that two neighbors form, or [`NONE`].
     #[inline(always)]
-    fn get(&self, left: u32, right: u32) -> u32 {
+    pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
         let hash = hash(key);
         let (word, bit) = self.filter_bit(hash);

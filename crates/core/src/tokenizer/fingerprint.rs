@@ -26,6 +26,15 @@ impl Tokenizer {
             add(id, token);
         }
         sum.update(self.pipeline().map_or(&[][..], |pipeline| pipeline.digest()));
-        sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(sum)
     }
+}
+
+/// Returns the SHA-256 of some bytes in hexadecimal, as tokenizer files end with it.
+pub fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(Sha256::new_with_prefix(bytes))
+}
+
+fn hexadecimal(sum: Sha256) -> String {
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

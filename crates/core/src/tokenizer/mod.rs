@@ -3,8 +3,8 @@
 //! Ranks are stored and merges are derived from them, because imported vocabularies contain tokens that no
 //! merge forms. An id is also the rank: of two possible merges the one with the lower new id goes first.
 //!
-//! Cost: building one takes about 0.1 s for the 200,000 tokens of o200k, nearly all of it the derivation of
-//! merges. Looking up an id is two reads of a dense table, which is why ids end at 2²¹. Everything is checked
+//! Cost: building one from ranks takes about 50 ms for the 200,000 tokens of o200k, nearly all of it the derivation of
+//! merges; a saved tokenizer states them, and to check them takes a fifth of that. Looking up an id is two reads of a dense table, which is why ids end at 2²¹. Everything is checked
 //! here, once, so that nothing that uses a tokenizer needs to.
 //!
 //! | module | what it holds |
@@ -13,6 +13,7 @@
 //! | `decoder` | how the tokens of a pipeline are joined |
 //! | `finder` | the automaton that finds special tokens in text |
 //! | `fingerprint` | a hash that identifies a tokenizer |
+//! | `lines` | the tokens of a file |
 //! | `pipeline` | the stages of a tokenizer that another library defined |
 //! | `pack` | the ranks as one string of bytes |
 //! | `slots` | the table that decoding reads |
@@ -21,6 +22,7 @@ mod cuts;
 mod decoder;
 mod finder;
 mod fingerprint;
+mod lines;
 mod pack;
 mod pipeline;
 mod slots;
@@ -36,6 +38,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use self::cuts::Cuts;
 pub(crate) use self::decoder::ByteRuns;
 pub(crate) use self::finder::finder;
+pub use self::fingerprint::sha256;
+pub use self::lines::{Columns, TokenLines};
 pub use self::pack::unpack_ranks;
 pub use self::pipeline::Source;
 pub(crate) use self::pipeline::{Inner, Pipeline, is_space};
@@ -76,7 +80,8 @@ pub struct Tokenizer {
     pairs: Pairs,
     merges: Vec<(u32, u32, u32)>,
     whole_pretoken_only: Vec<u32>,
-    crossings: Crossings,
+    /// Filled when a text of a script without spaces comes.
+    crossings: OnceLock<Crossings>,
     /// Shared by clones, which are equal and so have the same use for it.
     cache: Arc<Cache>,
     /// The decode table; filled when first needed.
@@ -95,7 +100,9 @@ impl Tokenizer {
         splitter: Splitter,
         specials: Vec<(String, u32)>,
     ) -> Result<Tokenizer> {
-        Tokenizer::assemble(ranks, splitter, specials, derive)
+        Tokenizer::assemble(borrowed(&ranks), splitter, specials, |bytes, tokens, _| {
+            Ok(derive(bytes, tokens))
+        })
     }
 
     /// Returns a tokenizer that starts from characters instead of their bytes, which is faster. The merges that form
@@ -111,10 +118,10 @@ impl Tokenizer {
     }
 
     fn assemble(
-        mut ranks: Vec<(Vec<u8>, u32)>,
+        mut ranks: Vec<(&[u8], u32)>,
         splitter: Splitter,
         mut specials: Vec<(String, u32)>,
-        merges_of: impl FnOnce([u32; 256], &[(Vec<u8>, u32)]) -> Derived,
+        merges_of: impl FnOnce([u32; 256], &[(&[u8], u32)], Find<'_>) -> Result<Derived>,
     ) -> Result<Tokenizer> {
         ranks.sort_unstable_by_key(|&(_, id)| id);
         specials.sort_unstable_by_key(|&(_, id)| id);
@@ -122,13 +129,13 @@ impl Tokenizer {
 
         let hasher = DefaultHashBuilder::default();
         let mut index: HashTable<u32> = HashTable::with_capacity(ranks.len());
-        for (token, id) in &ranks {
-            let hash = hasher.hash_one(&token[..]);
+        for &(token, id) in &ranks {
+            let hash = hasher.hash_one(token);
             if let Some(&twin) = index.find(hash, |&other| span(&bytes, &starts, other) == token) {
                 return bad(format!("ids {twin} and {id} are both the token {}", show(token)));
             }
             let rehash = |&other: &u32| hasher.hash_one(span(&bytes, &starts, other));
-            index.insert_unique(hash, *id, rehash);
+            index.insert_unique(hash, id, rehash);
         }
         let find = |token: &[u8]| {
             let hash = hasher.hash_one(token);
@@ -146,13 +153,10 @@ impl Tokenizer {
         }
         check_specials(&specials, find)?;
 
-        let Derived { pairs, merges, whole_pretoken_only } = merges_of(byte_ids, &ranks);
+        let Derived { pairs, merges, whole_pretoken_only } = merges_of(byte_ids, &ranks, &find)?;
         let names: Vec<&str> = specials.iter().map(|(token, _)| token.as_str()).collect();
         let special_finder = finder(&names)?;
-        let tokens = ranks.iter().map(|(token, _)| &token[..]);
-        let whole = whole_pretoken_only.iter().map(|&id| span(&bytes, &starts, id));
-        let crossings = Crossings::new(tokens, whole);
-        let cache = Cache::new(ranks.iter().map(|(token, id)| (&token[..], *id)), ranks.len());
+        let cache = Cache::new(ranks.len());
         Ok(Tokenizer {
             splitter,
             bytes,
@@ -164,7 +168,7 @@ impl Tokenizer {
             pairs,
             merges,
             whole_pretoken_only,
-            crossings,
+            crossings: OnceLock::new(),
             cache: Arc::new(cache),
             slots: OnceLock::new(),
             cuts: OnceLock::new(),
@@ -202,7 +206,7 @@ impl Tokenizer {
         specials: Vec<(String, u32)>,
     ) -> Result<Tokenizer> {
         let (ranks, specials) = join(base, merges, first_id, specials)?;
-        let tokenizer = Tokenizer::assemble(ranks, splitter, specials, |byte_ids, _| {
+        let tokenizer = Tokenizer::assemble(borrowed(&ranks), splitter, specials, |byte_ids, _, _| {
             let made = merges.iter().zip(first_id..).map(|(&(left, right), new)| (left, right, new));
             let merges: Vec<_> =
                 base.map_or(&[][..], Tokenizer::merges).iter().copied().chain(made).collect();
@@ -211,7 +215,7 @@ impl Tokenizer {
                 pairs.insert(left, right, new);
             }
             let whole_pretoken_only = base.map_or(Vec::new(), |base| base.whole_pretoken_only.clone());
-            Derived { pairs, merges, whole_pretoken_only }
+            Ok(Derived { pairs, merges, whole_pretoken_only })
         })?;
         #[cfg(debug_assertions)]
         check_witnessed(
@@ -394,8 +398,18 @@ impl Tokenizer {
         &self.pairs
     }
 
+    #[inline]
     pub(crate) fn crossings(&self) -> &Crossings {
-        &self.crossings
+        self.crossings.get().unwrap_or_else(|| self.new_crossings())
+    }
+
+    #[cold]
+    fn new_crossings(&self) -> &Crossings {
+        let whole = self.whole_pretoken_only.iter().map(|&id| span(&self.bytes, &self.starts, id));
+        let tokens = (0..self.next_id()).filter_map(|id| self.token_bytes(id));
+        let crossings = Crossings::new(tokens, whole);
+        // Built before, so that the lock is not held for long: the process may fork meanwhile.
+        self.crossings.get_or_init(|| crossings)
     }
 
     pub(crate) fn cache(&self) -> &Cache {
@@ -406,6 +420,9 @@ impl Tokenizer {
         self.special_finder.as_ref()
     }
 }
+
+/// Returns the id of a token.
+type Find<'a> = &'a (dyn Fn(&[u8]) -> Option<u32> + Sync);
 
 /// Tokens with ids, and special tokens with ids.
 type Entries = (Vec<(Vec<u8>, u32)>, Vec<(String, u32)>);
@@ -507,25 +524,37 @@ impl std::fmt::Debug for Tokenizer {
 
 /// Lays out all bytes in the order of their ids and returns them with the start of each id. Both lists must
 /// be sorted by id.
-fn lay_out(ranks: &[(Vec<u8>, u32)], specials: &[(String, u32)]) -> Result<(Vec<u8>, Vec<u32>)> {
-    let tokens = ranks.iter().map(|(token, id)| (&token[..], *id));
-    let mut all: Vec<(&[u8], u32)> =
-        tokens.chain(specials.iter().map(|(s, id)| (s.as_bytes(), *id))).collect();
-    all.sort_by_key(|&(_, id)| id);
-    check_size(all.iter().map(|(token, _)| token.len()).sum())?;
-    if let Some(&(_, id)) = all.last()
-        && id >= ID_LIMIT
-    {
+fn lay_out(ranks: &[(&[u8], u32)], specials: &[(String, u32)]) -> Result<(Vec<u8>, Vec<u32>)> {
+    let lengths = ranks.iter().map(|(token, _)| token.len());
+    check_size(lengths.chain(specials.iter().map(|(token, _)| token.len())).sum())?;
+    let last = ranks.last().map(|&(_, id)| id).max(specials.last().map(|&(_, id)| id));
+    if let Some(id) = last.filter(|&id| id >= ID_LIMIT) {
         return bad(format!("id {id} is too high; ids must be below {ID_LIMIT}"));
     }
-    if let Some(twins) = all.windows(2).find(|pair| pair[0].1 == pair[1].1) {
-        let (one, two) = (show(twins[0].0), show(twins[1].0));
-        return bad(format!("id {} is given to both {one} and {two}", twins[0].1));
+    let mut special = specials.iter().map(|(token, id)| (token.as_bytes(), *id)).peekable();
+    let mut tokens = ranks.iter().copied().peekable();
+    let all = std::iter::from_fn(|| match (tokens.peek(), special.peek()) {
+        (Some(&(_, id)), Some(&(_, other))) if other < id => special.next(),
+        (Some(_), _) => tokens.next(),
+        (None, _) => special.next(),
+    });
+    let mut last: Option<(&[u8], u32)> = None;
+    let mut twins = None;
+    let laid_out = concatenated(all.inspect(|&this| {
+        twins = twins.or(last.filter(|last| last.1 == this.1).zip(Some(this)));
+        last = Some(this);
+    }));
+    if let Some(((one, id), (two, _))) = twins {
+        return bad(format!("id {id} is given to both {} and {}", show(one), show(two)));
     }
     if let Some((_, id)) = ranks.iter().find(|(token, _)| token.is_empty()) {
         return bad(format!("the token with id {id} is empty"));
     }
-    Ok(concatenated(all.into_iter()))
+    Ok(laid_out)
+}
+
+fn borrowed(ranks: &[(Vec<u8>, u32)]) -> Vec<(&[u8], u32)> {
+    ranks.iter().map(|(token, id)| (&token[..], *id)).collect()
 }
 
 /// Joins the bytes of ids, lowest first, and returns them with the start of each id.

@@ -251,7 +251,7 @@ impl Tokenizer {
             digest,
             source: Source { tokens: vocabulary.tokens, merges, scores, definition: definition.into() },
         };
-        let cache = Cache::new(pipeline.seeds(), pipeline.seeds.ends.len());
+        let cache = Cache::new(pipeline.seeds.ends.len());
         Ok(Tokenizer {
             splitter: Splitter::with_engine(WHOLE, Tier::LookAround)?,
             bytes,
@@ -263,7 +263,7 @@ impl Tokenizer {
             pairs,
             merges: live_merges,
             whole_pretoken_only,
-            crossings,
+            crossings: OnceLock::from(crossings),
             cache: Arc::new(cache),
             slots: OnceLock::new(),
             cuts: OnceLock::new(),

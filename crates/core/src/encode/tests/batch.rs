@@ -129,7 +129,10 @@ fn a_full_cache_starts_over_and_stays_right() {
     let tokenizer = tokenizer("gpt4");
     let ranks = rank_map(&tokenizer);
     let next = AtomicUsize::new(0);
+    let first = tokenizer.cache().table().seed;
+    tokenizer.encode_ordinary(&(0..100).map(|n| format!(" {n}")).collect::<String>()).unwrap();
     let seed = tokenizer.cache().table().seed;
+    assert_ne!(seed, first, "the tokens never moved in");
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {

@@ -38,7 +38,7 @@ pub(crate) use self::decoder::ByteRuns;
 pub(crate) use self::finder::finder;
 pub use self::pack::unpack_ranks;
 pub use self::pipeline::Source;
-pub(crate) use self::pipeline::{Inner, Pipeline, is_space};
+pub(crate) use self::pipeline::{Inner, Length, Pipeline, is_space};
 pub(crate) use self::slots::{DecodeSlot, SHORT};
 use crate::automaton::check_length;
 use crate::merge::cache::Cache;

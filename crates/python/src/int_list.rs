@@ -37,7 +37,7 @@ impl Ints {
     }
 
     /// Appends the ints of ids to a list.
-    #[inline]
+    #[inline(always)]
     pub fn extend(&self, list: &mut NewList<'_>, ids: &[u32]) -> PyResult<()> {
         let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
         let py = list.py();

@@ -19,6 +19,7 @@ pub struct NewList<'py> {
 }
 
 impl<'py> NewList<'py> {
+    #[inline(always)]
     pub fn new(py: Python<'py>, len: usize) -> PyResult<NewList<'py>> {
         // SAFETY: `PyList_New` returns a new reference to a list, or null with an exception set.
         let list = unsafe {
@@ -29,6 +30,7 @@ impl<'py> NewList<'py> {
         Ok(NewList { list, room, len, at: 0 })
     }
 
+    #[inline(always)]
     pub fn py(&self) -> Python<'py> {
         self.list.py()
     }
@@ -78,7 +80,7 @@ impl<'py> NewList<'py> {
         unsafe { self.fill(count, |_| Ok(object.as_ptr())) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn finish(self) -> Bound<'py, PyList> {
         assert!(self.at == self.len, "a list has as many items as it was created for");
         self.list

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Literal, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ __all__ = [
     "DocumentBatches",
     "Documents",
     "Embedder",
+    "Encoded",
+    "EncodedTexts",
+    "Frame",
     "IncrementalEncoder",
     "Model",
     "Reading",
@@ -622,6 +625,7 @@ class Model:
             If a pattern is invalid.
         """
 
+_Encoded = TypeVar("_Encoded", bound=Encoded)
 _Specials: TypeAlias = Literal["all"] | Collection[str]
 
 @final
@@ -643,6 +647,174 @@ class Details:
         """Return the number of the pre-token, or added token, that each token is part of."""
     def added(self) -> list[tuple[int, str]]:
         """Return the added tokens, by position, and the text that each was found as."""
+
+@disjoint_base
+class Frame:
+    """How single texts are encoded: with known tokens around them, a limit, and padding.
+
+    The plan of a `Tokenizer` of `compat.tokenizers` inherits from it.
+
+    Parameters
+    ----------
+    tokenizer
+        The tokenizer.
+    specials
+        Whether special tokens are found in texts.
+    before, after
+        The ids around the text, each with its type id.
+    type_id
+        The type id of the text.
+    trims
+        How offsets are trimmed, as for `Details.offsets`.
+    offsets
+        Whether offsets are those of the text alone, whatever is before it.
+    respells
+        Whether added tokens may have been found in another spelling than that which trimming looks at.
+    limit
+        The most ids of an encoding, if there is a limit.
+    keeps_end
+        Whether the end of a text that is too long is kept, not its beginning.
+    padding
+        The settings of padding, if there is any: an object with the attributes of `PaddingSettings`.
+    """
+
+    def __new__(
+        cls,
+        tokenizer: Tokenizer,
+        *,
+        specials: bool,
+        before: Sequence[tuple[int, int]],
+        type_id: int,
+        after: Sequence[tuple[int, int]],
+        trims: bool | None,
+        offsets: bool,
+        respells: bool = False,
+        limit: int | None = None,
+        keeps_end: bool = False,
+        padding: object | None = None,
+    ) -> Self: ...
+    def kept(self, size: int) -> tuple[int, int]:
+        """Return which ids of a text are kept: the first, and the one after the last.
+
+        Parameters
+        ----------
+        size
+            The number of its ids.
+        """
+    def encode(self, text: str) -> EncodedTexts:
+        """Encode a text.
+
+        Raises
+        ------
+        EncodeError
+            If the text contains a lone surrogate.
+        """
+    def encode_batch(self, texts: Iterable[str], *, fast: bool = False) -> EncodedTexts:
+        """Encode texts.
+
+        Parameters
+        ----------
+        texts
+            The texts.
+        fast
+            Whether nothing but ids will be known of them.
+
+        Raises
+        ------
+        EncodeError
+            If a text contains a lone surrogate.
+        """
+
+@final
+class EncodedTexts:
+    """Texts that were encoded together."""
+
+    def __len__(self) -> int: ...
+    @property
+    def frame(self) -> Any:
+        """How the texts were encoded."""
+    @property
+    def fast(self) -> bool:
+        """Whether nothing but ids is known of the texts."""
+    @property
+    def length(self) -> int:
+        """The length of all encodings, with padding; 0 if there is none."""
+    def longest(self) -> int:
+        """Return the number of ids of the longest encoding."""
+    def text_ids(self, at: int) -> list[int]:
+        """Return the ids of a text, without those around it, before anything was cut off."""
+    def details(self, at: int) -> Details:
+        """Return what is known of the tokens of a text.
+
+        The first text that is asked about is encoded alone, the second together with all others: a program
+        that asks about one of them asks about all of them.
+        """
+    def encodings(self, kind: type[_Encoded]) -> list[_Encoded]:
+        """Return an encoding for each text.
+
+        Parameters
+        ----------
+        kind
+            The class of encodings, which inherits from `Encoded`.
+        """
+    def rows(self, field: str, encodings: list[_Encoded]) -> list[list[Any]]:
+        """Return a list for each encoding.
+
+        Parameters
+        ----------
+        field
+            "ids", "type_ids", "attention_mask", "special_tokens_mask" or "offsets".
+        encodings
+            The encodings, which are asked for what only they know.
+        """
+    def array(self, field: str) -> NDArray[np.int64] | None:
+        """Return a field of all encodings as an array; None if it is empty or their lengths differ."""
+
+@disjoint_base
+class Encoded:
+    """The encoding of a text, from which `Encoding` of `compat.tokenizers` inherits.
+
+    Parameters
+    ----------
+    texts
+        The texts that were encoded together; None for an encoding that is built otherwise.
+    at
+        Which of them it is.
+    """
+
+    def __new__(cls, texts: EncodedTexts | None = None, at: int = 0) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def _source(self) -> tuple[EncodedTexts, int] | None:
+        """The texts that were encoded together, and which of them this is; None if that is no longer so."""
+    @property
+    def _built(self) -> Any:
+        """What was built."""
+    def _keep(self, built: object, changed: bool) -> None:
+        """Keep what was built.
+
+        Parameters
+        ----------
+        built
+            An object.
+        changed
+            Whether it is no longer the encoding of the text.
+        """
+    @property
+    def ids(self) -> list[int]:
+        """The ids."""
+    @property
+    def type_ids(self) -> list[int]:
+        """The number of the input that each token belongs to, as the post-processor says."""
+    @property
+    def attention_mask(self) -> list[int]:
+        """0 for padding, 1 for all other tokens."""
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for tokens that were added to the text, 0 for those of the text."""
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """The characters of the input that each token covers."""
 
 @final
 class Stages:

@@ -266,6 +266,10 @@ impl<'py> Texts<'py> {
         items.enumerate().map(|(n, item)| text((n, item?))).collect::<PyResult<_>>().map(Texts)
     }
 
+    pub fn into_inner(self) -> Vec<Bound<'py, PyString>> {
+        self.0
+    }
+
     pub fn borrow(&self) -> PyResult<Vec<&str>> {
         self.0
             .iter()

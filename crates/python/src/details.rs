@@ -3,24 +3,40 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use merganser_core::encode::{Allowed, Stages as CoreStages};
+use merganser_core::encode::{Allowed, Details as CoreDetails, Stages as CoreStages};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
-use pyo3::{IntoPyObjectExt, ffi};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
 
 use crate::arguments::{Texts, Threads};
 use crate::encode::run_sized;
 use crate::errors::bytes_of;
 use crate::int_list::CollectorPaused;
 use crate::interrupt::run;
+use crate::offset_list::offset_list;
 use crate::text::borrow_str;
 use crate::tokenizer::Tokenizer;
 
 /// The tokens of one text with their offsets and words, as lists that are built at each call.
 #[pyclass(frozen, module = "merganser._core")]
+#[derive(Clone)]
 pub struct Details {
-    details: merganser_core::encode::Details,
+    details: Arc<CoreDetails>,
     tokenizer: Arc<merganser_core::Tokenizer>,
+}
+
+impl Details {
+    pub fn new(details: CoreDetails, tokenizer: Arc<merganser_core::Tokenizer>) -> Details {
+        Details { details: Arc::new(details), tokenizer }
+    }
+
+    /// Returns the offsets; see [`Details::offsets`].
+    pub fn spans(&self, prefixed: Option<bool>) -> Vec<(u32, u32)> {
+        match prefixed {
+            None => self.details.chars.clone(),
+            Some(prefixed) => self.tokenizer.trimmed(&self.details, prefixed),
+        }
+    }
 }
 
 pub fn encode_details<'py>(
@@ -37,7 +53,7 @@ pub fn encode_details<'py>(
     let encoded = run_sized(texts.py(), bytes, |progress| {
         core.encode_details_batch(&borrowed, &allowed, threads.0, progress)
     })?;
-    Ok(encoded.into_iter().map(|details| Details { details, tokenizer: core.clone() }).collect())
+    Ok(encoded.into_iter().map(|details| Details::new(details, core.clone())).collect())
 }
 
 #[pymethods]
@@ -57,8 +73,8 @@ impl Details {
     #[pyo3(signature = (prefixed = None))]
     fn offsets<'py>(&self, py: Python<'py>, prefixed: Option<bool>) -> PyResult<Bound<'py, PyList>> {
         match prefixed {
-            None => pairs(py, &self.details.chars),
-            Some(prefixed) => pairs(py, &self.tokenizer.trimmed(&self.details, prefixed)),
+            None => offset_list(py, &self.details.chars),
+            Some(prefixed) => offset_list(py, &self.tokenizer.trimmed(&self.details, prefixed)),
         }
     }
 
@@ -78,28 +94,6 @@ impl Details {
     fn added(&self) -> Vec<(u32, &str)> {
         self.details.added.iter().map(|(at, found)| (*at, &found[..])).collect()
     }
-}
-
-/// Builds a list of pairs. A token mostly begins where the one before ends, so that they share an int.
-fn pairs<'py>(py: Python<'py>, spans: &[(u32, u32)]) -> PyResult<Bound<'py, PyList>> {
-    let _paused = CollectorPaused::new(py);
-    let mut last = (0, 0u32.into_pyobject(py)?);
-    let mut number = |number: u32| -> PyResult<Bound<'py, PyInt>> {
-        if last.0 != number {
-            last = (number, number.into_pyobject(py)?);
-        }
-        Ok(last.1.clone())
-    };
-    let mut made = Vec::with_capacity(spans.len());
-    for &(start, end) in spans {
-        let start = number(start)?;
-        let pair = PyTuple::new(py, [start, number(end)?])?;
-        // SAFETY: `pair` is a tuple that nobody else has seen. It holds only ints, so no cycle can include it. The
-        // collector would find that out by itself, and take half as long again as building all pairs.
-        unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
-        made.push(pair);
-    }
-    PyList::new(py, made)
 }
 
 /// The stages before merging: a normalizer and a pre-tokenizer of a tokenizer.json.

@@ -147,7 +147,7 @@ pub fn encode_with_offsets<'py>(
 
 /// Encodes one text and calls `use_ids` with its ids.
 #[inline]
-fn with_ids<'py, T>(
+pub fn with_ids<'py, T>(
     tokenizer: &Tokenizer,
     text: &Bound<'py, PyString>,
     options: &Options,

@@ -10,16 +10,11 @@ use pyo3::types::PyList;
 use crate::arguments::{Policy, Texts, Threads};
 use crate::errors::to_python;
 use crate::int_list::{CollectorPaused, Ints, STEP};
-use crate::interrupt::run;
+use crate::interrupt::{Turns, run};
 use crate::tokenizer::Tokenizer;
 
 /// A thread that waits longer than this for the GIL competes with a busy one.
 const BUSY: Duration = Duration::from_millis(1);
-
-/// How often other Python threads get the GIL, and for how long it is left to them. A thread that waits for it asks
-/// for it only after 5 ms in which nobody has released it, and here it is released for each part.
-const TURN: Duration = Duration::from_millis(20);
-const PAUSE: Duration = Duration::from_micros(50);
 
 pub fn encode_batch<'py>(
     tokenizer: &Tokenizer,
@@ -37,7 +32,7 @@ pub fn encode_batch<'py>(
         made: lists.clone().unbind(),
         held: Part::default(),
         enough: 0,
-        turn: Instant::now(),
+        turns: Turns::new(),
     };
     let outcome = run(py, || {
         let progress = Progress::new();
@@ -60,8 +55,9 @@ struct Lists<'a> {
     held: Part,
     /// The minimum number of ids that is worth waiting for the GIL.
     enough: usize,
-    /// When other threads last had a chance to get the GIL.
-    turn: Instant,
+    /// A thread that waits for the GIL asks for it only after 5 ms in which nobody has released it, and here it is
+    /// released for each part.
+    turns: Turns,
 }
 
 /// Why a batch ends early.
@@ -112,9 +108,8 @@ impl Lists<'_> {
     }
 
     fn make(&mut self, part: &Part) -> std::result::Result<(), Stop> {
-        if self.turn.elapsed() > TURN {
-            std::thread::sleep(PAUSE);
-            self.turn = Instant::now();
+        if self.turns.is_due() {
+            self.turns.wait();
         }
         let asked = Instant::now();
         Python::attach(|py| {

@@ -7,7 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 
-use crate::layout::{layout, prefetch};
+use crate::layout::prefetch;
+use crate::new_list::NewList;
 
 /// A list of this many ids takes some milliseconds; signals are checked after each such step.
 pub const STEP: usize = 1 << 18;
@@ -30,60 +31,33 @@ impl Ints {
 
     #[inline]
     pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        let list = empty_list(py, ids.len())?;
-        let mut at = 0;
-        for step in ids.chunks(STEP) {
-            if at > 0 {
+        let mut list = NewList::new(py, ids.len())?;
+        self.extend(&mut list, ids)?;
+        Ok(list.finish())
+    }
+
+    /// Appends the ints of ids to a list.
+    #[inline(always)]
+    pub fn extend(&self, list: &mut NewList<'_>, ids: &[u32]) -> PyResult<()> {
+        let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
+        let py = list.py();
+        for (number, step) in ids.chunks(STEP).enumerate() {
+            if number > 0 {
                 py.check_signals()?;
             }
-            self.fill(&list, at, step)?;
-            at += step.len();
-        }
-        Ok(list)
-    }
-
-    fn fill(&self, list: &Bound<'_, PyList>, at: usize, ids: &[u32]) -> PyResult<()> {
-        match layout(list.py()) {
-            Some(layout) => {
-                // SAFETY: `list` is a `PyList`, so `items` returns its array of items; `at` is at most its
-                // length, because `list` calls this with consecutive steps of the ids it was created for.
-                let room = unsafe { layout.items(list.as_ptr()).add(at) };
-                // SAFETY: the table keeps the int alive; `empty_list` created the list with room for all ids,
-                // nobody else has seen it, and each of its items is null and is written once.
-                self.fill_with(list, ids, |n, int| unsafe {
-                    layout.add_reference(int);
-                    room.add(n).write(int);
-                })
-            }
-            // SAFETY: as above; `PyList_SetItem` takes over the new reference.
-            None => self.fill_with(list, ids, |n, int| unsafe {
-                ffi::Py_INCREF(int);
-                ffi::PyList_SetItem(list.as_ptr(), (at + n) as isize, int);
-            }),
-        }
-    }
-
-    /// Calls `put` with each index and its int, which the table keeps alive.
-    #[inline(always)]
-    fn fill_with(
-        &self,
-        list: &Bound<'_, PyList>,
-        ids: &[u32],
-        put: impl Fn(usize, *mut ffi::PyObject),
-    ) -> PyResult<()> {
-        let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
-        for (n, &id) in ids.iter().enumerate() {
-            // Slots of the table and reference counts are scattered over memory, and each access would miss
-            // the cache.
-            if let Some(&later) = ids.get(n + 2 * AHEAD) {
-                prefetch(&raw const table[later as usize]);
-                prefetch(table[ids[n + AHEAD] as usize].load(Ordering::Acquire));
-            }
-            let mut int = table[id as usize].load(Ordering::Acquire);
-            if int.is_null() {
-                int = make(list.py(), &table[id as usize], id)?;
-            }
-            put(n, int);
+            let int = |n: usize| {
+                // Slots of the table and reference counts are scattered over memory, and each access would miss the
+                // cache.
+                if let Some(&later) = step.get(n + 2 * AHEAD) {
+                    prefetch(&raw const table[later as usize]);
+                    prefetch(table[step[n + AHEAD] as usize].load(Ordering::Acquire));
+                }
+                let slot = &table[step[n] as usize];
+                let int = slot.load(Ordering::Acquire);
+                if int.is_null() { make(py, slot, step[n]) } else { Ok(int) }
+            };
+            // SAFETY: the table keeps the ints alive.
+            unsafe { list.fill(step.len(), int)? };
         }
         Ok(())
     }
@@ -109,11 +83,6 @@ impl Drop for Ints {
             }
         });
     }
-}
-
-fn empty_list<'py>(py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyList>> {
-    // SAFETY: `PyList_New` returns a new reference to a list, or null with an exception set.
-    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyList_New(len as isize))?.cast_into_unchecked()) }
 }
 
 /// Pauses the garbage collector while thousands of lists are created that hold only ints: each collection

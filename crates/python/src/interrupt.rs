@@ -8,7 +8,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use merganser_core::{Error, Progress, Result, Stage, start_in, take_refusal};
 use pyo3::prelude::*;
@@ -19,6 +19,35 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A progress callback, called with `(stage, done, total)`.
 pub type Callback<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// How often other Python threads get the GIL while one builds objects, and for how long it is left to them.
+const TURN: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// When other threads last had a chance to get the GIL.
+pub struct Turns(Instant);
+
+impl Turns {
+    pub fn new() -> Turns {
+        Turns(Instant::now())
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.0.elapsed() > TURN
+    }
+
+    /// Waits, without the GIL.
+    pub fn wait(&mut self) {
+        std::thread::sleep(PAUSE);
+        self.0 = Instant::now();
+    }
+
+    /// Releases the GIL, waits, and checks for Ctrl-C.
+    pub fn give(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.wait());
+        py.check_signals()
+    }
+}
 
 /// Runs `work` on another thread until it is done, or until Ctrl-C or an exception in `callback` stops it.
 pub fn run_interruptible<T: Send>(

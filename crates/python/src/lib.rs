@@ -10,14 +10,18 @@ mod documents;
 mod embed;
 mod encode;
 mod encode_batch;
+mod encodings;
 mod errors;
 mod faults;
 mod feed;
+mod frame;
 mod ids;
 mod incremental;
 mod int_list;
 mod interrupt;
 mod layout;
+mod new_list;
+mod offset_list;
 mod reading;
 mod stream;
 mod string;
@@ -50,7 +54,11 @@ mod _core {
     #[pymodule_export]
     use super::embed::Embedder;
     #[pymodule_export]
+    use super::encodings::{Encoded, EncodedTexts};
+    #[pymodule_export]
     use super::faults::{arm_fault, course_of, disarm_fault, remove_stale};
+    #[pymodule_export]
+    use super::frame::Frame;
     #[pymodule_export]
     use super::incremental::{IncrementalEncoder, StreamEncoder};
     #[pymodule_export]

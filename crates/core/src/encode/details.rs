@@ -89,7 +89,7 @@ impl Tokenizer {
     pub fn trimmed(&self, details: &Details, prefixed: bool) -> Vec<(u32, u32)> {
         let inner = self.pipeline().map_or(&[][..], |pipeline| pipeline.inner());
         let mut added = details.added.iter().peekable();
-        let trimmed = details.ids.iter().zip(&details.chars).enumerate().map(|(i, (&id, &(start, end)))| {
+        let spans = details.ids.iter().zip(&details.chars).enumerate().map(|(i, (&id, &(start, end)))| {
             let (leading, trailing) = match added.next_if(|&&(at, _)| at as usize == i) {
                 Some((_, found)) => (
                     found.chars().take_while(|&c| is_space(c)).count() as u32,
@@ -97,11 +97,23 @@ impl Tokenizer {
                 ),
                 None => inner.get(id as usize).map_or((0, 0), |inner| (inner.leading, inner.trailing)),
             };
-            // One space may have been put there; of several, none was.
-            let given = prefixed && leading == 1 && (i == 0 || start == 0);
-            let start = if given { start } else { (start + leading).min(end) };
-            (start, if trailing > 0 && end >= trailing { (end - trailing).max(start) } else { end })
+            trimmed((start, end), leading, trailing, prefixed, i == 0)
         });
-        trimmed.collect()
+        spans.collect()
     }
+}
+
+/// Returns the offsets of a token without the spaces that it begins and ends with. One space may have been put
+/// before the text (`prefixed`); of several, none was.
+#[inline(always)]
+pub(super) fn trimmed(
+    (start, end): (u32, u32),
+    leading: u32,
+    trailing: u32,
+    prefixed: bool,
+    is_first: bool,
+) -> (u32, u32) {
+    let given = prefixed && leading == 1 && (is_first || start == 0);
+    let start = if given { start } else { (start + leading).min(end) };
+    (start, if trailing > 0 && end >= trailing { (end - trailing).max(start) } else { end })
 }

@@ -21,6 +21,7 @@
 //! | `spans` | the offsets of each token in the text |
 //! | `stage_spans` | the same through the stages of a pipeline |
 //! | `details` | the same with words, for batches |
+//! | `lengths` | the same from the ids of a text, where these tell |
 //! | `words` | the pre-tokens of texts, and their counts |
 //! | `decode` | ids to bytes and text |
 //! | `decode_stages` | the same for tokenizers with a pipeline |
@@ -34,6 +35,7 @@ mod decode;
 mod decode_stages;
 mod details;
 mod incremental;
+mod lengths;
 mod pipeline;
 mod spans;
 mod special;

@@ -96,6 +96,29 @@ impl Normalizer {
         self.0.iter().try_fold((before, after), |(before, after), step| step.across(before, after))
     }
 
+    /// Returns how many characters are put before a text, and the one that it begins with then, if every character
+    /// of the text becomes one character and nothing else happens. `None` if that is not so, or for an empty text.
+    pub fn prefix(&self, text: &str) -> Option<(u32, char)> {
+        let given = text.chars().next()?;
+        let by_character = |(count, first): (u32, char), step: &Step| match step {
+            Step::Prepend(prefix) => {
+                let mut prefix = prefix.chars();
+                let only = prefix.next().filter(|_| prefix.next().is_none())?;
+                Some((count + 1, only))
+            }
+            Step::Replace(replace) => {
+                let (old, new) = replace.character()?;
+                Some((count, if first == old { new } else { first }))
+            }
+            _ => None,
+        };
+        self.0.iter().try_fold((0, given), by_character).or_else(|| {
+            let same =
+                matches!(self.normalize(text), Ok(Cow::Borrowed(normal)) if normal.len() == text.len());
+            same.then_some((0, given))
+        })
+    }
+
     fn run<'a>(&self, text: &'a str, begins: bool) -> Result<Cow<'a, str>> {
         let mut text = Cow::Borrowed(text);
         for step in &*self.0 {

@@ -64,6 +64,16 @@ impl Replace {
         Ok(Replace { pattern, content: content.into() })
     }
 
+    /// Returns the one character that is replaced, and the one that it becomes.
+    pub fn character(&self) -> Option<(char, char)> {
+        let Pattern::Text(finder) = &self.pattern else { return None };
+        let only = |text: &str| {
+            let mut chars = text.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        };
+        Some((only(std::str::from_utf8(finder.needle()).ok()?)?, only(&self.content)?))
+    }
+
     /// Returns what two characters that are side by side become, if no match contains both and if it depends on
     /// nothing else what they become; `None` if that is not so, or not known.
     pub fn across(&self, before: char, after: char) -> Option<(char, char)> {

@@ -142,6 +142,27 @@ impl Pretokenizer {
         Some((surely, before, after))
     }
 
+    /// Returns how many characters are put before a whole text that begins with `first`, if every character of the
+    /// text becomes one character and is in a piece. `None` if that is not so, or not known.
+    pub fn prefix(&self, mut first: char) -> Option<u32> {
+        let mut count = 0;
+        let mut is_split = false;
+        for stage in &self.0.stages {
+            match stage {
+                Stage::Split(split) if split.removes() => return None,
+                Stage::Split(_) | Stage::FixedLength { .. } => is_split = true,
+                Stage::Insert(insert) if insert.scheme == Scheme::Always && is_split => return None,
+                Stage::Insert(insert) => {
+                    first = insert.replaced(first);
+                    if insert.scheme != Scheme::Never && first != insert.prefix {
+                        (count, first) = (count + 1, insert.prefix);
+                    }
+                }
+            }
+        }
+        Some(count)
+    }
+
     /// Does the work of [`Pretokenizer::pretokenize`] on a text that knows where its bytes come from.
     pub fn pretokenize_aligned(&self, text: &Aligned, first: bool, pieces: &mut Pieces) -> Result<Aligned> {
         let mut origins = text.origins.clone();

@@ -53,6 +53,11 @@ impl Split {
         Some(Split { matcher, behavior: Behavior::Isolated, invert: false, printable: false })
     }
 
+    /// Whether characters may be removed.
+    pub fn removes(&self) -> bool {
+        self.behavior == Behavior::Removed && !(self.invert && self.matcher.covers())
+    }
+
     fn isolates(&self) -> bool {
         self.behavior == Behavior::Isolated && !self.invert && !self.printable
     }

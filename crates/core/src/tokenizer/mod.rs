@@ -42,7 +42,7 @@ pub use self::fingerprint::sha256;
 pub use self::lines::{Columns, TokenLines};
 pub use self::pack::unpack_ranks;
 pub use self::pipeline::Source;
-pub(crate) use self::pipeline::{Inner, Pipeline, is_space};
+pub(crate) use self::pipeline::{Inner, Length, Pipeline, is_space};
 pub(crate) use self::slots::{DecodeSlot, SHORT};
 use crate::automaton::check_length;
 use crate::merge::cache::Cache;

@@ -55,13 +55,14 @@ pub(crate) struct Pipeline {
     pub decoder: Decoder,
     /// Whether offsets leave out the spaces of tokens, and if so, whether the first was put there.
     pub trims_offsets: Option<bool>,
-    /// The ids of byte tokens, sorted.
-    byte_ids: Vec<u32>,
+    /// The ids of byte tokens and their bytes, sorted.
+    byte_ids: Vec<(u32, u8)>,
     unit: Unit,
     /// Whether spaces stand for `▁`.
     marks_spaces: bool,
     /// By id; built when offsets are first asked for.
     inner: OnceLock<Vec<Inner>>,
+    lengths: OnceLock<Option<Vec<Length>>>,
     /// What the tokenizer was built from.
     pub source: Source,
     seeds: Seeds,
@@ -76,6 +77,31 @@ pub(crate) struct Inner {
     /// How many spaces it begins and ends with, as it is spelled in a `tokenizer.json`.
     pub leading: u32,
     pub trailing: u32,
+}
+
+/// How many characters begin in a token, and whether it begins inside one: two numbers in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Length(u32);
+
+impl Length {
+    /// Of a token that need not be spelled in the text as it is in the vocabulary.
+    pub(crate) const UNKNOWN: Length = Length(u32::MAX);
+
+    fn of(token: &[u8]) -> Length {
+        let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
+        let chars = token.iter().filter(begins).count() as u32;
+        Length(chars << 1 | u32::from(token.first().is_some_and(|byte| !begins(&byte))))
+    }
+
+    #[inline(always)]
+    pub(crate) fn chars(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn inside(self) -> u32 {
+        self.0 & 1
+    }
 }
 
 /// The arguments of [`Tokenizer::from_definition`].
@@ -102,15 +128,16 @@ impl Pipeline {
     }
 
     pub(crate) fn is_byte_token(&self, id: u32) -> bool {
-        self.byte_ids.binary_search(&id).is_ok()
+        self.byte_ids.binary_search_by_key(&id, |&(id, _)| id).is_ok()
     }
 
     /// Returns what offsets need to know of each token, by id.
     pub(crate) fn inner(&self) -> &[Inner] {
         self.inner.get_or_init(|| {
-            let ids = self.source.tokens.iter().map(|(_, id)| *id).chain(self.byte_ids.last().copied());
+            let ids =
+                self.source.tokens.iter().map(|(_, id)| *id).chain(self.byte_ids.last().map(|&(id, _)| id));
             let mut inner = vec![Inner::default(); ids.max().map_or(0, |id| id as usize + 1)];
-            self.byte_ids.iter().for_each(|&id| inner[id as usize].len = 1);
+            self.byte_ids.iter().for_each(|&(id, _)| inner[id as usize].len = 1);
             for (token, id) in &self.source.tokens {
                 inner[*id as usize] = self.inner_of(token);
             }
@@ -119,6 +146,29 @@ impl Pipeline {
             }
             inner
         })
+    }
+
+    /// The length of every token, by id. `None` if pre-tokens are marked or lose characters, so that lengths do not
+    /// add up to that of a text.
+    pub(crate) fn lengths(&self) -> Option<&[Length]> {
+        let lengths = self.lengths.get_or_init(|| {
+            if self.first || self.suffix || self.dropping.is_some() {
+                return None;
+            }
+            let mut lengths = vec![Length::UNKNOWN; self.inner().len()];
+            let tokens = self.source.tokens.iter().map(|(token, id)| (*id, Length::of(token)));
+            let bytes = self.byte_ids.iter().map(|&(id, byte)| (id, Length::of(&[byte])));
+            let added = self.added.tokens().iter().map(|token| (token.id, Length::UNKNOWN));
+            let unknown = self.unknown.map(|id| (id, Length::UNKNOWN));
+            for (id, length) in tokens.chain(bytes).chain(added).chain(unknown) {
+                // Of an id with two spellings, either may be meant.
+                if let Some(known) = lengths.get_mut(id as usize) {
+                    *known = if *known == Length::UNKNOWN { length } else { Length::UNKNOWN };
+                }
+            }
+            Some(lengths)
+        });
+        lengths.as_deref()
     }
 
     fn inner_of(&self, token: &[u8]) -> Inner {
@@ -240,13 +290,16 @@ impl Tokenizer {
             decoder: Decoder::from_json(&json["decoder"])?,
             trims_offsets: trims_offsets(&json["post_processor"]),
             byte_ids: {
-                let mut ids: Vec<u32> = vocabulary.byte_tokens.iter().flatten().flatten().copied().collect();
+                let tokens = vocabulary.byte_tokens.iter().flatten().zip(0..=255u8);
+                let mut ids: Vec<(u32, u8)> =
+                    tokens.filter_map(|(id, byte)| id.map(|id| (id, byte))).collect();
                 ids.sort_unstable();
                 ids
             },
             unit: *unit,
             marks_spaces: marks_spaces(&json["normalizer"]),
             inner: OnceLock::new(),
+            lengths: OnceLock::new(),
             seeds,
             digest,
             source: Source { tokens: vocabulary.tokens, merges, scores, definition: definition.into() },

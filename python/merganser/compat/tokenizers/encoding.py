@@ -4,45 +4,44 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from merganser import _core
 from merganser.compat.tokenizers.components import compact
 from merganser.compat.tokenizers.integers import number, position
 from merganser.compat.tokenizers.parts import Lists, Padding, Part
 
 #: What was cut off from an encoding, or the function that returns it.
 Overflow: TypeAlias = "list[Encoding] | Callable[[], list[Encoding]]"
-#: What an encoding is made of: its parts, where its sequences are, and what was cut off.
-Built: TypeAlias = "tuple[list[Part], dict[int, tuple[int, int]], Overflow]"
+Ranges: TypeAlias = dict[int, tuple[int, int]]
 
 
-class Recipe(Protocol):
-    """How the parts of an encoding are built, and what is known before they are."""
+class Built:
+    """What an encoding is made of: its parts, where its sequences are, and what was cut off."""
 
-    @property
-    def n_sequences(self) -> int:
-        """The number of inputs."""
+    __slots__ = ("overflowing", "parts", "ranges")
 
-    def build(self) -> "Built":
-        """Return all that belongs to the encoding."""
-
-    def attention_mask(self, size: int) -> list[int]:
-        """Return the mask of an encoding of `size` tokens."""
-
-    def type_ids(self, size: int) -> list[int]:
-        """Return the type ids of an encoding of `size` tokens."""
-
-    def special_tokens_mask(self, size: int) -> list[int]:
-        """Return the mask of an encoding of `size` tokens."""
-
-    def offsets(self, size: int) -> "list[tuple[int, int]] | None":
-        """Return the offsets of an encoding of `size` tokens; None if they must be built."""
+    def __init__(self, parts: list[Part], ranges: Ranges, overflowing: Overflow) -> None:
+        self.parts, self.ranges, self.overflowing = parts, ranges, overflowing
 
 
-class Encoding:
+class Encoding(_core.Encoded):
     """The result of encoding a text: lists that are built when they are read.
 
-    `Tokenizer.encode` returns one. The ids are known; everything else is computed on first access.
+    `Tokenizer.encode` returns one. The ids are known; everything else is computed when it is read.
+
+    Attributes
+    ----------
+    ids : list of int
+        The ids.
+    type_ids : list of int
+        The number of the input that each token belongs to, as the post-processor says.
+    attention_mask : list of int
+        0 for padding, 1 for all other tokens.
+    special_tokens_mask : list of int
+        1 for tokens that were added to the text, 0 for those of the text.
+    offsets : list of (int, int)
+        The characters of the input that each token covers.
 
     Examples
     --------
@@ -54,50 +53,53 @@ class Encoding:
     ([2, 1], ['lo', 'o'], [(0, 2), (3, 4)], [0, 1])
     """
 
-    __slots__ = ("__weakref__", "_ids", "_overflowing", "_parts", "_ranges", "_recipe")
-    _recipe: Recipe | None
-    _ids: list[int] | None
-    _parts: list[Part]
-    _ranges: dict[int, tuple[int, int]]
-    _overflowing: Overflow
-
-    def __init__(self) -> None:
-        self._set([], {}, [])
+    # What has been built is kept by the base class, which the collector need not look at.
+    __slots__ = ()
 
     @classmethod
     def _of(
-        cls,
-        parts: list[Part],
-        ranges: dict[int, tuple[int, int]] | None = None,
-        overflowing: "Overflow | None" = None,
+        cls, parts: list[Part], ranges: Ranges | None = None, overflowing: "Overflow | None" = None
     ) -> "Encoding":
         """Return the encoding that consists of these parts."""
-        made = cls.__new__(cls)
+        made = cls()
         made._set(parts, {} if ranges is None else ranges, [] if overflowing is None else overflowing)
         return made
 
-    def _set(self, parts: list[Part], ranges: dict[int, tuple[int, int]], overflowing: "Overflow") -> None:
-        self._recipe = None
-        self._ids = None
-        self._parts, self._ranges, self._overflowing = parts, ranges, overflowing
+    def _set(self, parts: list[Part], ranges: Ranges, overflowing: Overflow) -> None:
+        self._keep(Built(parts, ranges, overflowing), True)
 
-    def _all(self) -> list[Part]:
-        """Return the parts, which are built on first access."""
-        if self._recipe is not None:
-            self._parts, self._ranges, self._overflowing = self._recipe.build()
-            self._recipe = None
-        return self._parts
+    def _whole(self) -> Built:
+        """Return all that belongs to the encoding, which is built on first access."""
+        built: Built | None = self._built
+        if built is None:
+            source = self._source
+            built = Built([], {}, []) if source is None else source[0].frame.built(*source)
+            self._keep(built, False)
+        return built
+
+    @property
+    def _parts(self) -> list[Part]:
+        return self._whole().parts
+
+    @property
+    def _ranges(self) -> Ranges:
+        return self._whole().ranges
+
+    def _replace(self, parts: list[Part]) -> None:
+        """Replace the parts."""
+        built = self._whole()
+        self._set(parts, built.ranges, built.overflowing)
 
     def _rest(self) -> "list[Encoding]":
         """Return what was cut off, which is built on first access."""
-        self._all()
-        if callable(self._overflowing):
-            self._overflowing = self._overflowing()
-        return self._overflowing
+        built = self._whole()
+        if callable(built.overflowing):
+            built.overflowing = built.overflowing()
+        return built.overflowing
 
     def _copy(self) -> "Encoding":
         """Return an encoding that can be changed; the parts never are."""
-        return Encoding._of(list(self._all()), dict(self._ranges), [each._copy() for each in self._rest()])
+        return Encoding._of(list(self._parts), dict(self._ranges), [each._copy() for each in self._rest()])
 
     def _join(self, lists: "Iterable[list[Any]]") -> list[Any]:
         joined: list[Any] = []
@@ -105,38 +107,26 @@ class Encoding:
             joined += each
         return joined
 
+    def _joined(self, field: str) -> list[Any]:
+        """Return a field that the text alone does not tell; the base class asks."""
+        name = "special_mask" if field == "special_tokens_mask" else field
+        return self._join(getattr(part, name)() for part in self._parts)
+
+    def _size(self) -> int:
+        """Return the number of tokens, for the base class."""
+        return sum(map(len, self._parts))
+
     # ── fields ────────────────────────────────────────────────────────────────
-
-    @property
-    def ids(self) -> list[int]:
-        """The ids."""
-        if self._ids is None:
-            self._ids = self._join(part.ids() for part in self._parts)
-        return self._ids.copy()
-
-    @property
-    def type_ids(self) -> list[int]:
-        """The number of the input that each token belongs to, as the post-processor says."""
-        if self._recipe is not None:
-            return self._recipe.type_ids(len(self))
-        return self._join(part.type_ids() for part in self._parts)
 
     @property
     def tokens(self) -> list[str]:
         """The tokens as they are spelled in the vocabulary."""
-        return self._join(part.tokens() for part in self._all())
-
-    @property
-    def offsets(self) -> list[tuple[int, int]]:
-        """The characters of the input that each token covers."""
-        if self._recipe is not None and (found := self._recipe.offsets(len(self))) is not None:
-            return found
-        return self._join(part.offsets() for part in self._all())
+        return self._join(part.tokens() for part in self._parts)
 
     @property
     def word_ids(self) -> list[int | None]:
         """The number of the word, a pre-token of the input, that each token is part of."""
-        return self._join(part.words() for part in self._all())
+        return self._join(part.words() for part in self._parts)
 
     @property
     def words(self) -> list[int | None]:
@@ -147,20 +137,6 @@ class Encoding:
             stacklevel=2,
         )
         return self.word_ids
-
-    @property
-    def attention_mask(self) -> list[int]:
-        """0 for padding, 1 for all other tokens."""
-        if self._recipe is not None:
-            return self._recipe.attention_mask(len(self))
-        return self._join(part.attention_mask() for part in self._parts)
-
-    @property
-    def special_tokens_mask(self) -> list[int]:
-        """1 for tokens that were added to the text, 0 for those of the text."""
-        if self._recipe is not None:
-            return self._recipe.special_tokens_mask(len(self))
-        return self._join(part.special_mask() for part in self._parts)
 
     @property
     def sequence_ids(self) -> list[int | None]:
@@ -174,9 +150,10 @@ class Encoding:
     @property
     def n_sequences(self) -> int:
         """The number of inputs."""
-        if self._recipe is not None:
-            return self._recipe.n_sequences
-        self._all()
+        source = self._source
+        if source is not None and self._built is None:
+            n_sequences: int = source[0].frame.n_sequences
+            return n_sequences
         return len(self._ranges) or 1
 
     @property
@@ -184,20 +161,13 @@ class Encoding:
         """What truncation has cut off."""
         return list(self._rest())
 
-    def __len__(self) -> int:
-        if self._ids is not None:
-            return len(self._ids)
-        return sum(map(len, self._parts))
-
     # ── from characters to tokens to words ────────────────────────────────────
 
     def _range(self, sequence: int) -> tuple[int, int]:
-        self._all()
         return self._ranges.get(position(sequence), (0, len(self)))
 
     def _sequence_of(self, token: int) -> int | None:
         """Return the number of the input of a token; None for those that belong to none."""
-        self._all()
         token = position(token)
         if not self._ranges:
             # The library counts the end of the encoding, too.
@@ -253,8 +223,8 @@ class Encoding:
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Say that all tokens belong to one input."""
-        self._all()
-        self._ranges = {**self._ranges, position(sequence_id): (0, len(self))}
+        built = self._whole()
+        built.ranges = {**built.ranges, position(sequence_id): (0, len(self))}
 
     def pad(
         self,
@@ -269,11 +239,11 @@ class Encoding:
         if direction not in ("left", "right"):
             raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
         padded = self._padded(position(length), direction, number(pad_id), number(pad_type_id), pad_token)
-        self._set(padded._parts, padded._ranges, padded._overflowing)
+        self._keep(padded._whole(), True)
 
     def _padded(self, length: int, direction: str, id: int, type_id: int, token: str) -> "Encoding":
-        parts = self._all()
-        cut_off = self._overflowing
+        built = self._whole()
+        parts, ranges, cut_off = built.parts, built.ranges, built.overflowing
 
         def overflowing() -> list[Encoding]:
             rest = cut_off() if callable(cut_off) else cut_off
@@ -281,11 +251,11 @@ class Encoding:
 
         missing = length - len(self)
         if missing <= 0:
-            return Encoding._of(parts, self._ranges, overflowing)
+            return Encoding._of(parts, ranges, overflowing)
         padding = Padding([id] * missing, [token] * missing, type_id)
         if direction == "right":
-            return Encoding._of([*parts, padding], self._ranges, overflowing)
-        ranges = {n: (start + missing, stop + missing) for n, (start, stop) in self._ranges.items()}
+            return Encoding._of([*parts, padding], ranges, overflowing)
+        ranges = {n: (start + missing, stop + missing) for n, (start, stop) in ranges.items()}
         return Encoding._of([padding, *parts], ranges, overflowing)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
@@ -293,14 +263,15 @@ class Encoding:
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
         cut = self._truncated(position(max_length), position(stride), direction)
-        self._set(cut._parts, cut._ranges, cut._overflowing)
+        self._keep(cut._whole(), True)
 
     def _truncated(self, max_length: int, stride: int, direction: str) -> "Encoding":
-        parts, size = self._all(), len(self)
+        built, size = self._whole(), len(self)
         if max_length >= size:
             return self
         if max_length == 0:
-            return Encoding._of([], {}, [Encoding._of(parts, self._ranges, self._overflowing)])
+            whole = Encoding._of(built.parts, built.ranges, built.overflowing)
+            return Encoding._of([], {}, [whole])
         if stride >= max_length:
             raise ValueError(
                 f"`stride` must be strictly less than `max_len={max_length}` (note that `max_len` may be "
@@ -309,10 +280,10 @@ class Encoding:
             )
         # Where sequences are is no longer known.
         first, *rest = (
-            Encoding._of(_sliced(parts, start, stop))
+            Encoding._of(_sliced(built.parts, start, stop))
             for start, stop in _windows(size, max_length, max_length - stride, direction)
         )
-        first._overflowing = rest
+        first._whole().overflowing = rest
         return first
 
     @staticmethod
@@ -325,7 +296,7 @@ class Encoding:
 
     def _with(self, other: "Encoding", growing: bool) -> "Encoding":
         """Return this encoding followed by another, and every combination of what was cut off from both."""
-        parts, others = self._all(), other._all()
+        parts, others = self._parts, other._parts
         overflowing = []
         for cut in self._rest():
             overflowing.append(cut._with(other, growing))
@@ -358,8 +329,7 @@ class Encoding:
         }
 
     def __setstate__(self, state: bytes | str) -> None:
-        made = _from_state(json.loads(state))
-        self._set(made._parts, made._ranges, made._overflowing)
+        self._keep(_from_state(json.loads(state))._whole(), True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.__getstate__(),)
@@ -367,14 +337,6 @@ class Encoding:
     def __repr__(self) -> str:
         names = "ids, type_ids, tokens, offsets, attention_mask, special_tokens_mask, overflowing"
         return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
-
-
-def lazy(ids: list[int], recipe: Recipe) -> Encoding:
-    """Return an encoding of which the ids are known."""
-    made = Encoding.__new__(Encoding)
-    made._ids = ids
-    made._recipe = recipe
-    return made
 
 
 def _unpickled(state: bytes) -> Encoding:

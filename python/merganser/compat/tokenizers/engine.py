@@ -14,10 +14,6 @@ from merganser.errors import DecodeError
 from merganser.formats import BadFile, stages
 from merganser.formats.huggingface_definition import definition
 
-#: Encode special tokens in texts as such; or, with `encode_special_tokens`, as plain text.
-_FOUND: dict[str, Any] = {"allowed_special": "all", "disallowed_special": ()}
-_PLAIN: dict[str, Any] = {"disallowed_special": ()}
-
 
 class Engine:
     """A compiled tokenizer.
@@ -47,6 +43,8 @@ class Engine:
             )
         config = {"added_tokens": added, "normalizer": normalizer, "pre_tokenizer": pre_tokenizer}
         self.native, compiled = _compiled(config, model, added, decoder)
+        nothing: dict[str, Any] = {"before": [], "type_id": 0, "after": [], "trims": None, "offsets": True}
+        self._frames = [_core.Frame(self.native, specials=specials, **nothing) for specials in (True, False)]
         self.decodes = compiled and _is_decoded_by_core(decoder, normalizer, pre_tokenizer, model)
         self._renamed = {token["id"] for token in added if names[token["id"]] != token["content"]}
         self.spelled: dict[int, str] = {token["id"]: token["content"] for token in added}
@@ -69,13 +67,18 @@ class Engine:
         """Return how an added token is spelled that was found as this text."""
         return self._normal.get(id, text)
 
+    @property
+    def respells_some(self) -> bool:
+        """Whether there are tokens that the core may find in another spelling."""
+        return bool(self._normal)
+
     def respells(self, ids: Iterable[int]) -> bool:
         """Return whether the core may have found tokens in another spelling, so that it trims wrongly."""
         return bool(self._normal) and not self._normal.keys().isdisjoint(ids)
 
-    def policy(self, plain: bool) -> dict[str, Any]:
-        """Return the arguments of the native methods; `plain` if special tokens are text."""
-        return _PLAIN if plain else _FOUND
+    def frame(self, plain: bool) -> _core.Frame:
+        """Return how texts are encoded with nothing around them; `plain` if special tokens are text."""
+        return self._frames[plain]
 
     def tokens(self, ids: list[int]) -> list[str]:
         """Return how tokens are spelled, if none of them was found as something else."""
@@ -142,43 +145,14 @@ def _is_decoded_by_core(
     return False
 
 
-class Batch:
-    """Texts that were encoded together, whose offsets and words are computed when they are first read.
-
-    The first text that is asked about is encoded alone, the second together with all others: a program that
-    reads one of them reads all of them.
-    """
-
-    __slots__ = ("_asked", "_details", "engine", "plain", "texts")
-
-    def __init__(self, engine: Engine, texts: list[str], plain: bool) -> None:
-        self.engine, self.texts, self.plain = engine, texts, plain
-        self._details: dict[int, _core.Details] = {}
-        self._asked = False
-
-    def details(self, index: int) -> _core.Details:
-        found = self._details.get(index)
-        if found is None:
-            native = self.engine.native
-            if self._asked:
-                missing = [n for n in range(len(self.texts)) if n not in self._details]
-                texts = [self.texts[n] for n in missing]
-                encoded = native.encode_details(texts, specials=not self.plain)
-                self._details.update(zip(missing, encoded, strict=True))
-            else:
-                self._asked = True
-                [self._details[index]] = native.encode_details([self.texts[index]], specials=not self.plain)
-            found = self._details[index]
-        return found
-
-
 class WholeText:
-    """A text of a batch."""
+    """A text of those that were encoded together."""
 
-    __slots__ = ("_batch", "_ids", "_index", "_kept")
+    __slots__ = ("_engine", "_ids", "_index", "_kept", "_texts")
 
-    def __init__(self, batch: Batch, index: int, ids: list[int]) -> None:
-        self._batch, self._index, self._ids = batch, index, ids
+    def __init__(self, engine: Engine, texts: _core.EncodedTexts, index: int) -> None:
+        self._engine, self._texts, self._index = engine, texts, index
+        self._ids = texts.text_ids(index)
         self._kept: dict[Any, list[Any]] = {}
 
     def ids(self) -> list[int]:
@@ -186,26 +160,29 @@ class WholeText:
 
     def tokens(self) -> list[str]:
         if (kept := self._kept.get("tokens")) is None:
-            engine = self._batch.engine
+            engine = self._engine
             kept = self._kept["tokens"] = engine.tokens(self._ids)
             if engine.varies(self._ids):
-                for at, found in self._batch.details(self._index).added():
+                for at, found in self._details().added():
                     kept[at] = engine.found(self._ids[at], found)
         return kept
 
     def offsets(self, prefixed: bool | None) -> Offsets:
         if (kept := self._kept.get(prefixed)) is None:
-            if prefixed is not None and self._batch.engine.respells(self._ids):
+            if prefixed is not None and self._engine.respells(self._ids):
                 kept = trimmed_all(self.tokens(), self.offsets(None), prefixed, True)
             else:
-                kept = self._batch.details(self._index).offsets(prefixed)
+                kept = self._details().offsets(prefixed)
             self._kept[prefixed] = kept
         return kept
 
     def words(self) -> list[int | None]:
         if (kept := self._kept.get("words")) is None:
-            kept = self._kept["words"] = self._batch.details(self._index).words()
+            kept = self._kept["words"] = self._details().words()
         return kept
+
+    def _details(self) -> _core.Details:
+        return self._texts.details(self._index)
 
 
 class Words:

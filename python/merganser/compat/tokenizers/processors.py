@@ -228,7 +228,7 @@ def processed(process: Process | None, encodings: list[Encoding], add_special_to
         encoding.set_sequence_id(n)
         for cut in encoding._rest():
             cut.set_sequence_id(n)
-        encoding._parts = [part.typed(n) for part in encoding._parts]
+        encoding._replace([part.typed(n) for part in encoding._parts])
     return Encoding.merge(process(encodings, add_special_tokens), growing_offsets=False)
 
 
@@ -282,13 +282,15 @@ def _trimmed(encoding: Encoding, trims: bool, prefixed: bool) -> Encoding:
     def parts(one: Encoding) -> list[Part]:
         made: list[Part] = []
         size = 0
-        for part in one._all():
+        for part in one._parts:
             made.append(part.trimmed(prefixed, size == 0))
             size += len(part)
         return made
 
     # What was cut off from what was cut off is left as it is, as in the library.
-    overflowing = [Encoding._of(parts(each), each._ranges, each._overflowing) for each in encoding._rest()]
+    overflowing = [
+        Encoding._of(parts(each), each._ranges, each._whole().overflowing) for each in encoding._rest()
+    ]
     return Encoding._of(parts(encoding), encoding._ranges, overflowing)
 
 
@@ -300,7 +302,7 @@ def _templated(single: list[Any], pair: list[Any], tokens: dict[str, Any]) -> Pr
                 case {"Sequence": {"id": name, "type_id": type_id}}:
                     n = 0 if name == "A" else 1
                     encoding = encodings[n]
-                    encoding._parts = [part.typed(type_id) for part in encoding._all()]
+                    encoding._replace([part.typed(type_id) for part in encoding._parts])
                     encoding.set_sequence_id(n)
                     found.append(Encoding._of(encoding._parts, encoding._ranges, encoding._rest()))
                 case {"SpecialToken": {"id": name, "type_id": type_id}} if add_special_tokens:
@@ -317,7 +319,7 @@ def _surrounding(cls: Any, sep: Any, typed: bool, trims: bool, prefixed: bool) -
 
     def around(encoding: Encoding, n: int) -> Encoding:
         type_id = n if typed else 0
-        parts: list[Part] = [part.as_text() for part in encoding._all()]
+        parts: list[Part] = [part.as_text() for part in encoding._parts]
         if not typed:
             parts = [part.typed(0) for part in parts]
         size = len(encoding)
@@ -335,13 +337,13 @@ def _surrounding(cls: Any, sep: Any, typed: bool, trims: bool, prefixed: bool) -
         encodings = [_trimmed(each, trims, prefixed) for each in encodings]
         if not typed:
             for encoding in encodings:
-                encoding._parts = [part.typed(0) for part in encoding._all()]
+                encoding._replace([part.typed(0) for part in encoding._parts])
         if not add_special_tokens:
             return encodings
         made = []
         for n, encoding in enumerate(encodings):
             one = around(encoding, min(n, 1))
-            one._overflowing = [around(each, min(n, 1)) for each in encoding._rest()]
+            one._whole().overflowing = [around(each, min(n, 1)) for each in encoding._rest()]
             made.append(one)
         return made
 

@@ -157,8 +157,3 @@ class PaddingSettings:
     def applied(self, encoding: Encoding, length: int) -> Encoding:
         """Return an encoding of this length, or a longer one as it is."""
         return encoding._padded(length, self.direction, self.pad_id, self.pad_type_id, self.pad_token)
-
-    def extended(self, ids: list[int], length: int) -> list[int]:
-        """Return ids with padding."""
-        missing = [self.pad_id] * (length - len(ids))
-        return [*ids, *missing] if self.direction == "right" else [*missing, *ids]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from merganser._core import EncodedTexts
 from merganser.compat.tokenizers import training
 from merganser.compat.tokenizers.added_tokens import AddedToken, AddedVocabulary, as_added
 from merganser.compat.tokenizers.assembly import Assembly
@@ -334,7 +335,7 @@ class Tokenizer(Watched):
             plan = assembly.plan(add_special_tokens)
             if plan is not None and plan.is_usable:
                 try:
-                    return plan.one(sequence)
+                    return Encoding(plan.encode(sequence))
                 except EncodeError as error:
                     raise TypeError(_NO_TEXT) from error
         given = [sequence] if pair is None else [sequence, pair]
@@ -371,16 +372,23 @@ class Tokenizer(Watched):
     ) -> list[Encoding]:
         _check_sequence(given)
         inputs = given if isinstance(given, list) else list(given)
-        assembly = self._assembly or self._assembled()
         try:
-            if not is_pretokenized and all(type(one) is str for one in inputs):
-                plan = assembly.plan(add_special_tokens)
-                if plan is not None and plan.is_usable:
-                    return plan.many(inputs.copy(), fast)
+            if not is_pretokenized and (texts := self._encoded(inputs, add_special_tokens, fast)) is not None:
+                return texts.encodings(Encoding)
             pairs = [_as_pair(one, is_pretokenized) for one in inputs]
+            assembly = self._assembly or self._assembled()
             return assembly.assembled(pairs, is_pretokenized, add_special_tokens, fast)
         except EncodeError as error:
             raise TypeError(_NO_WORDS_INPUT if is_pretokenized else _NO_INPUT) from error
+
+    def _encoded(
+        self, texts: Sequence[Any], add_special_tokens: bool, fast: bool = False
+    ) -> EncodedTexts | None:
+        """Return texts encoded together; None if they are not all texts, or need more than a plan has."""
+        if not all(type(one) is str for one in texts):
+            return None
+        plan = (self._assembly or self._assembled()).plan(add_special_tokens)
+        return plan.encode_batch(texts, fast=fast) if plan is not None and plan.is_usable else None
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True

@@ -6,7 +6,7 @@ original then runs on merganser too, because it calls the backend.
 
 from typing import Any, ClassVar
 
-from merganser.compat.transformers.batches import encoded
+from merganser.compat.transformers.batches import encoded, encoded_alone
 
 #: Options of a call that concern neither padding nor truncation.
 _DIRECT = frozenset(
@@ -66,6 +66,11 @@ class Calls:
     def __call__(self, text: Any = None, *inputs: Any, **options: Any) -> Any:
         if self._calls_directly and not inputs and options.keys() <= _DIRECT:
             if type(text) is str:
+                if self._encodes_directly and options.get("return_tensors") is None and self._is_reset():
+                    try:
+                        return encoded_alone(self, text, options)
+                    except TypeError:  # which transformers words differently
+                        pass
                 return self._encode_plus(text, split_special_tokens=self.split_special_tokens, **options)
             if type(text) is list and text and type(text[0]) is str:
                 return self._encode_list(text, split_special_tokens=self.split_special_tokens, **options)
@@ -81,6 +86,15 @@ class Calls:
 
     def _encode_list(self, texts: list[str], **options: Any) -> Any:
         raise NotImplementedError
+
+    def _is_reset(self) -> bool:
+        """Return whether the backend is set as a call without options sets it."""
+        backend = self._tokenizer
+        return (
+            backend._truncation is None
+            and backend._padding is None
+            and backend._plain == self.split_special_tokens
+        )
 
     def _encoded(self, batch: Any, options: dict[str, Any], *, is_batched: bool) -> Any:
         """Return the result for texts or pairs of texts."""

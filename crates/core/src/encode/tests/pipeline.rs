@@ -51,6 +51,87 @@ proptest! {
     }
 }
 
+/// Stages with which each character becomes one, and others.
+fn stages() -> impl Strategy<Value = Value> {
+    let normalizer = prop::sample::select(vec![
+        json!(null),
+        json!({"type": "NFC"}),
+        json!({"type": "Lowercase"}),
+        json!({"type": "Strip", "strip_left": true, "strip_right": false}),
+        json!({"type": "Prepend", "prepend": " "}),
+        json!({"type": "Prepend", "prepend": "ab"}),
+        json!({"type": "Replace", "pattern": {"String": "c"}, "content": "é"}),
+        json!({"type": "Replace", "pattern": {"String": "ab"}, "content": "c"}),
+        json!({"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "c"},
+            {"type": "Replace", "pattern": {"String": "c"}, "content": " "},
+        ]}),
+    ]);
+    let metaspace = |scheme: &str, split: bool| json!({"type": "Metaspace", "replacement": " ", "prepend_scheme": scheme, "split": split});
+    let split = |behavior: &str, invert: bool| json!({"type": "Split", "pattern": {"Regex": "c+|é"}, "behavior": behavior, "invert": invert});
+    let pretokenizer = prop::sample::select(vec![
+        json!(null),
+        metaspace("first", false),
+        metaspace("always", true),
+        metaspace("never", true),
+        json!({"type": "ByteLevel", "add_prefix_space": true, "use_regex": true}),
+        json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}),
+        json!({"type": "FixedLength", "length": 2}),
+        split("Isolated", false),
+        split("Removed", false),
+        split("Removed", true),
+        json!({"type": "Sequence", "pretokenizers": [split("Isolated", false), metaspace("first", false)]}),
+        json!({"type": "Sequence", "pretokenizers": [split("MergedWithNext", false), metaspace("always", false)]}),
+        json!({"type": "Sequence", "pretokenizers": [metaspace("always", false), split("Contiguous", false)]}),
+    ]);
+    let added = prop::sample::select(vec![
+        json!([]),
+        json!([{"id": 900, "content": "ca", "special": true, "lstrip": true}, {"id": 901, "content": "文", "normalized": true}]),
+    ]);
+    (normalizer, pretokenizer, added, any::<bool>()).prop_map(|(normalizer, pretokenizer, added, fuses)| {
+        json!({"normalizer": normalizer, "pre_tokenizer": pretokenizer, "added_tokens": added, "fuse_unknown": fuses})
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #[test]
+    fn offsets_that_ids_tell_are_those_of_the_stages(
+        vocabulary in vocabularies(),
+        stages in stages(),
+        text in "[abé中🙂c文 ]{0,20}",
+        trims in prop::option::of(any::<bool>()),
+    ) {
+        let Ok(tokenizer) = tokenizer(&vocabulary, stages) else { return Ok(()) };
+        let details = tokenizer.encode_details(&text, &Allowed::All).unwrap();
+        let mut spans = vec![(7, 7)];
+        if tokenizer.offsets_of_ids(&text, &details.ids, trims, &mut spans) {
+            let expected = trims.map_or_else(|| details.chars.clone(), |prefixed| tokenizer.trimmed(&details, prefixed));
+            prop_assert_eq!(spans, expected);
+        }
+    }
+}
+
+#[test]
+fn ids_tell_the_offsets_of_usual_texts() {
+    let tokenizer = small();
+    let told = |text: &str| {
+        let details = tokenizer.encode_details(text, &Allowed::All).unwrap();
+        let mut spans = Vec::new();
+        let known = tokenizer.offsets_of_ids(text, &details.ids, None, &mut spans);
+        assert!(!known || spans == details.chars, "{text}");
+        known.then_some(spans)
+    };
+    assert_eq!(told("low lower"), Some(vec![(0, 3), (3, 7), (7, 9)]));
+    // A character of two bytes belongs to both, and the space before the text to the first character.
+    assert_eq!(told("é"), Some(vec![(0, 1), (0, 1), (0, 1)]));
+    assert_eq!(told(""), Some(vec![]));
+    let mut spans = Vec::new();
+    for ids in [&[][..], &[305][..], &[306, 306][..], &[u32::MAX][..]] {
+        assert!(!tokenizer.offsets_of_ids("low", ids, None, &mut spans), "ids of another text: {ids:?}");
+    }
+}
+
 /// Characters with byte fallback and a space before the text, as Llama 2.
 fn small() -> Tokenizer {
     let tokens = [" ", "l", "o", "w", "lo", "low", " low", "e", "r", "er"];

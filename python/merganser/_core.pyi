@@ -279,7 +279,11 @@ class CountsReader:
         """
 
 def merge_counts(
-    paths: list[Path], outs: list[Path], scratch: Path, progress: _Progress | None = None
+    paths: list[Path],
+    outs: list[Path],
+    scratch: Path,
+    progress: _Progress | None = None,
+    threads: int = 1,
 ) -> tuple[int, int, int, int]:
     """Add up `.counts` files.
 
@@ -293,6 +297,8 @@ def merge_counts(
         A folder for intermediate files.
     progress
         Called with "combine", the entries read, and the total.
+    threads
+        The number of threads; 0 means one per core.
 
     Returns
     -------

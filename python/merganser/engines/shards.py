@@ -170,7 +170,7 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
         finally:
             counter.abandon()
         names = [_unique(f"{name}.{part:03}") for part in range(job.parts)]
-        manifest = _merge(storage, [scratch / "all.counts"], names, scratch)
+        manifest = _merge(storage, [scratch / "all.counts"], names, scratch, job.threads)
     manifest |= {
         "skipped": asdict(skips.skipped),
         "bytes": size_of(shard),
@@ -215,7 +215,7 @@ def merge_part(job: Job, name: str, runs: list[Manifest]) -> Manifest:
     with tempfile.TemporaryDirectory(prefix="merganser-") as folder:
         scratch = Path(folder)
         paths = [fetch_verified(storage, run, scratch) for run in runs]
-        manifest = _merge(storage, paths, [_unique(f"{job.id}/{name}")], scratch)
+        manifest = _merge(storage, paths, [_unique(f"{job.id}/{name}")], scratch, job.threads)
     check_sums(name, runs, manifest)
     storage.write(f"{job.id}/{name}.json", manifest)
     return manifest
@@ -226,10 +226,10 @@ def _unique(name: str) -> str:
     return f"{name}.{secrets.token_hex(4)}.counts"
 
 
-def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path) -> Manifest:
+def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path, threads: int) -> Manifest:
     """Merge files into one stored file per part, by hash of the pre-token; return the manifest."""
     outs = [storage.local_path(name, scratch) for name in names]
-    documents, invalid_bytes, _, total = _core.merge_counts(paths, outs, scratch)
+    documents, invalid_bytes, _, total = _core.merge_counts(paths, outs, scratch, threads=threads)
     runs = []
     for name, out in zip(names, outs, strict=True):
         numbers = dict(

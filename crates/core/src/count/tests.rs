@@ -374,13 +374,13 @@ proptest! {
 
         // Shared out by hash and merged again, it is the same file.
         let parts: Vec<PathBuf> = (0..3).map(|part| folder.join(format!("{part}.counts"))).collect();
-        merge_files(std::slice::from_ref(&out), &parts, &folder, &Progress::new()).unwrap();
+        merge_files(std::slice::from_ref(&out), &parts, &folder, threads, &Progress::new()).unwrap();
         for (nth, part) in parts.iter().enumerate() {
             let (pretokens, ..) = as_loaded(part);
             prop_assert!(pretokens.keys().all(|pretoken| part_of(pretoken, 3) == nth));
         }
         let again = folder.join("again.counts");
-        merge_files(&parts, std::slice::from_ref(&again), &folder, &Progress::new()).unwrap();
+        merge_files(&parts, std::slice::from_ref(&again), &folder, threads, &Progress::new()).unwrap();
         prop_assert_eq!(fs::read(&again).unwrap(), fs::read(&out).unwrap());
         fs::remove_dir_all(folder).unwrap();
     }
@@ -488,7 +488,7 @@ fn sums_that_do_not_fit_are_refused_by_the_merge_too() {
         let counts = Counts::from_pretokens(settings("gpt4", &[]), [("a", 1 << 63)]).unwrap();
         counts.save(path, &Progress::new()).unwrap();
     }
-    let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, &Progress::new());
+    let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, 2, &Progress::new());
     assert!(matches!(merged, Err(Error::CountOverflow)));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     fs::remove_dir_all(folder).unwrap();

@@ -1,8 +1,9 @@
 """Divide a corpus into shards that any node can count, and merge the counts.
 
-The plan depends only on the corpus and the settings. Small files are grouped; a large plain-text file is
-split into ranges at positions that do not change the pre-tokens (`crates/core/src/corpus/shards.rs`); any
-other file is one shard, whatever its size.
+The plan depends only on the corpus and the settings. Small files are grouped. A large plain-text file is
+split into ranges at positions that do not change the pre-tokens, and one of JSON lines at line breaks
+(`crates/core/src/corpus/shards.rs`); Parquet is split by row groups. Any other file is one shard, whatever
+its size: JSON, CSV, compressed files and files at URLs.
 
 The counts of a shard are written as one sorted run for each of P parts, by the hash of the pre-token. All
 counts of a pre-token are therefore in the runs of one part, and the parts are merged independently, at most
@@ -38,9 +39,6 @@ from merganser.errors import CorpusError, CountsError, InternalError, SettingsEr
 
 #: The number of runs that a task merges; larger numbers are merged as a tree.
 FAN_IN = 32
-
-#: Suffixes of structured or compressed files, which cannot be split.
-_NOT_PLAIN = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".gz", ".zst", ".zstd", ".xz", ".bz2"}
 
 Manifest = dict[str, Any]
 _SUMS = ("documents", "invalid_bytes", "total")
@@ -97,7 +95,9 @@ def plan(corpus: Corpus, settings: SplitSettings, size: int) -> list[Shard]:
     shards: list[Shard] = []
     small: list[Part] = []
     tables = corpus.documents.tables if isinstance(corpus.documents, TableDocuments) else ()
-    parquet = [table for table in tables if isinstance(table, ParquetFile)]
+    parquet = [
+        part for table in tables if isinstance(table, ParquetFile) for part in _row_groups(table, size)
+    ]
     parts: list[Part] = [*_ranges(corpus, settings, size), *corpus.streams, *parquet]
     for part in parts:
         if small and size_of((*small, part)) > size:
@@ -123,10 +123,11 @@ def size_of(shard: Shard) -> int:
 
 
 def _size(part: Part) -> int:
-    if isinstance(part, Range):
-        return part.end - part.start
-    file = part.file if isinstance(part, ParquetFile) else part
-    return (file.size or 0) if isinstance(file, RemoteFile) else file.stat().st_size
+    return part.end - part.start if isinstance(part, Range) else part.size or 0
+
+
+def _row_groups(table: ParquetFile, size: int) -> list[ParquetFile]:
+    return table.divided(size) if table.size > size else [table]
 
 
 def _ranges(corpus: Corpus, settings: SplitSettings, size: int) -> Iterator[Range]:
@@ -137,7 +138,7 @@ def _ranges(corpus: Corpus, settings: SplitSettings, size: int) -> Iterator[Rang
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}") from error
         cuts: list[tuple[int, bool]] = []
-        if length > size and not _NOT_PLAIN & {suffix.lower() for suffix in file.suffixes}:
+        if length > size:
             cuts = _core.shard_cuts(
                 file, size, settings.pattern, list(settings.special_tokens), settings.separator
             )
@@ -204,7 +205,7 @@ def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips)
         )
     if part.is_whole:
         return counter.add_files([path], reading._native())
-    return counter.add_range(path, part.start, part.end, part.in_document)
+    return counter.add_range(path, part.start, part.end, part.in_document, reading._native())
 
 
 def merge_part(job: Job, name: str, runs: list[Manifest]) -> Manifest:

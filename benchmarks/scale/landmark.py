@@ -9,8 +9,8 @@ Every two seconds, FOLDER/samples.jsonl receives the stage, the processor time o
 generator, the peak memory since the stage began, and the disk in use, with deleted but open files. A gap of
 more than ten seconds between two samples of one process is a pause (SIGSTOP) and not counted.
 
-The result is FOLDER/result.json: figures by stage, and the checksum of the tokenizer. `records.py` turns the
-results of several sizes into a record.
+The result is FOLDER/result.json: figures by stage, and the checksum of the tokenizer. `extrapolate.py` turns
+the results of several sizes into a record.
 """
 
 from __future__ import annotations

@@ -45,8 +45,6 @@ class Cluster:
     bandwidth: float = 2 * GB
     #: Losses per node and hour; an assumption.
     losses: float = 0.01
-    #: Whether the parts stay separate files that training reads, instead of being added up into one.
-    keep_parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def simulate(size: float, cluster: Cluster, costs: Costs, seed: int = 1) -> dict
     result["merging of runs"] = merging
     one_node = unique * costs.combine / min(costs.combine_threads, cluster.cores)
     transfer = 2 * unique * costs.bytes / cluster.bandwidth
-    result["adding up, one node"] = 0.0 if cluster.keep_parts else max(one_node, transfer)
+    result["adding up, one node"] = max(one_node, transfer)
     result["training, one node"] = unique * costs.merge
     result["tasks started again"] = again
     return result

@@ -3,6 +3,7 @@
 import pickle
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,24 @@ def web() -> Iterator[Web]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "WAITS", (0.0, 0.0, 0.0))
+
+
+def test_the_next_chunk_is_read_while_one_is_used(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_again = threading.Event()
+    fsspec.filesystem("memory").pipe("/texts/long.txt", LONG.encode())
+    (file,) = remote.find(f"{memory}/long.txt")
+    read = remote._ReconnectingFile._read
+
+    def noted(self: remote._ReconnectingFile, size: int) -> bytes:
+        if self.tell() > 0:
+            read_again.set()
+        return read(self, size)
+
+    monkeypatch.setattr(remote._ReconnectingFile, "_read", noted)
+    chunks = file.chunks()
+    first = next(chunks)
+    assert read_again.wait(60)
+    assert b"".join([first, *chunks]) == LONG.encode()
 
 
 def test_every_way_to_name_a_remote_corpus_yields_the_same_counts(memory: str) -> None:

@@ -199,8 +199,8 @@ class Counter:
         """Count documents in memory; none is copied."""
     def add_files(self, paths: list[Path], reading: Reading) -> None:
         """Count files. The format of each follows from its name, its compression from its first bytes."""
-    def add_range(self, path: Path, start: int, end: int, in_document: bool) -> None:
-        """Count a range of a plain text file that `shard_cuts` has found."""
+    def add_range(self, path: Path, start: int, end: int, in_document: bool, reading: Reading) -> None:
+        """Count a range of a plain text or JSON lines file that `shard_cuts` has found."""
     def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
         """Count a stream, given as an iterator of chunks. Its format follows from `name`."""
     def limit_records(self, bytes: int) -> None:
@@ -283,7 +283,11 @@ class CountsReader:
         """
 
 def merge_counts(
-    paths: list[Path], outs: list[Path], scratch: Path, progress: _Progress | None = None
+    paths: list[Path],
+    outs: list[Path],
+    scratch: Path,
+    progress: _Progress | None = None,
+    threads: int = 1,
 ) -> tuple[int, int, int, int]:
     """Add up `.counts` files.
 
@@ -297,6 +301,8 @@ def merge_counts(
         A folder for intermediate files.
     progress
         Called with "combine", the entries read, and the total.
+    threads
+        The number of threads; 0 means one per core.
 
     Returns
     -------

@@ -199,7 +199,7 @@ impl GivenCounts {
     }
 }
 
-/// Return where a plain text file can be cut into ranges of about `size` bytes.
+/// Return where a plain text or JSON lines file can be cut into ranges of about `size` bytes.
 ///
 /// Returns
 /// -------
@@ -271,7 +271,7 @@ impl Counter {
         self.0.add_files(py, &paths, reading)
     }
 
-    /// Count a range of a plain text file that `shard_cuts` has found.
+    /// Count a range of a plain text or JSON lines file that `shard_cuts` has found.
     fn add_range(
         &self,
         py: Python<'_>,
@@ -279,8 +279,9 @@ impl Counter {
         start: u64,
         end: u64,
         in_document: bool,
+        reading: &Reading,
     ) -> PyResult<()> {
-        self.0.add_range(py, &path, start, end, in_document)
+        self.0.add_range(py, &path, start, end, in_document, reading)
     }
 
     /// Count a stream, given as an iterator of chunks. Its format follows from `name`.

@@ -33,6 +33,8 @@ pub fn as_tuple(numbers: CountsTotals) -> TotalsTuple {
 ///     A folder for intermediate files.
 /// progress
 ///     Called with "combine", the entries read, and the total.
+/// threads
+///     The number of threads; 0 means one per core.
 ///
 /// Returns
 /// -------
@@ -44,16 +46,17 @@ pub fn as_tuple(numbers: CountsTotals) -> TotalsTuple {
 /// CountsError
 ///     If a file is corrupt, or the settings of two files differ.
 #[pyfunction]
-#[pyo3(signature = (paths, outs, scratch, progress = None))]
+#[pyo3(signature = (paths, outs, scratch, progress = None, threads = 1))]
 pub fn merge_counts(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     outs: Vec<PathBuf>,
     scratch: PathBuf,
     progress: Callback<'_, '_>,
+    threads: usize,
 ) -> PyResult<TotalsTuple> {
     let merged = run_interruptible(py, progress, &Progress::new(), |progress| {
-        count::merge_files(&paths, &outs, &scratch, progress)
+        count::merge_files(&paths, &outs, &scratch, threads, progress)
     })?;
     Ok(as_tuple(merged))
 }

@@ -47,8 +47,11 @@ impl<C: Consumer + Send> Fed<C> {
         start: u64,
         end: u64,
         in_document: bool,
+        reading: &Reading,
     ) -> PyResult<()> {
-        self.run(py, |consumer, progress| consumer.add_range(path, start, end, in_document, progress))
+        self.run(py, |consumer, progress| {
+            consumer.add_range(path, start, end, in_document, &reading.0, progress)
+        })
     }
 
     pub fn add_stream(

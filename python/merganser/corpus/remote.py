@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -72,9 +73,15 @@ class RemoteFile:
         return io.BufferedReader(_ReconnectingFile(self, sequential), CHUNK)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the file in order."""
-        with self.open(sequential=True) as file:
-            while chunk := file.read(CHUNK):
+        """Yield the bytes of the file in order. The next chunk is read while the caller uses one."""
+        with self.open(sequential=True) as file, ThreadPoolExecutor(1) as pool:
+            try:
+                ahead = pool.submit(file.read, CHUNK)
+            except RuntimeError:  # no thread can be started
+                yield from iter(lambda: file.read(CHUNK), b"")
+                return
+            while chunk := ahead.result():
+                ahead = pool.submit(file.read, CHUNK)
                 yield chunk
 
     def is_seekable(self) -> bool:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +27,28 @@ Document = str | bytes
 _BUFFER = 1 << 24
 
 
+@dataclass(frozen=True)
+class RowGroups:
+    """Consecutive row groups of a Parquet file."""
+
+    first: int
+    end: int
+    #: The number of rows before them.
+    rows_before: int
+    #: Their size in the file, in bytes.
+    size: int
+
+
 @dataclass
 class ParquetFile:
-    """A Parquet file, located but not read."""
+    """A Parquet file, or some of its row groups; located but not read."""
 
     file: Path | RemoteFile
     reading: ReadOptions
     #: The maximum number of rows in a buffer.
     rows: int
+    #: The row groups to read; all by default.
+    groups: RowGroups | None = None
     #: The number of rows in the file; 0 until it is opened.
     length: int = field(default=0, init=False, compare=False)
 
@@ -49,13 +63,45 @@ class ParquetFile:
             raise CorpusError(f"cannot read {self.file}: {error.strerror}") from error
         return f"{self.file.absolute()} {status.st_size} {status.st_mtime_ns} {self.reading.text_key}"
 
+    def divided(self, size: int) -> "list[ParquetFile]":
+        """Return parts of about `size` bytes, of whole row groups; only the end of the file is read.
+
+        A file that cannot be read is returned as it is: reading it reports the error.
+        """
+        parquet = imported("pyarrow.parquet", "data", f"reading {self.file}")
+        if isinstance(self.file, RemoteFile) and not (self.file.size and self.file.is_seekable()):
+            return [self]
+        try:
+            with ExitStack() as stack:
+                metadata = parquet.ParquetFile(self._source(stack)).metadata
+                groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+                counts = [group.num_rows for group in groups]
+                # Uncompressed, all columns; scaled to the size of the file.
+                sizes = [group.total_byte_size for group in groups]
+        except Exception:  # pyarrow raises the errors of several libraries
+            return [self]
+        scale = self.size / max(sum(sizes), 1)
+        parts: list[ParquetFile] = []
+        first, rows_before, rows, stored = 0, 0, 0, 0.0
+        for group, (count, part) in enumerate(zip(counts, sizes, strict=True)):
+            if stored and stored + part * scale > size:
+                parts.append(replace(self, groups=RowGroups(first, group, rows_before, round(stored))))
+                first, rows_before, rows, stored = group, rows_before + rows, 0, 0.0
+            rows += count
+            stored += part * scale
+        last = RowGroups(first, len(groups), rows_before, round(stored))
+        return [*parts, replace(self, groups=last)] if parts else [self]
+
     @property
     def size(self) -> int:
-        """The size of the file in bytes; 0 if unknown."""
+        """The size of the file or its row groups in bytes; 0 if unknown."""
+        if self.groups is not None:
+            return self.groups.size
         return self.file.size or 0 if isinstance(self.file, RemoteFile) else stored_size(self.file)
 
     def buffers(self, skips: Skips) -> Iterator[list[Document]]:
-        column = _TextColumn(str(self.file), self.reading, skips)
+        rows_before = self.groups.rows_before if self.groups else 0
+        column = _TextColumn(str(self.file), self.reading, skips, rows_before)
         try:
             with ExitStack() as stack:
                 yield from self._buffers(column, stack)
@@ -83,7 +129,8 @@ class ParquetFile:
         _check_text(schema.field(key).type, key, str(self.file))
         average = _average_size(opened.metadata)
         rows = max(1, min(self.rows, int(_BUFFER / max(average, 1))))
-        for batch in opened.iter_batches(rows, columns=[key], use_threads=False):
+        groups = range(self.groups.first, self.groups.end) if self.groups else None
+        for batch in opened.iter_batches(rows, groups, columns=[key], use_threads=False):
             yield column.texts(batch.column(0))
         if _status(source) != before:
             raise CorpusError(
@@ -186,11 +233,11 @@ def _is_mapped(dataset: Any) -> bool:
 class _TextColumn:
     """Extracts the texts of a column, counts its rows, and reports what is skipped."""
 
-    def __init__(self, name: str, reading: ReadOptions, skips: Skips) -> None:
+    def __init__(self, name: str, reading: ReadOptions, skips: Skips, rows_before: int = 0) -> None:
         self._name = name
         self._reading = reading
         self._skips = skips
-        self._rows = 0
+        self._rows = rows_before
 
     def texts(self, column: Any) -> list[Document]:
         """Return the texts of an Arrow column."""

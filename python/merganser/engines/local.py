@@ -129,7 +129,7 @@ class Local:
         """Count a corpus; yield the counts in memory, or in a temporary file if they do not fit."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                yield _sum(_counts(corpus), settings, Path(name), progress=progress)
+                yield _sum(_counts(corpus), settings, Path(name), progress=progress, threads=self._threads)
             return
         with self._counting(corpus, settings, progress) as (counter, folder):
             if counter and not counter.needs_disk and not corpus.counts:
@@ -165,12 +165,12 @@ class Local:
         """Count a corpus into a file, without holding all counts in memory."""
         if not corpus.has_text:
             with tempfile.TemporaryDirectory(prefix="merganser-") as name:
-                return _sum(_counts(corpus), settings, Path(name), out, progress)
+                return _sum(_counts(corpus), settings, Path(name), out, progress, self._threads)
         with self._counting(corpus, settings, progress) as (counter, folder):
             if counter:
                 counter.finish_to(out, _counts(corpus))
             else:
-                _core.merge_counts([folder / work_folder.ALL], [out], folder, progress)
+                _core.merge_counts([folder / work_folder.ALL], [out], folder, progress, self._threads)
         return CountsFile.open(out)
 
     @contextmanager
@@ -289,6 +289,7 @@ def _sum(
     scratch: Path,
     out: Path | None = None,
     progress: ProgressCallback | None = None,
+    threads: int = 0,
 ) -> CountsFile:
     """Add counts files into one file; return a single file as it is."""
     if out is None and len(files) == 1:
@@ -299,7 +300,7 @@ def _sum(
     # Merging with empty counts makes the core report settings that differ from the requested ones.
     _core.Counts({}, settings.pattern, list(settings.special_tokens), settings.separator, 0, 0).save(empty)
     total = out or scratch / work_folder.ALL
-    _core.merge_counts([empty, *files], [total], scratch, progress)
+    _core.merge_counts([empty, *files], [total], scratch, progress, threads)
     return CountsFile.open(total)
 
 

@@ -1,8 +1,9 @@
 """Divide a corpus into shards that any node can count, and merge the counts.
 
-The plan depends only on the corpus and the settings. Small files are grouped; a large plain-text file is
-split into ranges at positions that do not change the pre-tokens (`crates/core/src/corpus/shards.rs`); any
-other file is one shard, whatever its size.
+The plan depends only on the corpus and the settings. Small files are grouped. A large plain-text file is
+split into ranges at positions that do not change the pre-tokens, and one of JSON lines at line breaks
+(`crates/core/src/corpus/shards.rs`); Parquet is split by row groups. Any other file is one shard, whatever
+its size: JSON, CSV, compressed files and files at URLs.
 
 The counts of a shard are written as one sorted run for each of P parts, by the hash of the pre-token. All
 counts of a pre-token are therefore in the runs of one part, and the parts are merged independently, at most
@@ -38,9 +39,6 @@ from merganser.errors import CorpusError, CountsError, InternalError, SettingsEr
 
 #: The number of runs that a task merges; larger numbers are merged as a tree.
 FAN_IN = 32
-
-#: Suffixes of structured or compressed files, which cannot be split.
-_NOT_PLAIN = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".gz", ".zst", ".zstd", ".xz", ".bz2"}
 
 Manifest = dict[str, Any]
 _SUMS = ("documents", "invalid_bytes", "total")
@@ -97,7 +95,9 @@ def plan(corpus: Corpus, settings: SplitSettings, size: int) -> list[Shard]:
     shards: list[Shard] = []
     small: list[Part] = []
     tables = corpus.documents.tables if isinstance(corpus.documents, TableDocuments) else ()
-    parquet = [table for table in tables if isinstance(table, ParquetFile)]
+    parquet = [
+        part for table in tables if isinstance(table, ParquetFile) for part in _row_groups(table, size)
+    ]
     parts: list[Part] = [*_ranges(corpus, settings, size), *corpus.streams, *parquet]
     for part in parts:
         if small and size_of((*small, part)) > size:
@@ -123,10 +123,11 @@ def size_of(shard: Shard) -> int:
 
 
 def _size(part: Part) -> int:
-    if isinstance(part, Range):
-        return part.end - part.start
-    file = part.file if isinstance(part, ParquetFile) else part
-    return (file.size or 0) if isinstance(file, RemoteFile) else file.stat().st_size
+    return part.end - part.start if isinstance(part, Range) else part.size or 0
+
+
+def _row_groups(table: ParquetFile, size: int) -> list[ParquetFile]:
+    return table.divided(size) if table.size > size else [table]
 
 
 def _ranges(corpus: Corpus, settings: SplitSettings, size: int) -> Iterator[Range]:
@@ -137,7 +138,7 @@ def _ranges(corpus: Corpus, settings: SplitSettings, size: int) -> Iterator[Rang
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}") from error
         cuts: list[tuple[int, bool]] = []
-        if length > size and not _NOT_PLAIN & {suffix.lower() for suffix in file.suffixes}:
+        if length > size:
             cuts = _core.shard_cuts(
                 file, size, settings.pattern, list(settings.special_tokens), settings.separator
             )
@@ -170,7 +171,7 @@ def count_shard(job: Job, number: int, shard: Shard) -> Manifest:
         finally:
             counter.abandon()
         names = [_unique(f"{name}.{part:03}") for part in range(job.parts)]
-        manifest = _merge(storage, [scratch / "all.counts"], names, scratch)
+        manifest = _merge(storage, [scratch / "all.counts"], names, scratch, job.threads)
     manifest |= {
         "skipped": asdict(skips.skipped),
         "bytes": size_of(shard),
@@ -204,7 +205,7 @@ def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips)
         )
     if part.is_whole:
         return counter.add_files([path], reading._native())
-    return counter.add_range(path, part.start, part.end, part.in_document)
+    return counter.add_range(path, part.start, part.end, part.in_document, reading._native())
 
 
 def merge_part(job: Job, name: str, runs: list[Manifest]) -> Manifest:
@@ -215,7 +216,7 @@ def merge_part(job: Job, name: str, runs: list[Manifest]) -> Manifest:
     with tempfile.TemporaryDirectory(prefix="merganser-") as folder:
         scratch = Path(folder)
         paths = [fetch_verified(storage, run, scratch) for run in runs]
-        manifest = _merge(storage, paths, [_unique(f"{job.id}/{name}")], scratch)
+        manifest = _merge(storage, paths, [_unique(f"{job.id}/{name}")], scratch, job.threads)
     check_sums(name, runs, manifest)
     storage.write(f"{job.id}/{name}.json", manifest)
     return manifest
@@ -226,10 +227,10 @@ def _unique(name: str) -> str:
     return f"{name}.{secrets.token_hex(4)}.counts"
 
 
-def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path) -> Manifest:
+def _merge(storage: Storage, paths: list[Path], names: list[str], scratch: Path, threads: int) -> Manifest:
     """Merge files into one stored file per part, by hash of the pre-token; return the manifest."""
     outs = [storage.local_path(name, scratch) for name in names]
-    documents, invalid_bytes, _, total = _core.merge_counts(paths, outs, scratch)
+    documents, invalid_bytes, _, total = _core.merge_counts(paths, outs, scratch, threads=threads)
     runs = []
     for name, out in zip(names, outs, strict=True):
         numbers = dict(

@@ -91,7 +91,8 @@ fn a_range_of_a_file_that_changes_is_an_error() {
     let (splitter, cutters) = (Splitter::new("gpt2").unwrap(), Cutters::new(&[], None).unwrap());
     for (change, fails) in [(truncated as Change, true), (grown, true), (untouched, false)] {
         fs::write(&path, "word ".repeat(100)).unwrap();
-        let mut blocks = Feed::default().range(&path, 10, 300, true).unwrap();
+        let mut blocks =
+            Feed::default().range(&path, 10, 300, true, &Reading::default(), &Progress::new()).unwrap();
         let mut block = Block::default();
         assert!(blocks.next(&mut block, &splitter, &cutters).unwrap());
         change(&path);

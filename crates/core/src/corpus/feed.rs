@@ -9,9 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::shards::FileRange;
 use super::sources::{BlockSource, FileBlocks, MemoryBlocks, StreamBlocks};
-use super::text::TextBlocks;
 use super::{Block, Cutters, LONGEST, Position, ReadContext, Reading, Skipped, Skips};
 use crate::split::Splitter;
 use crate::{Progress, Result, Stage};
@@ -97,7 +95,7 @@ impl Feed {
         Continued { blocks: MemoryBlocks::new(documents, position, self.max_record, progress), inside }
     }
 
-    /// The blocks of a plain text file from byte `start` to byte `end`, which
+    /// The blocks of a plain text or JSON lines file from byte `start` to byte `end`, which
     /// [`shard_cuts`](super::shard_cuts) has found.
     pub fn range(
         &mut self,
@@ -105,12 +103,14 @@ impl Feed {
         start: u64,
         end: u64,
         in_document: bool,
+        reading: &Reading,
+        progress: &Progress,
     ) -> Result<impl BlockSource + use<>> {
         self.position.offset = start;
         self.in_document = in_document;
         let inside = self.inside();
-        let blocks =
-            TextBlocks::new(FileRange::open(path, start, end)?, path, self.position, self.max_record);
+        let context = ReadContext::new(reading, self.max_record, &self.skips, progress);
+        let blocks = StreamBlocks::range(path, start, end, self.position, &context)?;
         self.pass(1);
         Ok(Continued { blocks, inside })
     }
@@ -192,10 +192,11 @@ pub trait Consumer {
         start: u64,
         end: u64,
         in_document: bool,
+        reading: &Reading,
         progress: &Progress,
     ) -> Result<()> {
         begin(Self::STAGE, progress);
-        let blocks = self.feed_mut().range(path, start, end, in_document)?;
+        let blocks = self.feed_mut().range(path, start, end, in_document, reading, progress)?;
         self.consume(blocks, progress)
     }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::shards::FileRange;
 use super::{FileFormat, Position, ReadContext};
 use crate::disk::{File, Snapshot};
 use crate::{Error, Result};
@@ -67,6 +68,27 @@ impl<'a> Input<'a> {
         let mut input = Input::of_stream(file, path, position, context)?;
         input.opened = opened;
         Ok(input)
+    }
+
+    /// Opens a range of a file that [`shard_cuts`](super::shard_cuts) has found, which is not compressed.
+    pub fn of_range(
+        path: &Path,
+        start: u64,
+        end: u64,
+        part: u64,
+        context: &ReadContext,
+    ) -> Result<Input<'a>> {
+        let file = FileRange::open(path, start, end)?;
+        let path: Arc<Path> = path.into();
+        Ok(Input {
+            reader: Box::new(Tap::new(file, &path, context)),
+            path,
+            position: Position { part, offset: start, within: 0 },
+            context: context.clone(),
+            cut_short: false,
+            is_compressed: false,
+            opened: None, // the range itself compares
+        })
     }
 
     /// Opens a stream that is at its beginning.
@@ -133,6 +155,11 @@ impl<'a> Input<'a> {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns where the next byte is.
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     /// Reads and discards `bytes` bytes, passing them to `visit` first.

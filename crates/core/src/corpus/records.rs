@@ -3,7 +3,7 @@
 //! The reader, which holds the lock, only finds where records end; the workers extract the text. A block
 //! holds whole records, so memory is bounded by the longest one.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use super::input::{Input, read_error};
 use super::reading::{OnError, Skips, skip_or_fail};
 use super::record_ends::{Record, RecordLayout, find_records};
 use super::{BLOCK, Block, FileFormat, Position, ReadContext, csv, json};
+use crate::disk::File;
 use crate::memory::reserve;
 use crate::{Error, Result};
 
@@ -41,6 +42,8 @@ pub struct RecordFile {
     text_key: String,
     on_error: OnError,
     skips: Arc<Skips>,
+    /// Where the range of the file begins that is read; lines are counted from there.
+    range_start: u64,
 }
 
 enum RecordKind {
@@ -79,20 +82,22 @@ impl<'a> RecordBlocks<'a> {
             text_key: context.reading.text_key.clone(),
             on_error: context.reading.on_error,
             skips: Arc::clone(&context.skips),
+            range_start: input.position().offset,
         };
+        let start = input.position().offset;
         let mut blocks = RecordBlocks {
             input,
             context: context.clone(),
             file: Arc::new(file),
             layout: RecordLayout::Lines,
             carry: Vec::new(),
-            position: Position { offset: 0, within: 0, ..position },
+            position: Position { offset: start, within: 0, ..position },
             line: 1,
             last: position,
             at_end: false,
         };
         blocks.read_up_to(BLOCK.max(BYTE_ORDER_MARK.len()))?;
-        if blocks.carry.starts_with(BYTE_ORDER_MARK) {
+        if start == 0 && blocks.carry.starts_with(BYTE_ORDER_MARK) {
             blocks.consume(BYTE_ORDER_MARK.len());
         }
         match format {
@@ -233,7 +238,7 @@ impl<'a> RecordBlocks<'a> {
         let line = line_breaks(&text[..at]);
         let error = Error::BrokenFile {
             path: self.input.path().into(),
-            line: self.line + line,
+            line: self.file.line(self.line + line),
             reason: reason.into(),
         };
         self.context
@@ -256,7 +261,8 @@ impl<'a> RecordBlocks<'a> {
     }
 
     fn wrong(&self, line: u64, reason: &str) -> Error {
-        Error::BrokenFile { path: self.input.path().into(), line: self.line + line, reason: reason.into() }
+        let line = self.file.line(self.line + line);
+        Error::BrokenFile { path: self.input.path().into(), line, reason: reason.into() }
     }
 }
 
@@ -304,7 +310,7 @@ impl Records {
             if let Err(wrong) = self.file.text_of(raw, out) {
                 out.truncate(start);
                 let before = line_breaks(&text[..record.start]);
-                let line = self.line + before + wrong.line - 1;
+                let line = self.file.line(self.line + before + wrong.line - 1);
                 let error = Error::BadRecord { path: self.file.path.clone(), line, reason: wrong.reason };
                 skip_or_fail(self.file.on_error, &self.file.skips, error, at(record.start))?;
                 continue;
@@ -320,6 +326,22 @@ impl Records {
 }
 
 impl RecordFile {
+    /// Returns the number of a line in the file. Reads what precedes the range, which only errors are worth.
+    fn line(&self, line_of_range: u64) -> u64 {
+        let mut before = 0;
+        if self.range_start > 0
+            && let Ok(file) = File::open(&self.path)
+        {
+            let mut rest = BufReader::with_capacity(1 << 20, file.take(self.range_start));
+            while let Ok(text @ [_, ..]) = rest.fill_buf() {
+                let len = text.len();
+                before += line_breaks(text);
+                rest.consume(len);
+            }
+        }
+        before + line_of_range
+    }
+
     fn is_blank(&self, raw: &[u8]) -> bool {
         match self.kind {
             RecordKind::Json => raw.trim_ascii().is_empty(),

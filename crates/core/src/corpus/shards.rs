@@ -1,6 +1,6 @@
-//! Shards: ranges of a large plain text file that can be counted independently, on different machines.
+//! Shards: ranges of a large plain text or JSON lines file that can be read independently, on different machines.
 //!
-//! A range begins at the first offset after a multiple of the shard size where a cut changes nothing,
+//! In JSON lines, a range begins after a line break: strings hold none. In plain text, a range begins at the first offset after a multiple of the shard size where a cut changes nothing,
 //! whatever the rest of the file holds: at a safe cut of the pattern (see `split`), or after a special token
 //! or separator that no other one overlaps. Both can be determined from the surrounding bytes, so only a
 //! window of 64 KB is read for each range. If a window has no such offset, two ranges stay one. This happens
@@ -9,6 +9,9 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use memchr::memchr;
+
+use super::FileFormat;
 use super::cutters::{Cut, Cutters};
 use crate::disk::{File, Snapshot};
 use crate::split::Splitter;
@@ -24,7 +27,8 @@ const COMPRESSED: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0",
 /// document.
 pub type ShardCut = (u64, bool);
 
-/// Cuts a plain text file into ranges of about `size` bytes. Returns where all but the first begin.
+/// Cuts a plain text or JSON lines file into ranges of about `size` bytes. Returns where all but the first begin;
+/// nothing for other formats, and for compressed files.
 pub fn shard_cuts(
     path: &Path,
     size: u64,
@@ -42,7 +46,10 @@ pub fn shard_cuts(
         Ok(bytes)
     };
     let beginning = read(0, len.min(8)).map_err(cannot_read)?;
-    if COMPRESSED.iter().any(|magic| beginning.starts_with(magic)) {
+    let format = FileFormat::of_name(path);
+    if !matches!(format, FileFormat::Text | FileFormat::Lines)
+        || COMPRESSED.iter().any(|magic| beginning.starts_with(magic))
+    {
         return Ok(vec![]);
     }
     let mut cuts: Vec<ShardCut> = Vec::new();
@@ -50,6 +57,14 @@ pub fn shard_cuts(
     // Half a shard at the end is not worth a shard.
     while len.saturating_sub(wanted) > size / 2 {
         progress.check()?;
+        if format == FileFormat::Lines {
+            let at = line_start(wanted, len, &mut read).map_err(cannot_read)?;
+            if at < len && cuts.last().is_none_or(|&(last, _)| at > last) {
+                cuts.push((at, false));
+            }
+            wanted += size.max(1);
+            continue;
+        }
         // The window includes cutters that begin before the cut or end after it.
         let beside = cutters.longest() as u64;
         let from = wanted.saturating_sub(beside);
@@ -65,6 +80,26 @@ pub fn shard_cuts(
         wanted += size.max(1);
     }
     Ok(cuts)
+}
+
+/// Returns where the first line begins that does not begin before `wanted`; the end of the file if there is none.
+fn line_start(
+    wanted: u64,
+    len: u64,
+    read: &mut impl FnMut(u64, u64) -> io::Result<Vec<u8>>,
+) -> io::Result<u64> {
+    let mut from = wanted - 1;
+    while from < len {
+        let window = read(from, len.min(from + WINDOW))?;
+        if let Some(at) = memchr(b'\n', &window) {
+            return Ok(from + at as u64 + 1);
+        }
+        if window.is_empty() {
+            break; // the file was truncated meanwhile
+        }
+        from += window.len() as u64;
+    }
+    Ok(len)
 }
 
 /// Returns the first cut in `earliest..=latest` that is valid whatever is outside the window.

@@ -40,6 +40,22 @@ impl<'a> StreamBlocks<'a> {
         StreamBlocks::of_input(Input::of_file(path, position, context), path, position, context)
     }
 
+    /// Reads a range of a file that [`shard_cuts`](super::shard_cuts) has found.
+    pub fn range(
+        path: &Path,
+        start: u64,
+        end: u64,
+        position: Position,
+        context: &ReadContext,
+    ) -> Result<StreamBlocks<'a>> {
+        StreamBlocks::of_input(
+            Input::of_range(path, start, end, position.part, context),
+            path,
+            position,
+            context,
+        )
+    }
+
     fn of_input(
         input: Result<Input<'a>>,
         name: &Path,

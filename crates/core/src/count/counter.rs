@@ -159,7 +159,7 @@ impl Counter {
         let outs = [out.to_path_buf()];
         if self.spill.as_ref().is_some_and(|spill| !spill.runs().is_empty()) {
             self.spill(self.feed.position(), self.feed.in_document(), progress)?;
-            let Counter { settings, workers, spill, .. } = self;
+            let Counter { settings, workers, team, spill, .. } = self;
             drop(workers);
             let spill = spill.expect("it has runs");
             let runs: Vec<PathBuf> = spill.runs().iter().chain(others).cloned().collect();
@@ -170,6 +170,7 @@ impl Counter {
                 CountsTotals::default(),
                 &outs,
                 spill.folder(),
+                &team,
                 progress,
             );
             return merged.map_err(|error| spill.blame(error));
@@ -187,7 +188,7 @@ impl Counter {
         });
         let tables = sorted.into_iter().flatten().collect::<Result<_>>()?;
         let scratch = out.parent().unwrap_or(Path::new("."));
-        merge::merge_with(&settings, others, tables, totals, &outs, scratch, progress)
+        merge::merge_with(&settings, others, tables, totals, &outs, scratch, &team, progress)
     }
 
     pub fn finish(self, progress: &Progress) -> Result<Counts> {

@@ -171,7 +171,7 @@ proptest! {
         for ((start, in_document), end) in [(0, false)].iter().chain(&cuts).zip(ends) {
             prop_assert!(*start < end || text.is_empty());
             let mut counter = Counter::new(settings.clone(), 1).unwrap();
-            counter.add_range(&path, *start, end, *in_document, &Progress::new()).unwrap();
+            counter.add_range(&path, *start, end, *in_document, &Reading::default(), &Progress::new()).unwrap();
             sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
         }
         let mut counter = Counter::new(settings, 1).unwrap();
@@ -203,13 +203,64 @@ fn ranges_are_about_as_large_as_asked_for() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A record per range at the least, and never a part of one.
+#[test]
+fn ranges_of_json_lines_add_up_to_the_file() {
+    let folder = temporary_folder("ranges-of-lines");
+    let path = folder.join("records.jsonl");
+    let line = |nth: usize| format!("{{\"body\": \"document {nth} {}\"}}\n", "word ".repeat(nth % 7));
+    let text = (0..40).map(line).collect::<String>() + "\n{\"body\": \"the last, without a line break\"}";
+    fs::write(&path, format!("\u{FEFF}{text}")).unwrap();
+    let settings = settings("gpt4", &[]);
+    let cutters = Cutters::new(&[], None).unwrap();
+    let reading = Reading { text_key: "body".into(), ..Reading::default() };
+    let mut counter = Counter::new(settings.clone(), 1).unwrap();
+    counter.add_files(std::slice::from_ref(&path), &reading, &Progress::new()).unwrap();
+    let whole = counter.finish(&Progress::new()).unwrap();
+    for size in [1, 20, 47, 48, 100, 1000, 10_000] {
+        let cuts = shard_cuts(&path, size, &settings.splitter, &cutters, &Progress::new()).unwrap();
+        assert_eq!(cuts.is_empty(), size == 10_000);
+        let len = fs::metadata(&path).unwrap().len();
+        let ends = cuts.iter().map(|cut| cut.0).chain([len]);
+        let mut sum = Counter::new(settings.clone(), 1).unwrap().finish(&Progress::new()).unwrap();
+        for ((start, in_document), end) in [(0, false)].iter().chain(&cuts).zip(ends) {
+            let mut counter = Counter::new(settings.clone(), 2).unwrap();
+            counter.add_range(&path, *start, end, *in_document, &reading, &Progress::new()).unwrap();
+            sum = sum.plus(&counter.finish(&Progress::new()).unwrap()).unwrap();
+        }
+        assert_eq!((as_map(&sum), sum.documents), (as_map(&whole), whole.documents), "{size}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_bad_record_of_a_range_is_named_by_its_line_in_the_file() {
+    let folder = temporary_folder("range-line");
+    let path = folder.join("records.jsonl");
+    let good = "{\"text\": \"fine\"}\n".repeat(10);
+    fs::write(&path, format!("{good}{{\"text\": 1}}\n{good}")).unwrap();
+    let settings = settings("gpt4", &[]);
+    let cutters = Cutters::new(&[], None).unwrap();
+    let cuts = shard_cuts(&path, 100, &settings.splitter, &cutters, &Progress::new()).unwrap();
+    let (start, in_document) = cuts[0];
+    let mut counter = Counter::new(settings, 1).unwrap();
+    let added =
+        counter.add_range(&path, start, cuts[1].0, in_document, &Reading::default(), &Progress::new());
+    let message = added.unwrap_err().to_string();
+    assert!(message.contains("line 11") || message.contains("jsonl:11"), "{message}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_range_that_is_no_longer_there_is_an_error() {
     let folder = temporary_folder("range-gone");
     let path = folder.join("text");
     fs::write(&path, "shorter").unwrap();
     let mut counter = Counter::new(settings("gpt4", &[]), 1).unwrap();
-    let message = counter.add_range(&path, 2, 100, true, &Progress::new()).unwrap_err().to_string();
+    let message = counter
+        .add_range(&path, 2, 100, true, &Reading::default(), &Progress::new())
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("text: the file is shorter than when the work was distributed"), "{message}");
     fs::remove_dir_all(folder).unwrap();
 }
@@ -374,13 +425,13 @@ proptest! {
 
         // Shared out by hash and merged again, it is the same file.
         let parts: Vec<PathBuf> = (0..3).map(|part| folder.join(format!("{part}.counts"))).collect();
-        merge_files(std::slice::from_ref(&out), &parts, &folder, &Progress::new()).unwrap();
+        merge_files(std::slice::from_ref(&out), &parts, &folder, threads, &Progress::new()).unwrap();
         for (nth, part) in parts.iter().enumerate() {
             let (pretokens, ..) = as_loaded(part);
             prop_assert!(pretokens.keys().all(|pretoken| part_of(pretoken, 3) == nth));
         }
         let again = folder.join("again.counts");
-        merge_files(&parts, std::slice::from_ref(&again), &folder, &Progress::new()).unwrap();
+        merge_files(&parts, std::slice::from_ref(&again), &folder, threads, &Progress::new()).unwrap();
         prop_assert_eq!(fs::read(&again).unwrap(), fs::read(&out).unwrap());
         fs::remove_dir_all(folder).unwrap();
     }
@@ -488,7 +539,7 @@ fn sums_that_do_not_fit_are_refused_by_the_merge_too() {
         let counts = Counts::from_pretokens(settings("gpt4", &[]), [("a", 1 << 63)]).unwrap();
         counts.save(path, &Progress::new()).unwrap();
     }
-    let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, &Progress::new());
+    let merged = merge_files(&paths, &[folder.join("sum.counts")], &folder, 2, &Progress::new());
     assert!(matches!(merged, Err(Error::CountOverflow)));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     fs::remove_dir_all(folder).unwrap();

@@ -24,7 +24,7 @@ mod write;
 use std::path::Path;
 
 pub use self::read::{CountsReader, top};
-pub use self::write::CountsWriter;
+pub use self::write::{Chunk, CountsWriter};
 use super::Counts;
 use crate::{Progress, Result};
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{BUFFER, CountsTotals, LOOK, MAGIC, TRAILER};
 use crate::count::{CountSettings, SettingsText};
 use crate::disk::File;
+use crate::key::{LONG, PACKED, order, pretoken_of_order};
 use crate::split::Splitter;
 use crate::{Error, Progress, Result};
 
@@ -29,7 +30,10 @@ pub struct CountsReader {
     offset: u64,
     /// How many bytes before the totals are not in the buffer yet.
     unread: u64,
+    /// The current pre-token, unless `packed` holds it.
     pretoken: Vec<u8>,
+    /// The order of the current pre-token, if it is short and was read by `advance_by_order`; 0 otherwise.
+    packed: u128,
     count: u64,
     /// Pre-tokens and the sum of counts read so far.
     pretokens: u64,
@@ -72,6 +76,7 @@ impl CountsReader {
             offset: 0,
             unread: size - TRAILER as u64,
             pretoken: Vec::new(),
+            packed: 0,
             count: 0,
             pretokens: 0,
             total: 0,
@@ -147,6 +152,57 @@ impl CountsReader {
                 Parsed::Part { .. } => self.fill()?,
                 Parsed::Damage => return Err(self.bad("a number is too long")),
             }
+        }
+    }
+
+    /// Advances like [`advance`](Self::advance), and returns the order of the pre-token (`key::order`). Its text is
+    /// known only if it is long. Short pre-tokens are decoded in registers: half the cost.
+    #[inline]
+    pub fn advance_by_order(&mut self) -> Result<Option<u128>> {
+        if let Some(&[shared, more, ref rest @ ..]) = self.buffer[self.at..].first_chunk::<{ 2 + 16 }>()
+            && self.packed != 0
+            && more > 0
+            && shared as usize + more as usize <= PACKED
+            && shared as u128 <= self.packed & 0xFF
+            && let Some(&count @ 1..0x80) = rest.get(more as usize)
+        {
+            let before = self.packed & !(u128::MAX >> (8 * shared));
+            let added = u128::from_be_bytes(*rest) & !(u128::MAX >> (8 * more));
+            let order = before | added >> (8 * shared) | (shared + more) as u128;
+            if order > self.packed
+                && let Some(total) = self.total.checked_add(count as u64)
+            {
+                self.total = total;
+                self.pretokens += 1;
+                self.packed = order;
+                self.count = count as u64;
+                self.at += 3 + more as usize;
+                return Ok(Some(order));
+            }
+        }
+        self.unpack();
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let order = order(&self.pretoken);
+        self.packed = if order & 0xFF == LONG { 0 } else { order };
+        Ok(Some(order))
+    }
+
+    /// Returns the current pre-token if it is long.
+    #[inline]
+    pub fn long_pretoken(&self) -> &[u8] {
+        &self.pretoken
+    }
+
+    /// Writes the current pre-token out if only its order is known.
+    #[cold]
+    fn unpack(&mut self) {
+        if self.packed != 0 {
+            let (bytes, len) = pretoken_of_order(self.packed);
+            self.pretoken.clear();
+            self.pretoken.extend_from_slice(&bytes[..len]);
+            self.packed = 0;
         }
     }
 

@@ -46,7 +46,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         UnlikeCounts { .. } | CountOverflow | BadCountsFile { .. } | BadRun { .. } => "CountsError",
         OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
-        CorpusEndsEarly | BusyFolder { .. } => "TokensError",
+        CorpusEndsEarly | BusyFolder { .. } | DamagedPiece { .. } => "TokensError",
         SpecialInText { .. } | UnknownToken { .. } => "EncodeError",
         UnknownId { .. } | NotUtf8 { .. } => "DecodeError",
     };

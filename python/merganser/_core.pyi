@@ -31,6 +31,7 @@ __all__ = [
     "course_of",
     "disarm_fault",
     "fingerprint",
+    "join_pieces",
     "judge_beginning",
     "judge_file",
     "merge_counts",

@@ -17,14 +17,13 @@ the text. Memory is bounded in every task; the driver holds the plan, about 200 
 A run with the same storage skips finished pieces and shards. Without one it resumes after the last shard.
 """
 
-import pickle
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from merganser.corpus import Corpus
 from merganser.corpus.split_settings import SplitSettings
@@ -33,7 +32,7 @@ from merganser.engines.joining import Joiner
 from merganser.engines.pieces import JOB, EncodeJob, Inputs, ShardPlan
 from merganser.engines.shards import Manifest
 from merganser.engines.storage import Storage, storage_at
-from merganser.engines.tasks import Call, Executor, results
+from merganser.engines.tasks import Call, Executor, Here, Shared, results
 from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import CorpusError, TokensError
 
@@ -89,7 +88,7 @@ def encode(
         start.shard,
     )
     with executor as opened:
-        run.run(opened, pickle.dumps(tokenizer), corpus, progress)
+        run.run(opened, tokenizer, corpus, progress)
     if not resources.keep_work:
         remove_job(storage)
     if run.published == 0:
@@ -149,7 +148,9 @@ class _Run:
     needed: deque[tuple[str, int]] = field(default_factory=deque)
     bytes_read: int = 0
 
-    def run(self, executor: Executor, tokenizer: bytes, corpus: Corpus, progress: Progress | None) -> None:
+    def run(
+        self, executor: Executor, tokenizer: "_core.Tokenizer", corpus: Corpus, progress: Progress | None
+    ) -> None:
         total = sum(map(pieces.size_of, self.plan))
 
         def report() -> None:
@@ -161,7 +162,7 @@ class _Run:
         for number, inputs in enumerate(self.plan):
             # Only this process can read it.
             if number not in self.encoded and any(isinstance(input.source, Corpus) for input in inputs):
-                self._add(number, pieces.encode_piece(self.job, tokenizer, number, inputs), corpus)
+                self._add(number, pieces.encode_piece(self.job, Here(tokenizer), number, inputs), corpus)
                 report()
         self._advance()
         shared = executor.share(tokenizer)
@@ -186,7 +187,7 @@ class _Run:
                 if manifest is not None:
                     self._add(number, manifest, corpus)
 
-    def _next(self, remaining: Iterator[int], tokenizer: Any) -> Call | None:
+    def _next(self, remaining: Iterator[int], tokenizer: Shared) -> Call | None:
         """Return what to run next: a shard, because it frees pieces; or a piece."""
         if self.joins:
             shard = self.joins.popleft()

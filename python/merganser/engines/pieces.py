@@ -10,14 +10,12 @@ writes other names, or the same bytes.
 """
 
 import json
-import pickle
 import platform
 import secrets
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +31,7 @@ from merganser.engines import memory, shards
 from merganser.engines.feeding import feed
 from merganser.engines.shards import Manifest, Part, Range
 from merganser.engines.storage import Storage, storage_at
+from merganser.engines.tasks import Shared
 from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import SettingsError
 
@@ -159,11 +158,8 @@ def check(tokenizer: _core.Tokenizer, settings: TokenSettings) -> None:
         _core.TokenWriter(tokenizer, Path(folder), **asdict(settings), threads=1, progress=None).abandon()
 
 
-def encode_piece(job: EncodeJob, tokenizer: bytes, number: int, inputs: Inputs) -> Manifest:
-    """Encode a piece, and write it and its manifest to the storage.
-
-    `tokenizer` is pickled, so that a process that encodes many pieces builds it once.
-    """
+def encode_piece(job: EncodeJob, tokenizer: Shared, number: int, inputs: Inputs) -> Manifest:
+    """Encode a piece, and write it and its manifest to the storage."""
     storage, _ = job.open()
     name = f"{job.id}/piece-{number:06}"
     if done := storage.read(f"{name}.json"):
@@ -175,9 +171,7 @@ def encode_piece(job: EncodeJob, tokenizer: bytes, number: int, inputs: Inputs) 
         paths = storage.local_path(ids, Path(scratch)).parent
         skips = Skips()
         settings = {**asdict(job.settings), "format": "bin", "shard_tokens": None}
-        writer = _core.TokenWriter(
-            _unpickled(tokenizer), paths, **settings, threads=job.threads, progress=None
-        )
+        writer = _core.TokenWriter(tokenizer.get(), paths, **settings, threads=job.threads, progress=None)
         try:
             limit = memory.for_records(job.memory, job.threads, memory.ENCODING)
             writer.limit_records(job.reading.record_limit(limit))
@@ -205,12 +199,6 @@ def encode_piece(job: EncodeJob, tokenizer: bytes, number: int, inputs: Inputs) 
     }
     storage.write(f"{name}.json", manifest)
     return manifest
-
-
-@lru_cache(1)
-def _unpickled(tokenizer: bytes) -> _core.Tokenizer:
-    value: _core.Tokenizer = pickle.loads(tokenizer)
-    return value
 
 
 def _add(

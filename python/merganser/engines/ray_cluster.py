@@ -9,10 +9,11 @@ import socket
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from merganser.engines.shards import Manifest
-from merganser.engines.tasks import Call
+from merganser.engines.tasks import Call, Shared
 from merganser.errors import EngineError, MerganserError, MerganserWarning
 from merganser.extras import imported
 
@@ -21,6 +22,20 @@ _OBJECTS = 80_000_000
 
 #: The timeout for connecting to a cluster, in seconds.
 _TIMEOUT = 5.0
+
+
+class _Stored(NamedTuple):
+    """A value in Ray's object store; each process fetches it once."""
+
+    reference: Any
+
+    def get(self) -> Any:
+        return _fetched(self.reference)
+
+
+@lru_cache(1)
+def _fetched(reference: Any) -> Any:
+    return imported("ray", "ray", "the engine Ray").get(reference)
 
 
 class Cluster:
@@ -46,8 +61,8 @@ class Cluster:
         # Not computed once, because a cluster may grow.
         return max(2 * int(self._ray.cluster_resources().get("CPU", 1) // self._options["num_cpus"]), 2)
 
-    def share(self, value: Any) -> Any:
-        return self._ray.put(value)
+    def share(self, value: Any) -> Shared:
+        return _Stored(self._ray.put(value))
 
     def submit(self, call: Call) -> Any:
         if call.task not in self._remote:

@@ -19,14 +19,21 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+class Shared(Protocol):
+    """A large value that many tasks need."""
+
+    def get(self) -> Any:
+        """Return the value; a process that runs many tasks gets the same object each time."""
+
+
 class Executor(Protocol):
     """What can run tasks: all that a new engine must provide to count or encode on many machines."""
 
     def capacity(self) -> int:
         """Return the number of tasks to keep in flight; it may change while tasks run."""
 
-    def share(self, value: Any) -> Any:
-        """Return what to pass to many tasks in place of a large value."""
+    def share(self, value: Any) -> Shared:
+        """Return what to pass to tasks in place of a large value."""
 
     def submit(self, call: Call) -> Any:
         """Start a task; return a handle."""
@@ -57,6 +64,15 @@ def results(
         report()
 
 
+class Here(NamedTuple):
+    """A value of this process."""
+
+    value: Any
+
+    def get(self) -> Any:
+        return self.value
+
+
 class Threads:
     """Run tasks on threads of this process: one can upload while another computes."""
 
@@ -73,8 +89,8 @@ class Threads:
     def capacity(self) -> int:
         return self._workers
 
-    def share(self, value: Any) -> Any:
-        return value
+    def share(self, value: Any) -> Shared:
+        return Here(value)
 
     def submit(self, call: Call) -> "Future[Manifest]":
         return self._pool.submit(call.task, *call.arguments)

@@ -22,6 +22,7 @@ from merganser.corpus.addresses import Address
 from merganser.corpus.split_settings import SplitSettings
 from merganser.engines import shards
 from merganser.files import locked_folder
+from ray_nodes import Nodes
 
 ray = pytest.importorskip("ray")
 pytestmark = [
@@ -429,6 +430,25 @@ assert not ray.is_initialized() and "RAY_AUTH_TOKEN" not in os.environ
 """
     done = processes.run([sys.executable, "-c", code, str(texts / "0.txt")], env=environment)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_stranger_without_the_token_is_refused(texts: Path, tmp_path: Path) -> None:
+    """A cluster with token authentication, which all the guides tell to set."""
+    code = """
+import sys, merganser
+engine = merganser.Ray(sys.argv[1], sys.argv[3], memory="50MB")
+print(merganser.count(sys.argv[2], engine=engine).total)
+"""
+    with Nodes(head_cpus=1) as nodes:
+        command = [sys.executable, "-c", code, nodes.address, str(texts / "0.txt"), str(tmp_path / "storage")]
+        welcome = processes.run(command, env=nodes.environment)
+        assert welcome.returncode == 0, welcome.stderr
+        assert int(welcome.stdout) == merganser.count(texts / "0.txt").total
+        for stranger in ({"RAY_AUTH_TOKEN": "0" * 64}, {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": ""}):
+            refused = processes.run(command, env=nodes.environment | stranger)
+            assert refused.returncode == 1, refused.stdout
+            assert "EngineError: cannot reach or start the Ray cluster" in refused.stderr
+            assert "InvalidAuthToken: Authentication token is missing or incorrect" in refused.stderr
 
 
 def test_an_existing_connection_is_kept(cluster: Cluster, texts: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ own which shard its ids belong to. Counting the tokens first would read and enco
    any engine can resume. Pieces that no later shard needs are removed, so the storage holds the pieces in
    flight and not the whole corpus.
 
-The price is that each id is written and read once more: for ids of two bytes about a fifth of the bytes of
-the text. Memory is bounded in every task; the driver holds the plan, about 200 bytes for each piece.
+The price is that each id is written and read once more: for ids of two bytes about half of the bytes of the
+text each. Memory is bounded in every task; the driver holds the plan, about 200 bytes for each piece.
 
 A run with the same storage skips finished pieces and shards. Without one it resumes after the last shard.
 """

@@ -141,9 +141,11 @@ def _after(input: Input, start: StartPosition) -> Input | None:
     if isinstance(source, Range) and not source.is_whole:
         if source.end <= start.offset:
             return None
-        if source.start < start.offset:  # a shard begins with a document
-            source = replace(source, start=start.offset, in_document=False)
-        return replace(input, source=source)
+        if source.start > start.offset:
+            return input
+        # A shard begins with a document.
+        source = replace(source, start=start.offset, in_document=False)
+        return replace(input, source=source, within=start.within)
     return replace(input, offset=start.offset, within=start.within)
 
 

@@ -33,7 +33,7 @@ words = st.sampled_from(
 texts = st.lists(words, max_size=30).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     files=st.lists(st.tuples(st.sampled_from([".txt", ".jsonl"]), texts), min_size=1, max_size=5),
     damage=st.booleans(),

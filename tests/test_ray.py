@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -16,11 +15,14 @@ from typing import Any
 import merganser
 import processes
 import pytest
+from clusters import Cluster, started_cluster
 from merganser import Local, MerganserWarning, Ray
 from merganser.corpus import resolve
 from merganser.corpus.addresses import Address
 from merganser.corpus.split_settings import SplitSettings
 from merganser.engines import shards
+from merganser.files import locked_folder
+from ray_nodes import Nodes
 
 ray = pytest.importorskip("ray")
 pytestmark = [
@@ -34,42 +36,10 @@ pytestmark = [
 SMALL: dict[str, Any] = {"memory": "50MB", "shard_size": 200_000}
 
 
-class Cluster:
-    """A head that runs the driver but no tasks, and two workers."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        self.cluster = Cluster(
-            initialize_head=True,
-            head_node_args={"num_cpus": 0, "object_store_memory": 80_000_000, "include_dashboard": False},
-        )
-        self.workers = [self.add(), self.add()]
-
-    def add(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
-
-    @property
-    def address(self) -> str:
-        return str(self.cluster.address)
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    # All users of a machine share Ray's default folder, and only the first can write there. The name must be
-    # short because of the sockets in it. No authentication: Ray's own fixture does not support it.
-    with (
-        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        patched.setenv("RAY_TMPDIR", folder)
-        patched.setenv("RAY_AUTH_MODE", "disabled")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cluster = Cluster()
+    with started_cluster() as cluster:
         yield cluster
-        ray.shutdown()
-        cluster.cluster.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -189,9 +159,7 @@ def test_a_lost_node_does_not_change_the_counts(cluster: Cluster, texts: Path, t
         (corpus / f"{n}.txt").write_bytes((texts / "large.txt").read_bytes()[n : 1_500_000 + n])
     slow = r"(?<=\S)\s+|\w+(?=\W)|."  # so that both nodes are busy when one is lost
     lost: list[float] = []
-    hammer = threading.Thread(
-        target=lambda: cluster.cluster.remove_node(cluster.workers.pop(), allow_graceful=False), daemon=True
-    )
+    hammer = threading.Thread(target=cluster.lose_worker, daemon=True)
 
     def lose(stage: str, done: int, total: int) -> None:
         if 0 < done < total // 2 and not lost:
@@ -299,6 +267,110 @@ def test_errors_of_a_task_are_raised_unchanged(cluster: Cluster, tmp_path: Path)
         merganser.count(tmp_path / "b.txt", pattern=r"\p{L}*ing|.", engine=engine)
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+ENCODING: dict[str, Any] = {"shard_tokens": 60_000, "append": "<|endoftext|>", "prepend": 300}
+
+
+@pytest.fixture(scope="module")
+def tokenizer(texts: Path) -> merganser.Tokenizer:
+    return merganser.train(texts / "0.txt", 512, special_tokens=["<|endoftext|>"])
+
+
+@pytest.fixture(scope="module")
+def encoded(texts: Path, tokenizer: merganser.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("encoded") / "here"
+    tokenizer.encode_corpus(texts, out=out, **ENCODING)
+    return out
+
+
+def test_a_lost_node_does_not_change_the_token_files(
+    cluster: Cluster, texts: Path, tmp_path: Path, tokenizer: merganser.Tokenizer, encoded: Path
+) -> None:
+    """Small; tests/long/test_losses.py loses workers and the driver during a job of 200 shards."""
+    lost: list[threading.Thread] = []
+
+    def lose(stage: str, done: int, total: int) -> None:
+        if 0 < done < total // 2 and not lost:
+            lost.append(threading.Thread(target=cluster.lose_worker, daemon=True))
+            lost[0].start()
+
+    engine = Ray(cluster.address, tmp_path / "storage", keep_work=True, **SMALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tokenizer.encode_corpus(texts, out=tmp_path / "out", engine=engine, progress=lose, **ENCODING)
+        processes.joined(lost[0])
+        cluster.workers.append(cluster.add())
+    assert contents(tmp_path / "out") == contents(encoded)
+    engine.clean()
+    assert not (tmp_path / "storage").exists()
+
+
+ENCODER = """
+import sys, merganser
+from merganser.engines import pieces
+tokenizer = merganser.load(sys.argv[2])
+limits = {"memory": "50MB", "shard_size": 200_000, "max_in_flight": 1}
+engine = merganser.Ray(sys.argv[1], sys.argv[4], **limits)
+settings = {"shard_tokens": 60_000, "append": "<|endoftext|>", "prepend": 300}
+tokenizer.encode_corpus(sys.argv[3], out=sys.argv[5], engine=engine, **settings)
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_driver_resumes_encoding(
+    cluster: Cluster,
+    texts: Path,
+    tmp_path: Path,
+    tokenizer: merganser.Tokenizer,
+    encoded: Path,
+    end: signal.Signals,
+) -> None:
+    storage, out = tmp_path / "storage", tmp_path / "out"
+    tokenizer.save(tmp_path / "x.merganser")
+    arguments = [cluster.address, tmp_path / "x.merganser", texts, storage, out]
+    command = [sys.executable, "-c", ENCODER, *map(str, arguments)]
+
+    def manifests() -> dict[str, str]:
+        return {file.name: file.read_text() for file in storage.glob("*/*.json")}
+
+    with processes.started(command) as driver:
+        processes.wait_until((out / "shard-00002.json").exists, driver)
+        driver.send_signal(end)
+        _, message = driver.communicate()
+    assert driver.returncode == -end, message
+    before = manifests()
+    assert not (out / f"shard-{len(list(encoded.glob('*.json'))) - 2:05}.json").exists()
+    # The result is a valid beginning.
+    begun = merganser.Tokens.open(out)
+    assert not begun.complete and len(begun.shards) >= 3
+    engine = Ray(cluster.address, storage, **SMALL)
+    with locked_folder(out), pytest.raises(merganser.TokensError, match="out is locked by another process"):
+        tokenizer.encode_corpus(texts, out=out, engine=engine, **ENCODING)
+    engine = Ray(cluster.address, storage, keep_work=True, **SMALL)
+    tokenizer.encode_corpus(texts, out=out, engine=engine, **ENCODING)
+    after = manifests()
+    assert {name: after[name] for name in before} == before, "finished tasks do not run again"
+    assert contents(out) == contents(encoded)
+
+
+def test_folders_that_are_not_shared_are_rejected_before_encoding(
+    cluster: Cluster, texts: Path, tmp_path: Path, tokenizer: merganser.Tokenizer
+) -> None:
+    pytest.importorskip("fsspec")
+    for out, storage in ((tmp_path / "out", "memory://pieces"), ("memory://out", tmp_path / "storage")):
+        with pytest.raises(merganser.SettingsError, match=r"does not see .* in memory://.* all nodes share"):
+            engine = Ray(cluster.address, storage, **SMALL)
+            tokenizer.encode_corpus(texts, out=out, engine=engine)
+    with pytest.raises(merganser.SettingsError, match="do not fit in uint16"):
+        large = merganser.Tokenizer(tokenizer.mergeable_ranks, special_tokens={"<s>": 70_000}, pattern="gpt4")
+        engine = Ray(cluster.address, tmp_path / "storage", **SMALL)
+        large.encode_corpus(texts, out=tmp_path / "narrow", dtype="uint16", engine=engine)
+    assert not (tmp_path / "narrow").exists()
+
+
 def test_an_unreachable_cluster_is_an_error(tmp_path: Path, texts: Path) -> None:
     code = """
 import sys, merganser
@@ -334,6 +406,19 @@ def test_commands_start_a_cluster_protected_by_a_token(texts: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert same(merganser.Counts.load(out), merganser.count(texts))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["all.counts"]
+    tokens = tmp_path / "tokens"
+    merganser.train(texts / "0.txt", 300).save(tmp_path / "x.merganser")
+    done = processes.run(
+        [
+            *(*merganser_command, "encode", str(tmp_path / "x.merganser"), str(texts), "--out", str(tokens)),
+            *("--ray", "local", "--memory", "50MB", "--shard-tokens", "100k"),
+        ],
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    merganser.load(tmp_path / "x.merganser").encode_corpus(texts, out=tmp_path / "y", shard_tokens=100_000)
+    assert contents(tokens) == contents(tmp_path / "y")
+    assert not (tmp_path / "tokens.work").exists()
     code = """
 import os, sys, merganser, ray
 seen = []
@@ -345,6 +430,31 @@ assert not ray.is_initialized() and "RAY_AUTH_TOKEN" not in os.environ
 """
     done = processes.run([sys.executable, "-c", code, str(texts / "0.txt")], env=environment)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_stranger_without_the_token_is_refused(texts: Path, tmp_path: Path) -> None:
+    """A cluster with token authentication, which all the guides tell to set."""
+    code = """
+import sys, merganser
+engine = merganser.Ray(sys.argv[1], sys.argv[3], memory="50MB")
+print(merganser.count(sys.argv[2], engine=engine).total)
+"""
+    with Nodes(head_cpus=1) as nodes:
+        command = [sys.executable, "-c", code, nodes.address, str(texts / "0.txt"), str(tmp_path / "storage")]
+        welcome = processes.run(command, env=nodes.environment)
+        assert welcome.returncode == 0, welcome.stderr
+        assert int(welcome.stdout) == merganser.count(texts / "0.txt").total
+        # At the same time, because Ray repeats the handshake for 20 seconds.
+        wrong, none = {"RAY_AUTH_TOKEN": "0" * 64}, {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": ""}
+        with (
+            processes.started(command, env=nodes.environment | wrong) as first,
+            processes.started(command, env=nodes.environment | none) as second,
+        ):
+            for stranger in (first, second):
+                output, errors = stranger.communicate()
+                assert stranger.returncode == 1, output
+                assert "EngineError: cannot reach or start the Ray cluster" in errors
+                assert "InvalidAuthToken: Authentication token is missing or incorrect" in errors
 
 
 def test_an_existing_connection_is_kept(cluster: Cluster, texts: Path, tmp_path: Path) -> None:

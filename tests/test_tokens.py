@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from merganser import Local, Tokenizer, Tokens, TokensError
-from merganser.tokens import writing
+from merganser.tokens import folders
 from strategies import texts
 
 END = "<|endoftext|>"
@@ -672,13 +672,13 @@ def test_one_shard_can_be_opened_alone(tmp_path: Path) -> None:
 def test_an_interrupt_right_after_the_facts_are_written_leaves_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = writing._write_facts
+    write = folders._LocalFolder.write_facts
 
-    def interrupted(folder: Path, facts: dict[str, Any]) -> None:
+    def interrupted(folder: folders._LocalFolder, facts: dict[str, Any]) -> None:
         write(folder, facts)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing, "_write_facts", interrupted)
+    monkeypatch.setattr(folders._LocalFolder, "write_facts", interrupted)
     with pytest.raises(KeyboardInterrupt):
         SMALL.encode_corpus(["the cat"], out=tmp_path / "out")
     assert not (tmp_path / "out").exists()

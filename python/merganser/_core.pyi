@@ -34,6 +34,7 @@ __all__ = [
     "course_of",
     "disarm_fault",
     "fingerprint",
+    "join_pieces",
     "judge_beginning",
     "judge_file",
     "merge_counts",
@@ -482,7 +483,8 @@ class TokenWriter:
     allowed_special
         Special tokens that are encoded as such; all others are plain text.
     shard_tokens
-        A shard ends with the document that brings it to this many tokens.
+        A shard ends with the document that brings it to this many tokens. None writes one piece instead, in
+        "bin", to be joined with others by `join_pieces`.
     threads
         The number of threads; 0 for one per core.
     progress
@@ -507,7 +509,7 @@ class TokenWriter:
         prepend: int | None,
         append: int | None,
         allowed_special: list[str],
-        shard_tokens: int,
+        shard_tokens: int | None,
         threads: int,
         progress: _Progress | None,
     ) -> TokenWriter: ...
@@ -517,6 +519,8 @@ class TokenWriter:
         """Encode documents in memory; none is copied."""
     def add_files(self, paths: list[Path], reading: Reading) -> None:
         """Encode files. The format of each follows from its name, its compression from its first bytes."""
+    def add_range(self, path: Path, start: int, end: int, in_document: bool, reading: Reading) -> None:
+        """Encode a range of a plain text or JSON lines file that `shard_cuts` has found."""
     def add_stream(self, chunks: Iterator[bytes], name: str, reading: Reading) -> None:
         """Encode a stream, given as an iterator of chunks. Its format follows from `name`."""
     def limit_records(self, bytes: int) -> None:
@@ -526,7 +530,7 @@ class TokenWriter:
     def abandon(self) -> None:
         """Remove the unfinished shard and unlock the folder."""
     def finish(self) -> None:
-        """Write the last shard.
+        """Write the last shard, or the files of the piece: `piece.ids`, `piece.ends` and `piece.json`.
 
         Raises
         ------
@@ -1773,6 +1777,45 @@ def split_length(text: str, pattern: str) -> int:
 
 def sha256(data: bytes, stop: int) -> str:
     """Return the SHA-256 of `data[:stop]` in hexadecimal: hashlib takes longer to import than this to run."""
+
+def join_pieces(
+    folder: Path,
+    number: int,
+    *,
+    format: str,
+    dtype: str,
+    ids: list[tuple[Path, int, list[int], int, int] | int],
+    ends: list[tuple[tuple[Path, int, list[int], int, int], int] | int],
+    text: tuple[int, int],
+    next: tuple[int, int, int],
+) -> None:
+    """Write a shard from ranges of pieces.
+
+    Parameters
+    ----------
+    folder
+        An existing folder.
+    number
+        The number of the shard.
+    format
+        "bin", "npy", "llmc" or "megatron".
+    dtype
+        "uint16" or "uint32".
+    ids
+        The ids in order: ranges (file, the block that the file begins with, the checksums of its blocks,
+        start and end in the piece) or single ids.
+    ends
+        The ends of documents in order: ranges with what to add to the tokens of the piece, or single ends.
+    text
+        The number of bytes of text in the shard, and of those that are not valid UTF-8.
+    next
+        Where the next shard begins: part, offset and within.
+
+    Raises
+    ------
+    TokensError
+        If a block does not match its checksum.
+    """
 
 def fingerprint(tokenizer: Tokenizer) -> str:
     """Return a SHA-256 that two tokenizers share if and only if they are equal."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from merganser import _core
-from merganser.errors import CorpusError, WriteError
+from merganser.errors import CorpusError, TokensError, WriteError
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -121,6 +121,30 @@ def _target(path: Path, instead: str) -> tuple[Path, int | None]:
         raise WriteError(f"cannot write {path}: it is {what}; {instead}")
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     return target, None if mode is None else stat.S_IMODE(mode)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder, as the core locks the folders that it writes to, until the block ends.
+
+    Without effect where folders cannot be locked.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY) if flock is not None else None
+    except OSError:
+        handle = None
+    if handle is None:
+        yield
+        return
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise TokensError(
+            f"{folder} is locked by another process; wait for it to finish, or choose another folder"
+        ) from None
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -214,6 +214,10 @@ pub enum Error {
     #[error("{path} is locked by another process; wait for it to finish, or choose another folder")]
     BusyFolder { path: PathBuf },
 
+    /// A block of a piece does not match its checksum.
+    #[error("{path} is corrupt: its checksum does not match; start over with --overwrite (overwrite=True)")]
+    DamagedPiece { path: PathBuf },
+
     // ── the work itself ─────────────────────────────────────────────────────
     /// The system has no memory left for something large.
     #[error(

@@ -59,6 +59,10 @@ fn messages_say_what_to_do() {
             "x is locked by another process; wait for it to finish, or choose another folder",
         ),
         (
+            Error::DamagedPiece { path: path() },
+            "x is corrupt: its checksum does not match; start over with --overwrite (overwrite=True)",
+        ),
+        (
             Error::UnknownId { id: 7, at: 1 },
             "this tokenizer has no token with id 7 (position 1); use the tokenizer that produced the ids",
         ),

@@ -47,7 +47,7 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         OtherCheckpoint { .. } | BusyCheckpoint { .. } => "CheckpointError",
         BadTokenizer { .. } => "TokenizerError",
         BadTokenizerFile { .. } => "FormatError",
-        CorpusEndsEarly | BusyFolder { .. } => "TokensError",
+        CorpusEndsEarly | BusyFolder { .. } | DamagedPiece { .. } => "TokensError",
         SpecialInText { .. } | UnknownToken { .. } => "EncodeError",
         UnknownId { .. } | NotUtf8 { .. } => "DecodeError",
     };

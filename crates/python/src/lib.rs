@@ -70,7 +70,7 @@ mod _core {
     #[pymodule_export]
     use super::tokenizer::{Model, Tokenizer, sha256};
     #[pymodule_export]
-    use super::tokens::{TokenWriter, fingerprint};
+    use super::tokens::{TokenWriter, fingerprint, join_pieces};
     #[pymodule_export]
     use super::train::{Training, train, train_characters};
 

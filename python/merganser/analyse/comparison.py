@@ -17,6 +17,7 @@ from merganser.corpus.read_options import ReadKeywords
 from merganser.counts import Counts, CountsFile
 from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.errors import CorpusError, SettingsError
 from merganser.tokenizer import Tokenizer
 from merganser.training import counted
@@ -63,7 +64,7 @@ def compare(
     tokenizers: Mapping[str, Tokenizer],
     on: Mapping[str, Source],
     *,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     **reading: "Unpack[ReadKeywords]",
 ) -> list[Row]:
@@ -76,7 +77,7 @@ def compare(
     on
         The corpora by name; see `merganser.corpus` for what each can be.
     engine
-        Where to count; all local threads by default.
+        Where to count: `Local` or `Ray`; all local threads by default.
     progress
         Called with the stage ("compare" for the corpora, "count" and "pretokens" within one), the amount done
         and the total.

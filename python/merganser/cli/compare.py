@@ -33,6 +33,7 @@ _NAMES = 2
 )
 @options.add_read_options
 @options.threads
+@options.add_ray_options
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @add_verbosity
 @options.as_json
@@ -41,6 +42,8 @@ def command(
     tokenizers: tuple[naming.TokenizerName, ...],
     on: tuple[str, ...],
     threads: int | None,
+    ray: str | None,
+    storage: str | None,
     markdown: bool,
     as_json: bool,
     **read_options: Any,
@@ -59,7 +62,8 @@ def command(
         rows = compare(
             loaded,
             _by_label(on),
-            engine=Local(threads=threads),
+            # Each corpus is a job of its own, so an interrupted run starts over.
+            engine=options.engine(Local(threads=threads, resume=False), ray, storage),
             progress=draw,
             **read_options,
         )

@@ -1,5 +1,6 @@
 """merganser encode"""
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from merganser.corpus.addresses import Address
 #: Options that require --out.
 _CORPUS_OPTIONS = (
     *("format", "dtype", "prepend", "append", "separator", "shard_tokens", "threads", "memory", "overwrite"),
+    *("ray", "storage"),
     *options.READ_OPTIONS,
 )
 
@@ -37,8 +39,9 @@ _CORPUS_OPTIONS = (
 @click.option("--ordinary", is_flag=True, help="Encode special tokens in the text as plain text.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write the token files of a corpus to.",
+    type=options.FolderOrUrl(),
+    metavar="FOLDER|URL",
+    help="Folder to write the token files of a corpus to, or its URL.",
 )
 @click.option(
     "--format",
@@ -67,6 +70,7 @@ _CORPUS_OPTIONS = (
 @options.add_read_options
 @options.threads
 @options.memory
+@options.add_ray_options
 @click.option("--overwrite", is_flag=True, help="Delete the token files in the folder first.")
 @add_verbosity
 @options.as_json
@@ -78,7 +82,7 @@ def command(
     as_text: bool,
     ordinary: bool,
     add_special_tokens: bool,
-    out: Path | None,
+    out: Path | Address | None,
     as_json: bool,
     **corpus_options: Any,
 ) -> None:
@@ -147,13 +151,13 @@ def _encode_corpus(
     corpus: list[Address],
     allow_special: tuple[str, ...],
     add_special_tokens: bool,
-    out: Path,
+    out: Path | Address,
     as_json: bool,
     settings: dict[str, Any],
 ) -> None:
     from merganser import Local
     from merganser.cli import resumable
-    from merganser.tokens.reading import FILE_NAME
+    from merganser.tokens.folders import folder_at
     from merganser.tokens.writing import encode_corpus
 
     tokenizer = name.load()
@@ -165,9 +169,11 @@ def _encode_corpus(
     if add_special_tokens:
         settings |= tokenizer.template
     separator = settings.pop("separator")
-    engine = Local(threads=settings.pop("threads"), memory=settings.pop("memory"))
+    local = Local(threads=settings.pop("threads"), memory=settings.pop("memory"))
+    ray, storage = settings.pop("ray"), settings.pop("storage")
+    engine = options.engine(local, ray, storage or (f"{os.fspath(out)}.work" if ray else None))
     unfinished = "stopped before the first shard was complete; run the same command again to start over"
-    with progress.bars() as draw, resumable((out / FILE_NAME).is_file, unfinished):
+    with progress.bars() as draw, resumable(folder_at(out).is_begun, unfinished):
         outcome = encode_corpus(
             tokenizer,
             corpus,

@@ -1,5 +1,6 @@
 """Options that several commands share, so that they behave and read the same everywhere."""
 
+import os
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,7 +12,7 @@ import click
 from merganser import preset_names
 from merganser.cli.naming import TOKENIZER, complete_path
 from merganser.cli.suggestions import Choice
-from merganser.corpus.addresses import Address
+from merganser.corpus.addresses import Address, as_url
 
 if TYPE_CHECKING:
     from merganser import Local, Ray
@@ -34,6 +35,18 @@ out_folder = click.option(
     show_default=True,
     help="Folder to write the tokenizer to.",
 )
+
+
+class FolderOrUrl(click.Path):
+    """A folder on this disk, or the URL of one."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return Address(value) if as_url(os.fspath(value)) else super().convert(value, param, ctx)
+
+
 force = click.option("--force", is_flag=True, help="Overwrite an existing result.")
 separator = click.option("--separator", help="Text between documents, or 'none'. Default: <|endoftext|>.")
 
@@ -196,19 +209,19 @@ READ_OPTIONS = (
 
 
 def add_ray_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that move counting to a Ray cluster."""
+    """Add the options that move the work to a Ray cluster."""
     for option in (
         click.option(
             "--storage",
             metavar="FOLDER|URL",
-            help="With --ray: storage that all nodes share, such as s3://bucket/folder. Default: --work-dir. "
-            "Emptied on success.",
+            help="With --ray: storage that all nodes share, such as s3://bucket/folder. Emptied on success. "
+            "Default: next to the output, if there is one.",
         ),
         click.option(
             "--ray",
             metavar="ADDRESS|local",
-            help="Count on the Ray cluster at ADDRESS ('auto' finds a running one), or start one with "
-            "'local'. --memory is then per task. Default: 1GB.",
+            help="Run on the Ray cluster at ADDRESS ('auto' finds a running one), or start one with "
+            "'local'. Memory is then per task. Default: 1GB.",
         ),
     ):
         function = option(function)

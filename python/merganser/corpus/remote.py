@@ -29,7 +29,7 @@ CHUNK = 1 << 20
 WAITS = (0.2, 1.0, 5.0)
 
 #: The packages that implement protocols for fsspec.
-_PACKAGES = {
+PACKAGES = {
     "s3": "s3fs",
     "s3a": "s3fs",
     "gs": "gcsfs",
@@ -120,7 +120,7 @@ def find(url: str) -> list[RemoteFile]:
     try:
         fs, path = fsspec.url_to_fs(url, **_options(url))
     except ImportError as error:
-        package = _PACKAGES.get(url.partition(":")[0])
+        package = PACKAGES.get(url.partition(":")[0])
         remedy = f"pip install {package}" if package else str(error)
         raise ImportError(f"reading {name} needs one more package: {remedy}") from error
     except Exception as error:  # such as an unknown protocol

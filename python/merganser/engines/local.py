@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from merganser import _core
-from merganser.corpus import STDIN, Corpus, TableDocuments
-from merganser.corpus.binary import judged, text_of
+from merganser.corpus import Corpus, TableDocuments
 from merganser.corpus.split_settings import SplitSettings
-from merganser.corpus.standard_input import stdin_chunks
 from merganser.counts import CountsFile
-from merganser.engines import memory, work_folder
+from merganser.engines import encoding, memory, work_folder
+from merganser.engines.feeding import feed
+from merganser.engines.tasks import Threads
 from merganser.engines.token_files import StartPosition, TokenSettings
 from merganser.errors import SettingsError
 from merganser.files import check_folder
@@ -28,6 +28,9 @@ from merganser.files import check_folder
 #: Called with the stage ("count", "merge", "certify", "encode", …), the amount done, and the total or 0 if
 #: unknown.
 ProgressCallback = Callable[[str, int, int], object]
+
+#: The text that is encoded at a time if shards are uploaded.
+_PIECE = 1 << 28
 
 
 class Merging(TypedDict):
@@ -156,7 +159,7 @@ class Local:
             first_seen=True,
         )
         watch.expect(corpus, corpus)
-        _feed(counter, corpus, self._max_record(memory.COUNTING))
+        feed(counter, corpus, self._max_record(memory.COUNTING))
         return counter.finish()
 
     def count_to(
@@ -201,7 +204,7 @@ class Local:
                     counter.resume(**asdict(done))
                 rest = corpus.after(done.part if done else 0)
                 watch.expect(rest, corpus)
-                _feed(counter, rest, self._max_record(memory.COUNTING))
+                feed(counter, rest, self._max_record(memory.COUNTING))
                 yield counter, folder
             if not self.keep_work:
                 self.clean()
@@ -215,18 +218,24 @@ class Local:
         corpus: Corpus,
         tokenizer: _core.Tokenizer,
         settings: TokenSettings,
-        folder: Path,
+        out: str,
         begin: Callable[[], StartPosition | None],
         progress: ProgressCallback | None,
+        *,
+        resume: bool,
     ) -> None:
-        """Encode a corpus and write the ids to `folder`.
+        """Encode a corpus and write the ids to `out`, a folder that exists, or a URL.
 
         `begin` returns where to start; it is called once the settings are valid and the folder is locked.
+        `resume` is whether files of an earlier run may be used; a local run leaves none but those in `out`.
         """
+        if "://" in out:
+            self._encode_to_url(corpus, tokenizer, settings, out, begin, progress)
+            return
         watch = _Watch(progress)
         writer = _core.TokenWriter(
             tokenizer,
-            folder,
+            Path(out),
             **asdict(settings),
             threads=self._threads,
             progress=watch.callback,
@@ -237,10 +246,29 @@ class Local:
                 writer.start_at(start.shard, start.part, start.offset, start.within)
                 rest = corpus.after(start.part)
                 watch.expect(rest, corpus)
-                _feed(writer, rest, self._max_record(memory.ENCODING))
+                feed(writer, rest, self._max_record(memory.ENCODING))
                 writer.finish()
         finally:
             writer.abandon()
+
+    def _encode_to_url(
+        self,
+        corpus: Corpus,
+        tokenizer: _core.Tokenizer,
+        settings: TokenSettings,
+        out: str,
+        begin: Callable[[], StartPosition | None],
+        progress: ProgressCallback | None,
+    ) -> None:
+        """Encode to pieces on this disk, and upload shards that are joined from them, at the same time."""
+        start = begin()
+        if start is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="merganser-") as folder:
+            resources = encoding.Resources(
+                folder, _PIECE, memory.budget(self.memory), self.threads or os.cpu_count() or 1
+            )
+            encoding.encode(corpus, tokenizer, settings, out, start, progress, resources, Threads())
 
 
 class _Watch:
@@ -302,18 +330,3 @@ def _sum(
     total = out or scratch / work_folder.ALL
     _core.merge_counts([empty, *files], [total], scratch, progress, threads)
     return CountsFile.open(total)
-
-
-def _feed(worker: _core.Counter | _core.TokenWriter, corpus: Corpus, max_record: int) -> None:
-    reading = corpus.reading._native()
-    worker.limit_records(corpus.reading.record_limit(max_record))
-    if corpus.files:
-        worker.add_files(list(corpus.files), reading)
-    if corpus.stdin:
-        stdin = judged(stdin_chunks(), STDIN, corpus.reading, corpus.skips, may_skip=False)
-        worker.add_stream(*stdin, reading)
-    for stream in corpus.streams:
-        worker.add_stream(*text_of(stream, corpus.reading, corpus.skips), reading)
-    for buffer in corpus.documents or ():
-        worker.add_documents(buffer)
-    corpus.skips.add(*worker.skipped())

@@ -1,21 +1,19 @@
-"""Count on a Ray cluster.
+"""Count and encode on a Ray cluster.
 
 The corpus is divided into shards (`shards`). A task on any node counts a shard within its memory budget and
 writes sorted runs to a storage that all nodes share. Other tasks merge the runs of each part, and this
 process merges the parts. Ray transfers only manifests of a few hundred bytes: the counts are in the storage
 when a task ends, so a lost node or a killed driver loses only the shards that were being counted. The merge
-loop of training runs in this process.
+loop of training runs in this process. Encoding is in `encoding`.
 
 For a small corpus `Local` is faster: starting a cluster takes seconds.
 """
 
 import os
 import secrets
-import socket
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,37 +22,27 @@ from merganser import _core
 from merganser.corpus import Corpus
 from merganser.corpus.split_settings import SplitSettings
 from merganser.counts import CountsFile
-from merganser.engines import memory, shards, work_folder
+from merganser.engines import encoding, memory, pieces, shards, work_folder
 from merganser.engines.local import Local, Merging, ProgressCallback
+from merganser.engines.pieces import JOB
+from merganser.engines.ray_cluster import Cluster, connected
 from merganser.engines.shards import FAN_IN, Job, Manifest, Shard
 from merganser.engines.storage import Storage, storage_at
-from merganser.errors import (
-    CountsError,
-    EngineError,
-    MerganserError,
-    MerganserWarning,
-    SettingsError,
-    WriteError,
-)
+from merganser.engines.tasks import Call, Executor, results
+from merganser.engines.token_files import StartPosition, TokenSettings
+from merganser.errors import CountsError, SettingsError, WriteError
 from merganser.extras import imported
-
-_JOB = "job.json"
+from merganser.files import locked_folder
 
 #: The default number of parts.
 _PARTS = 16
 
-#: The object store of a local cluster in bytes: Ray's minimum, because manifests are small.
-_OBJECTS = 80_000_000
-
-#: The timeout for connecting to a cluster, in seconds.
-_TIMEOUT = 5.0
-
 
 @dataclass(frozen=True)
 class Ray:
-    """Count on a Ray cluster. Needs `pip install 'merganser[ray]'`.
+    """Count and encode on a Ray cluster. Needs `pip install 'merganser[ray]'`.
 
-    Pass it as `engine` to `merganser.count` or `merganser.train`.
+    Pass it as `engine` to `merganser.count`, `merganser.train` or `Tokenizer.encode_corpus`.
 
     Parameters
     ----------
@@ -63,13 +51,14 @@ class Ray:
         "host:port" and "ray://host:port" connect to a running cluster. An existing connection of this process
         is used as it is.
     storage : path-like or str, optional
-        A folder or URL ("s3://bucket/folder") that all nodes share, for intermediate counts. It serves one
-        job at a time and is emptied after success. Optional for "local", which then cannot resume.
+        A folder or URL ("s3://bucket/folder") that all nodes share, for intermediate counts and tokens. It
+        serves one job at a time and is emptied after success. Optional for "local", which then cannot resume
+        counting.
     parts : int, optional
         The number of parts, by hash of the pre-token, that are merged in parallel. By default 16, or the
         number of shards if that is less.
     shard_size : int or str
-        The amount of text that a task counts, and so the most that is repeated if it is lost.
+        The amount of text that a task counts or encodes, and so the most that is repeated if it is lost.
     memory : int or str
         The memory budget of a task. Ray schedules tasks accordingly.
     cpus : int
@@ -152,9 +141,7 @@ class Ray:
     def clean(self) -> None:
         """Remove this engine's files from the storage."""
         if self.storage is not None:
-            storage = storage_at(self._storage)
-            if old_job := storage.read(_JOB):
-                _remove(storage, old_job)
+            encoding.remove_job(storage_at(self._storage))
 
     def check(self) -> None:
         """Raise a `WriteError` if the work folder of this machine is not writable."""
@@ -184,8 +171,8 @@ class Ray:
         with tempfile.TemporaryDirectory(prefix=".merganser-", dir=out.parent) as folder:
             scratch = Path(folder)
             storage, job, plan = self._begin(corpus, settings)
-            with self._connected() as ray:
-                parts, sums = self._count_shards(ray, storage, job, plan, progress)
+            with self._connected(job.memory) as cluster:
+                parts, sums = self._count_shards(cluster, storage, job, plan, progress)
             paths = [shards.fetch_verified(storage, part, scratch) for part in parts]
             for manifest in sums:
                 corpus.skips.add(**manifest["skipped"])
@@ -201,13 +188,50 @@ class Ray:
             self.clean()
         return CountsFile.open(out)
 
+    def encode(
+        self,
+        corpus: Corpus,
+        tokenizer: _core.Tokenizer,
+        settings: TokenSettings,
+        out: str,
+        begin: Callable[[], StartPosition | None],
+        progress: ProgressCallback | None,
+        *,
+        resume: bool,
+    ) -> None:
+        """Encode a corpus and write the ids to `out`, a folder that all nodes share, or a URL.
+
+        See `Local.encode`. `resume` False removes pieces of an earlier run from the storage.
+        """
+        if not shards.plan(corpus, SplitSettings(), 1 << 62):
+            self.local.encode(corpus, tokenizer, settings, out, begin, progress, resume=resume)
+            return
+        pieces.check(tokenizer, settings)
+        size = memory.parse(self.memory)
+        with ExitStack() as stack:
+            if "://" not in out:
+                out = os.path.abspath(out)  # noqa: PTH100  # the nodes have other working directories
+                stack.enter_context(locked_folder(Path(out)))
+            start = begin()
+            if start is None:
+                return
+            if self.storage is None:
+                storage = stack.enter_context(tempfile.TemporaryDirectory(prefix="merganser-"))
+            else:
+                storage = self._storage
+            resources = encoding.Resources(
+                storage, self._shard_size, size, self.cpus, self.resume and resume, self.keep_work
+            )
+            cluster = self._connected(size)
+            encoding.encode(corpus, tokenizer, settings, out, start, progress, resources, cluster)
+
     def _begin(self, corpus: Corpus, settings: SplitSettings) -> tuple[Storage, Job, list[Shard]]:
         """Plan the shards, and resume or remove the job in the storage."""
         plan = shards.plan(corpus, settings, self._shard_size)
         parts = self.parts or min(_PARTS, len(plan))
         job = work_folder.describe(corpus, settings) | {"shard_size": self._shard_size, "parts": parts}
         storage = storage_at(self._storage)
-        old_job = storage.read(_JOB)
+        old_job = storage.read(JOB)
         if old_job is not None and self.resume and job["files"] is not None:
             if what := work_folder.difference({**old_job, "id": None}, job):
                 raise CountsError(
@@ -216,24 +240,21 @@ class Ray:
                 )
             name = str(old_job.get("id"))
         else:
-            if old_job is not None:
-                _remove(storage, old_job)
+            encoding.remove_job(storage)
             name = secrets.token_hex(8)
-            storage.write(_JOB, job | {"id": name})
+            storage.write(JOB, job | {"id": name})
         size = memory.parse(self.memory)
         return storage, Job(name, self._storage, settings, corpus.reading, parts, size, self.cpus), plan
 
     def _count_shards(
-        self, ray: Any, storage: Storage, job: Job, plan: list[Shard], progress: ProgressCallback | None
+        self,
+        cluster: Executor,
+        storage: Storage,
+        job: Job,
+        plan: list[Shard],
+        progress: ProgressCallback | None,
     ) -> tuple[list[Manifest], list[Manifest]]:
         """Count and merge; return the merged parts and the manifests of all shards."""
-        options = {
-            "num_cpus": self.cpus,
-            "memory": job.memory,
-            "max_retries": self.retries,
-            "retry_exceptions": [WriteError],
-        }
-        self._warn_if_unschedulable(ray, job)
         total = sum(shards.size_of(shard) for shard in plan)
         done: dict[str, Manifest] = {}
         finished_before = storage.manifests(job.id)
@@ -243,12 +264,11 @@ class Ray:
                 progress("count", sum(manifest.get("bytes", 0) for manifest in done.values()), total)
 
         def run(task: Callable[..., Manifest], calls: dict[str, tuple[Any, ...]]) -> None:
-            remote = ray.remote(**options)(task)
             for name in calls:
                 if f"{name}.json" in finished_before and (manifest := storage.read(f"{job.id}/{name}.json")):
                     done[name] = manifest
-            remaining = {name: call for name, call in calls.items() if name not in done}
-            for name, manifest in self._results(ray, remote, remaining, report):
+            remaining = (Call(name, task, call) for name, call in calls.items() if name not in done)
+            for name, manifest in results(cluster, lambda: next(remaining, None), report):
                 done[name] = manifest
                 report()
 
@@ -279,132 +299,16 @@ class Ray:
         shards.check_sums("the sum of all shards", merged, sums)
         return merged, manifests
 
-    def _results(
-        self, ray: Any, remote: Any, calls: dict[str, tuple[Any, ...]], report: Callable[[], None]
-    ) -> Iterator[tuple[str, Manifest]]:
-        """Yield the results of the tasks as they finish, with a limited number in flight.
-
-        If one fails or the run is stopped, the others end with our connection. They are not canceled one by
-        one, because Ray 2.60 aborts the whole process if a task is canceled while it ends. On the caller's
-        connection they run to the end, and the next run finds their results.
-        """
-        pending = iter(calls.items())
-        in_flight: dict[Any, str] = {}
-        while True:
-            for _ in range(self._max_in_flight(ray) - len(in_flight)):
-                if (call := next(pending, None)) is not None:
-                    in_flight[remote.remote(*call[1])] = call[0]
-            if not in_flight:
-                return
-            ready, _ = ray.wait(list(in_flight), num_returns=1, timeout=1.0)
-            for task in ready:
-                name = in_flight.pop(task)
-                yield name, self._result(ray, task, name)
-            report()  # even if no task finished: the callback may stop the run
-
-    def _max_in_flight(self, ray: Any) -> int:
-        """Return the number of tasks to keep in flight; evaluated repeatedly, because a cluster may grow."""
-        if self.max_in_flight is not None:
-            return self.max_in_flight
-        return max(2 * int(ray.cluster_resources().get("CPU", 1) // self.cpus), 2)
-
-    def _result(self, ray: Any, task: Any, name: str) -> Manifest:
-        try:
-            manifest: Manifest = ray.get(task)
-        except ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, MerganserError):
-                raise error.cause from None
-            raise EngineError(f"{name} failed on the cluster: {error.cause!r}") from error
-        except ray.exceptions.RayError as error:
-            raise EngineError(
-                f"{name} was lost {self.retries + 1} times, possibly out of memory: {str(error).strip()}; "
-                "finished shards are in the storage, run it again to resume"
-            ) from error
-        return manifest
-
-    def _warn_if_unschedulable(self, ray: Any, job: Job) -> None:
-        fits = any(
-            node["Alive"]
-            and node["Resources"].get("CPU", 0) >= self.cpus
-            and node["Resources"].get("memory", 0) >= job.memory
-            for node in ray.nodes()
-        )
-        if not fits:
-            message = (
-                f"no node of the cluster has {self.cpus} CPUs and {job.memory:,} bytes of memory for a task; "
-                "the run waits until the cluster grows: reduce memory or cpus"
-            )
-            warnings.warn(message, MerganserWarning, stacklevel=2)
-
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        """Yield Ray, connected to the cluster; disconnect afterwards unless it was connected before."""
-        ray = imported("ray", "ray", "the engine Ray")
-        if ray.is_initialized():
-            yield ray
-            return
-        settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "WARNING"}
-        is_local = self.address == "local"
-        if is_local:
-            settings |= {"include_dashboard": False, "object_store_memory": _OBJECTS}
-        else:
-            _check_reachable(self.address)
-        with _token_protected() if is_local else nullcontext():
-            try:
-                ray.init(self.address, **settings)
-            except Exception as error:  # raised by Ray's many parts
-                ray.shutdown()
-                raise EngineError(f"cannot reach or start the Ray cluster {self.address}: {error}") from error
-            try:
-                yield ray
-            finally:
-                ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """Raise an `EngineError` if nothing listens at the address; Ray itself would retry for minutes."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if port.isdecimal():
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_TIMEOUT).close()
-        except OSError as error:
-            raise EngineError(
-                f"cannot reach the Ray cluster {address}: {error}; check the address, and that it is running"
-            ) from error
-
-
-@contextmanager
-def _token_protected() -> Iterator[None]:
-    """Set the environment so that a local cluster requires a token and reports no usage statistics.
-
-    An existing RAY_AUTH_MODE is respected.
-    """
-    variables = {"RAY_USAGE_STATS_ENABLED": "0"}
-    if "RAY_AUTH_MODE" not in os.environ:
-        variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    before = {name: os.environ.get(name) for name in variables}
-    try:
-        os.environ.update(variables)
-        _reread_environment()
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
-        _reread_environment()
-
-
-def _reread_environment() -> None:
-    # Ray reads the environment only when it is imported.
-    raylet = imported("ray._raylet", "ray", "the engine Ray")
-    raylet.Config.initialize("")
-    raylet.AuthenticationTokenLoader.instance().reset_cache()
-
-
-def _remove(storage: Storage, job: dict[str, Any]) -> None:
-    """Remove a job; its description first, so that it never refers to files that are gone."""
-    storage.remove(_JOB)
-    name = str(job.get("id", ""))
-    if name.isalnum():
-        storage.remove(name)
+    def _connected(self, size: int) -> Iterator[Cluster]:
+        """Yield the cluster, for tasks with a memory budget of `size` bytes."""
+        with connected(self.address) as ray:
+            options = {
+                "num_cpus": self.cpus,
+                "memory": size,
+                "max_retries": self.retries,
+                "retry_exceptions": [WriteError],
+            }
+            cluster = Cluster(ray, options, self.max_in_flight)
+            cluster.warn_if_unschedulable()
+            yield cluster

@@ -190,6 +190,11 @@ def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips)
         for buffer in part.buffers(skips):
             counter.add_documents(buffer)
         return None
+    return add_range(counter, part, reading)
+
+
+def add_range(worker: _core.Counter | _core.TokenWriter, part: Range, reading: ReadOptions) -> None:
+    """Pass a file, or a range of it, to a counter or writer."""
     path = Path(part.path)
     try:
         size = path.stat().st_size
@@ -201,11 +206,11 @@ def _add(counter: _core.Counter, part: Part, reading: ReadOptions, skips: Skips)
     if size != part.file_size:
         raise CorpusError(
             f"{path} has {size:,} bytes on the node {platform.node()}, but {part.file_size:,} on the driver; "
-            "do not change the corpus while it is counted, and make sure that all nodes see the same files"
+            "do not change the corpus while it is read, and make sure that all nodes see the same files"
         )
     if part.is_whole:
-        return counter.add_files([path], reading._native())
-    return counter.add_range(path, part.start, part.end, part.in_document, reading._native())
+        return worker.add_files([path], reading._native())
+    return worker.add_range(path, part.start, part.end, part.in_document, reading._native())
 
 
 def merge_part(job: Job, name: str, runs: list[Manifest]) -> Manifest:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from merganser.corpus.read_options import ReadKeywords
     from merganser.corpus.split_settings import Separator
     from merganser.engines.local import Local, ProgressCallback
+    from merganser.engines.ray import Ray
     from merganser.exporting import ExportFormat
     from merganser.formats.vocab_and_merges import Pair
     from merganser.tokenizer.display import TokenDisplay
@@ -135,7 +136,7 @@ class Shortcuts(Lookup):
         allowed_special: Literal["all"] | Collection[str] = (),
         shard_tokens: int = 100_000_000,
         overwrite: bool = False,
-        engine: "Local | None" = None,
+        engine: "Local | Ray | None" = None,
         progress: "ProgressCallback | None" = None,
         buffer_size: int = 8192,
         **reading: "Unpack[ReadKeywords]",
@@ -150,7 +151,8 @@ class Shortcuts(Lookup):
         source : path, URL, iterable or dataset
             The corpus; see `merganser.corpus`.
         out : path-like
-            The folder to write. If it exists, it must come from the same tokenizer, corpus and settings.
+            The folder to write, or its URL ("s3://bucket/tokens"). If it exists, it must come from the same
+            tokenizer, corpus and settings. With a cluster, all nodes must see it.
         format : {"bin", "npy", "llmc", "megatron"}
             "bin" is flat ids, as nanoGPT reads them; "llmc" has the header of llm.c and modded-nanogpt;
             "megatron" is `.bin` and `.idx`.
@@ -169,8 +171,8 @@ class Shortcuts(Lookup):
             The size of a shard: it ends with the document that reaches this number of tokens.
         overwrite : bool
             Delete the token files in `out` first.
-        engine : Local, optional
-            The number of threads.
+        engine : Local or Ray, optional
+            The number of threads, or a cluster; `Local()` by default. The files are the same.
         progress : callable, optional
             Called with the stage ("encode"), the number of bytes done, and the total or 0 if unknown. An
             exception in it stops the run.
@@ -182,7 +184,7 @@ class Shortcuts(Lookup):
         Returns
         -------
         Tokens
-            The folder of token files, opened for reading.
+            The folder of token files, opened for reading. At a URL only its facts can be read.
 
         Raises
         ------

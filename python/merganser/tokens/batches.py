@@ -42,7 +42,7 @@ Framework: TypeAlias = Literal["numpy", "torch"]
 
 
 class _Shard(Protocol):
-    """One file of ids: `merganser.tokens.reading.Shard`."""
+    """One file of ids: `merganser.tokens.shards.Shard`."""
 
     @property
     def tokens(self) -> int: ...

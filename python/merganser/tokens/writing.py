@@ -11,7 +11,6 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from merganser import _core
@@ -21,10 +20,19 @@ from merganser.corpus.skipped import Skipped
 from merganser.corpus.split_settings import Separator, SplitSettings
 from merganser.engines.arguments import check_names
 from merganser.engines.local import Local, ProgressCallback
+from merganser.engines.ray import Ray
 from merganser.engines.token_files import StartPosition, TokenSettings
-from merganser.errors import CorpusError, DecodeError, EncodeError, SettingsError, TokensError
-from merganser.files import check_folder, make_folder, sealed, written_whole
-from merganser.tokens.reading import FILE_NAME, VERSION, Tokens, finished_shards, read_facts, shard_files
+from merganser.errors import (
+    CorpusError,
+    DecodeError,
+    EncodeError,
+    MerganserError,
+    SettingsError,
+    TokensError,
+)
+from merganser.tokens.folders import TokenFolder, folder_at
+from merganser.tokens.reading import Tokens
+from merganser.tokens.shards import FILE_NAME, VERSION
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,7 +69,7 @@ def encode_corpus(
     allowed_special: Literal["all"] | Collection[str] = (),
     shard_tokens: int = SHARD_TOKENS,
     overwrite: bool = False,
-    engine: Local | None = None,
+    engine: Local | Ray | None = None,
     progress: ProgressCallback | None = None,
     buffer_size: int = 8192,
     **reading: "Unpack[ReadKeywords]",
@@ -79,7 +87,8 @@ def encode_corpus(
     )
     if shard_tokens < 1:
         raise SettingsError(f"shard_tokens must be at least 1, got {shard_tokens}")
-    check_folder(Path(out), "choose another out=")
+    folder = folder_at(out)
+    folder.check()
     corpus = resolve(source, buffer_size, ReadOptions(**reading))
     if corpus.counts:
         raise CorpusError(f"{corpus.counts[0]} contains counts, not text; pass the text itself")
@@ -91,43 +100,39 @@ def encode_corpus(
         "text_key": corpus.reading.text_key,
         "corpus": _corpus_facts(corpus),
     }
-    folder = Path(out)
-    is_new = not folder.exists()
-    make_folder(folder)
-
+    folder.create()
     found, begun = 0, False
 
     def begin() -> StartPosition | None:
         """Return where to start; called while the folder is locked."""
         nonlocal found, begun
+        for name in folder.files():
+            # Hidden files were left by a run that was killed: the folder is locked.
+            if overwrite or name.startswith("."):
+                folder.remove(name)
         if overwrite:
-            _empty(folder)
-        for file in shard_files(folder):
-            if file.name.startswith("."):  # left by a run that was killed: the folder is locked
-                file.unlink(missing_ok=True)
+            folder.remove(FILE_NAME)
         # Set before `tokens.json` is written, so that an interrupt right after it removes it.
-        begun = not (folder / FILE_NAME).exists()
+        begun = not folder.is_begun()
         start = _begin(folder, facts)
         if start is not None and corpus.parts is not None and start.part > corpus.parts:
             raise TokensError(
-                f"the last shard of {folder} ends after part {start.part:,} of the corpus, which has only "
-                f"{corpus.parts:,}; pass the same corpus, or start over with overwrite=True"
+                f"the last shard of {folder.address} ends after part {start.part:,} of the corpus, which has "
+                f"only {corpus.parts:,}; pass the same corpus, or start over with overwrite=True"
             )
-        found, begun = len(finished_shards(folder)), True
+        found, begun = start.shard if start else len(folder.finished()), True
         return start
 
     try:
         engine = engine or Local()
-        engine.encode(corpus, tokenizer, settings, folder, begin, progress)
+        engine.encode(corpus, tokenizer, settings, folder.address, begin, progress, resume=not overwrite)
     except BaseException:
         if begun:
             _forget(folder)
-        if is_new:
-            with suppress(OSError):  # not empty: it contains shards
-                folder.rmdir()
+        folder.discard_new()
         raise
-    shards = finished_shards(folder)
-    if found < len(shards) or not read_facts(folder)["complete"]:
+    shards = folder.finished()
+    if found < len(shards) or not folder.read_facts()["complete"]:
         totals = {
             "shards": len(shards),
             "tokens": sum(shard.tokens for shard in shards),
@@ -135,40 +140,34 @@ def encode_corpus(
             "bytes": sum(shard.bytes or 0 for shard in shards),
             "invalid_bytes": sum(shard.invalid_bytes or 0 for shard in shards),
         }
-        _write_facts(folder, {**facts, "complete": True, **totals})
+        folder.write_facts({**facts, "complete": True, **totals})
     skipped = corpus.skips.skipped
     skipped.warn()
-    return Outcome(Tokens.open(folder), found, skipped)
+    return Outcome(Tokens.open(folder.address), found, skipped)
 
 
-def _empty(folder: Path) -> None:
-    """Remove all shards from the last to the first, then `tokens.json`: valid even if interrupted."""
-    for file in shard_files(folder):
-        file.unlink(missing_ok=True)
-    (folder / FILE_NAME).unlink(missing_ok=True)
-
-
-def _begin(folder: Path, facts: dict[str, Any]) -> StartPosition | None:
+def _begin(folder: TokenFolder, facts: dict[str, Any]) -> StartPosition | None:
     """Return where to start or resume; None if the run is complete."""
-    if not (folder / FILE_NAME).exists():
-        if any(not file.name.startswith(".") for file in shard_files(folder)):
+    if not folder.is_begun():
+        if any(not name.startswith(".") for name in folder.files()):
             raise TokensError(
-                f"{folder} contains shards but no {FILE_NAME}, so they cannot be resumed; "
+                f"{folder.address} contains shards but no {FILE_NAME}, so they cannot be resumed; "
                 "choose another out=, or start over with overwrite=True"
             )
-        _write_facts(folder, {**facts, "complete": False})
+        folder.write_facts({**facts, "complete": False})
         return StartPosition()
-    old_facts = read_facts(folder)
+    old_facts = folder.read_facts()
     for name, value in facts.items():
         if name != "merganser_tokens" and old_facts.get(name) != value:
             raise TokensError(
-                f"{folder} was written with a different {name}{_difference(old_facts.get(name), value)}; "
+                f"{folder.address} was written with a different {name}"
+                f"{_difference(old_facts.get(name), value)}; "
                 "choose another out=, or start over with overwrite=True"
             )
     if old_facts["complete"]:
-        Tokens.open(folder)
+        Tokens.open(folder.address)
         return None
-    shards = finished_shards(folder)
+    shards = folder.finished()
     return StartPosition(len(shards), **shards[-1].next) if shards else StartPosition()
 
 
@@ -182,16 +181,11 @@ def _difference(old: object, new: object) -> str:
     return text if len(text) < 200 else ""
 
 
-def _forget(folder: Path) -> None:
+def _forget(folder: TokenFolder) -> None:
     """Remove `tokens.json` if there are no shards, finished or being written."""
-    with suppress(OSError):
-        if not shard_files(folder):
-            (folder / FILE_NAME).unlink()
-
-
-def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
-    with written_whole(folder / FILE_NAME) as file:
-        file.write(sealed(facts))
+    with suppress(OSError, MerganserError):
+        if not folder.files():
+            folder.remove(FILE_NAME)
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:

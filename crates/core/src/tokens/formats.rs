@@ -34,6 +34,10 @@ impl IdWidth {
     pub fn least(tokenizer: &Tokenizer) -> IdWidth {
         if tokenizer.next_id() <= 1 << 16 { IdWidth::Two } else { IdWidth::Four }
     }
+
+    pub fn bytes(self) -> u64 {
+        if self == IdWidth::Two { 2 } else { 4 }
+    }
 }
 
 /// The length that numpy's header is padded to; it must be a multiple of 64.
@@ -133,7 +137,7 @@ pub fn write_megatron_index<I: Iterator<Item = io::Result<u64>>>(
     documents: u64,
     bounds: impl Fn() -> io::Result<I>,
 ) -> std::result::Result<(), MegatronError> {
-    let (code, bytes) = if width == IdWidth::Two { (8u8, 2) } else { (4, 4) };
+    let (code, bytes) = (if width == IdWidth::Two { 8u8 } else { 4 }, width.bytes());
     out.write_all(b"MMIDIDX\0\0")?;
     out.write_all(&1u64.to_le_bytes())?;
     out.write_all(&[code])?;

@@ -14,20 +14,29 @@
 //! first document that fills it, and its `.json` stores the position of the next one: an interrupted run
 //! resumes there, and produces the same files.
 //!
+//! On a cluster, parts of the corpus are encoded to pieces, and shards are joined from ranges of pieces: the
+//! same files again.
+//!
 //! | module | what it holds |
 //! |---|---|
 //! | `writer` | the consumer of blocks: settings, threads |
 //! | `encoded` | blocks to ids and ends of documents |
 //! | `in_order` | results of threads, put in the order of the corpus |
-//! | `output` | the folder: where shards end |
+//! | `output` | where the ids go: to shards or to a piece |
+//! | `shards` | the folder: where shards end |
 //! | `shard` | one file of ids and what belongs to it |
+//! | `piece` | the ids of a part of the corpus |
+//! | `join` | shards from pieces |
 //! | `formats` | headers, indices and the width of ids |
 
 mod encoded;
 mod formats;
 mod in_order;
+mod join;
 mod output;
+mod piece;
 mod shard;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -35,6 +44,8 @@ mod writer;
 use std::time::Duration;
 
 pub use self::formats::{IdWidth, TokenFormat};
+pub use self::join::{Ends, Ids, PieceRange, Target, join_pieces};
+pub use self::shard::Tally;
 pub use self::writer::{TokenSettings, TokenWriter};
 
 /// How often a thread that waits checks whether it should stop.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use super::output::Output;
 use super::*;
 use crate::corpus::{Consumer, Position, Reading};
 use crate::split::Splitter;
@@ -33,7 +34,7 @@ fn settings(shard_tokens: u64, threads: usize) -> TokenSettings {
         prepend: None,
         append: None,
         allowed_special: Vec::new(),
-        shard_tokens,
+        shard_tokens: Some(shard_tokens),
         threads,
     }
 }
@@ -284,7 +285,7 @@ fn failure(change: impl FnOnce(&mut TokenSettings)) -> Error {
 #[test]
 fn settings_that_cannot_be_honoured_are_refused() {
     assert!(failure(|s| s.width = IdWidth::Two).to_string().contains("do not fit in uint16"));
-    assert!(matches!(failure(|s| s.shard_tokens = 0), Error::BadSetting { .. }));
+    assert!(matches!(failure(|s| s.shard_tokens = Some(0)), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.separator = Some("".into())), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.append = Some(1000)), Error::BadSetting { .. }));
     assert!(matches!(failure(|s| s.prepend = Some(1 << 30)), Error::BadSetting { .. }));
@@ -349,7 +350,8 @@ fn an_empty_corpus_and_a_failure_leave_nothing_behind() {
     writer.add_documents(&[&[b'x'; 40], &[b'y'; 20]], &progress).unwrap();
     let error = writer.add_files(&["/no/such/file".into()], &Reading::default(), &progress).unwrap_err();
     assert!(error.to_string().contains("/no/such/file"));
-    writer.output.await_flush(&progress).unwrap();
+    let Output::Shards(shards) = &mut writer.output else { unreachable!() };
+    shards.await_flush(&progress).unwrap();
     drop(writer);
     let left = all_files(&folder);
     assert!(left.keys().all(|name| name.starts_with("shard-00000.")), "{:?}", left.keys());

@@ -23,8 +23,9 @@ pub struct TokenSettings {
     pub append: Option<u32>,
     /// Special tokens that are encoded as such; all others are plain text.
     pub allowed_special: Vec<String>,
-    /// A shard ends with the document that brings it to this many tokens.
-    pub shard_tokens: u64,
+    /// A shard ends with the document that brings it to this many tokens. None writes a piece instead of
+    /// shards.
+    pub shard_tokens: Option<u64>,
     /// 0 means one thread per core.
     pub threads: usize,
 }
@@ -54,7 +55,7 @@ impl TokenWriter {
                 tokenizer.next_id() - 1
             ));
         }
-        if settings.shard_tokens == 0 {
+        if settings.shard_tokens == Some(0) {
             return refuse("shard_tokens must be at least 1".into());
         }
         if settings.separator.as_ref().is_some_and(String::is_empty) {
@@ -95,8 +96,8 @@ impl TokenWriter {
         self.feed.resume_at(position, false);
     }
 
-    /// Ends the last document and the last shard.
-    pub fn finish(mut self, progress: &Progress) -> Result<()> {
+    /// Ends the last document and the last shard, or the piece.
+    pub fn finish(self, progress: &Progress) -> Result<()> {
         self.output.finish(self.feed.position(), progress)
     }
 }

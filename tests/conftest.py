@@ -23,6 +23,8 @@ LONGEST = (
     "tests/test_cookbook.py",
     "tests/studio/test_train_charts_embeddings_ladder_in_browser.py",
     "tests/studio/test_playground_compare_vocabulary_chat_in_browser.py",
+    "tests/studio/test_adding_in_browser.py",
+    "tests/studio/test_inspector_in_browser.py",
     "tests/test_notebooks.py",
     "tests/test_sources.py",
     "tests/test_encode.py",

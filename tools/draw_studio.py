@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/draw_studio.py [FILE]
 
-Starts the studio with the tokenizer that it trains when it has none, opens the playground in Debian's
-Chromium (or the one at CHROMIUM), selects a token and takes a picture of the page. The text needs the fonts
+Starts the studio with the tokenizers that it trains when it has none, opens the playground in Debian's
+Chromium (or the one at CHROMIUM) and takes a picture of the page. The text needs the fonts
 `fonts-noto-core`, `fonts-noto-cjk` and `fonts-noto-color-emoji` of Debian.
 """
 
@@ -18,11 +18,6 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 FILE = Path(__file__).parent.parent / "docs" / "studio.png"
-TEXT = """The merganser dives for tokens: naïve café, 東京タワー, 12345.678 and 👍🏽!
-
-def quack(times: int = 3) -> str:
-    return "quack " * times
-"""
 
 
 def draw(address: str, file: Path) -> None:
@@ -34,12 +29,10 @@ def draw(address: str, file: Path) -> None:
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1200, "height": 830}, device_scale_factor=1.5)
+        page = browser.new_page(viewport={"width": 1280, "height": 850}, device_scale_factor=1.5)
         page.goto(f"{address}#/playground")
         page.wait_for_selector("html[data-ready]")
-        page.fill("textarea", TEXT)
-        page.get_by_text("·tokens", exact=True).first.click()
-        page.wait_for_selector(".tree")
+        page.wait_for_selector(".tree")  # of a token that the page chooses
         page.wait_for_timeout(500)  # the transitions of the style sheet
         page.screenshot(path=file)
         browser.close()

@@ -28,6 +28,7 @@ __all__ = [
     "TokenWriter",
     "Tokenizer",
     "Training",
+    "Tsne",
     "__version__",
     "_panic_for_test",
     "arm_fault",
@@ -37,6 +38,7 @@ __all__ = [
     "join_pieces",
     "judge_beginning",
     "judge_file",
+    "leading_pairs",
     "merge_counts",
     "preset_names",
     "remove_stale",
@@ -461,6 +463,49 @@ class Embedder:
     @property
     def batches(self) -> int:
         """The total number of batches."""
+
+@final
+class Tsne:
+    """Places points in the plane so that near neighbors stay together, some steps at a time.
+
+    Parameters
+    ----------
+    points
+        The coordinates to start from: x, y, x, y, ….
+    neighbors
+        The nearest neighbors of each point, the same number for all.
+    distances
+        The squares of the distances to these neighbors.
+    perplexity
+        About how many neighbors a point has.
+    steps
+        The total number of steps.
+    threads
+        The number of threads; 0 for one per core. The result is the same for all.
+
+    Raises
+    ------
+    SettingsError
+        If a number is not finite, a neighbor does not exist, or the lengths do not match.
+    """
+
+    def __new__(
+        cls,
+        points: NDArray[np.float64],
+        neighbors: NDArray[np.uint32],
+        distances: NDArray[np.float64],
+        *,
+        perplexity: float,
+        steps: int,
+        threads: int = 0,
+    ) -> Tsne: ...
+    def advance(self, steps: int, progress: _Progress | None = None) -> None:
+        """Make up to `steps` more steps."""
+    def points(self) -> NDArray[np.float64]:
+        """Return the current coordinates: x, y, x, y, …."""
+    @property
+    def done(self) -> int:
+        """The number of steps made."""
 
 @final
 class TokenWriter:
@@ -1855,3 +1900,34 @@ def remove_stale(target: Path) -> None:
 
 def _panic_for_test() -> None:
     """Panic on a worker thread, to test that Python sees an exception."""
+
+def leading_pairs(
+    counts: Counts,
+    merges: list[tuple[int, int]],
+    most: int,
+    *,
+    progress: _Progress | None = None,
+) -> list[list[tuple[tuple[int, int], int]]]:
+    """Return the most frequent pairs before each merge of a training by bytes.
+
+    Parameters
+    ----------
+    counts
+        The counts that it was trained on.
+    merges
+        The pairs of ids that were merged, from the first on; merge `i` has the id 256 + `i`.
+    most
+        The number of pairs to return for each merge.
+    progress
+        Called with "merge", the merges done, and the total.
+
+    Returns
+    -------
+    list of list of tuple
+        For each merge, pairs with their counts: by descending count, then by ids.
+
+    Raises
+    ------
+    SettingsError
+        If a merge joins a token that does not exist yet.
+    """

@@ -2,6 +2,7 @@
 nothing from its data, and fits wide and narrow windows, light and dark (`watched`).
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hostile import CORPUS, HOSTILE, tokenizers
 from merganser import charts, reporting
 from merganser.charts.theme import FONT
-from opened import watched
+from opened import problems, watched
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +87,11 @@ def test_the_page_runs_no_code_but_its_own(browser: Any, page_path: Path) -> Non
 
 def test_right_to_left_text_runs_from_the_right(browser: Any, page_path: Path) -> None:
     with watched(browser, page_path.as_uri()) as page:
-        line = page.locator(".tokens[dir=rtl]").last
-        cells = line.locator(".cell").all()
+        line = page.locator(".cuts[dir=rtl]").last
+        cells = line.locator(".cut").all()
         first, last = cells[0].bounding_box(), cells[-1].bounding_box()
         assert first["x"] > last["x"], "the text starts at the right"
-        latin = [cell.bounding_box()["x"] for cell in line.locator("span[dir=ltr] .cell").all()]
+        latin = [cell.bounding_box()["x"] for cell in line.locator("span[dir=ltr] .cut").all()]
         assert latin == sorted(latin), "Latin letters in it run from the left"
 
 
@@ -118,15 +119,35 @@ def test_charts_and_tables_are_saved_from_the_page_alone(
     with watched(browser, alone.as_uri(), expected="blob:") as page:
         page.wait_for_selector("html[data-drawn]")
         saved = {}
-        for kind in ("PNG", "SVG", "CSV"):
+        for kind, suffix in {"PNG": "png", "SVG": "svg", "CSV": "csv", "Vega": "vg.json"}.items():
+            page.get_by_label("Save Across domains", exact=True).click()
             with page.expect_download() as download:
                 page.locator("#domains .save button", has_text=kind).click()
-            assert download.value.suggested_filename == f"domains.{kind.lower()}"
+            assert download.value.suggested_filename == f"domains.{suffix}"
             saved[kind] = Path(download.value.path()).read_bytes()
+            assert not page.locator("#domains .save").get_attribute("open"), "the menu closes"
         assert page.locator("#sentences .save button").all_text_contents() == ["CSV"], "it has no chart"
     assert saved["PNG"].startswith(b"\x89PNG")
     assert b">Across domains<" in saved["SVG"] and b"measured on corpus, held out" in saved["SVG"]
     assert saved["CSV"].decode().startswith("domain,trained here,")
+    definition = json.loads(saved["Vega"])
+    assert definition["$schema"].endswith("vega/v5.json") and definition["marks"]
+
+
+def test_tiles_and_takeaways_come_first_and_lead_to_their_sections(browser: Any, page_path: Path) -> None:
+    with watched(browser, page_path.as_uri()) as page:
+        page.wait_for_selector("html[data-drawn]")
+        assert page.locator(".figure-tile").count() == 4
+        sentences = page.locator(".takeaways li bdi").all_text_contents()
+        assert len(sentences) == 12 and all(sentence.endswith(".") for sentence in sentences)
+        top = page.locator(".takeaways").bounding_box()
+        assert top["y"] + top["height"] < page.locator("section").first.bounding_box()["y"]
+        subjects = page.locator("section .subject").all_text_contents()
+        assert len(subjects) == 12 and all("trained here" in subject for subject in subjects)
+        page.locator(".takeaways button", has_text="Parity between languages").focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("location.hash") == "#parity"
+        assert problems(page) == []
 
 
 def test_page_and_charts_have_the_same_font(browser: Any, page_path: Path) -> None:

@@ -149,7 +149,6 @@ def test_a_novel_needs_little_memory_and_its_report_has_all_charts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("vl_convert")
-    pytest.importorskip("sklearn")
     novel = corpus_file("frankenstein_raw.txt")
     command = [sys.executable, "-W", "error", "-m", "merganser", "embed", f"frankenstein={novel}"]
     command += ["--out", "made", "--epochs", "4", "--min-count", "20", "--json"]
@@ -185,7 +184,6 @@ def test_a_report_on_a_small_text_leaves_out_sections_without_data(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("vl_convert")
-    pytest.importorskip("sklearn")
     run(capsys, "a.txt", "--out", "made", "--epochs", "1")
     Path("made/text.safetensors").unlink()
     assert main(["report", "made", "--out", "report"]) == 0, capsys.readouterr().err
@@ -194,7 +192,6 @@ def test_a_report_on_a_small_text_leaves_out_sections_without_data(
 
 
 def test_the_plane_keeps_neighbors_together() -> None:
-    pytest.importorskip("sklearn")
     random = np.random.default_rng(1)
     centers = random.normal(size=(4, 20)) * 5
     vectors = np.repeat(centers, 30, axis=0) + random.normal(size=(120, 20))

@@ -59,7 +59,6 @@ def test_the_similarity_of_synonyms(made: tuple[embed.Embeddings, Text]) -> None
 def test_progress_reaches_its_total_in_small_steps(
     made: tuple[embed.Embeddings, Text], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("sklearn")
     monkeypatch.setattr(study, "DIMENSIONS", (4, 8))
     monkeypatch.setattr(study, "_BLOCK", 50)
     steps: list[tuple[int, int]] = []

@@ -16,7 +16,7 @@ import processes
 import pytest
 from generated import drawn
 from merganser.cli import main
-from merganser.cli.studio import _listen
+from merganser.cli.studio import _listen, _load
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +85,52 @@ def test_every_start_has_a_new_token() -> None:
     with running("--port", "0") as (_, first), running("--port", "0") as (_, second):
         assert first["address"].rsplit("/", 2)[1] != second["address"].rsplit("/", 2)[1]
         assert len(first["address"].rsplit("/", 2)[1]) >= 32
+
+
+def test_a_token_gives_a_stable_address() -> None:
+    token = "0123456789-abcdefghij_XYZ"
+    addresses = []
+    for _ in range(2):
+        with running("--token", token, "--port", str(free_port())) as (_, about):
+            addresses.append(about["address"].split("/")[3])
+            assert httpx.get(about["address"]).status_code == 200
+    assert addresses == [token, token]
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("token", ["short", "a" * 40, "with/slash-0123456789-abcdef", "ü" * 30, ""])
+def test_a_weak_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["studio", "--token", token, "--no-browser"]) == 2
+    assert "--token must have 20 to 200 letters" in capsys.readouterr().err
+
+
+def test_with_a_token_the_port_does_not_change_either(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setattr("merganser.cli.studio.PORT", taken.getsockname()[1])
+        monkeypatch.setenv("MERGANSER_STUDIO_TOKEN", "0123456789-abcdefghij_XYZ")
+        assert main(["studio", "--no-browser"]) == 1
+    assert "choose another --port" in capsys.readouterr().err
+
+
+def test_a_plain_studio_compares_two_different_tokenizers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    loaded, _ = _load(())
+    first, second = loaded.values()
+    text = "The merganser dives for tokens."
+    assert first.count_tokens(text) < second.count_tokens(text)
 
 
 def test_the_studio_listens_on_the_loopback_interface_only() -> None:

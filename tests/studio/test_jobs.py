@@ -82,7 +82,8 @@ def test_merges_equal_those_of_train_and_all_views_get_the_tokenizer(client: Tes
     emitted = [merge for kind, batch in events if kind == "merges" for merge in batch]
     assert [(bytes.fromhex(left), bytes.fromhex(right)) for left, right, _ in emitted] == expected.merges
     assert [seen for _, _, seen in emitted] == list(expected.merge_counts.values())
-    assert events[0] == ("counted", {"documents": 1, "pretokens": 261, "different": 9})
+    facts = {"documents": 1, "pretokens": 261, "different": 9, "bytes": len(TEXT)}
+    assert events[0] == ("counted", facts)
     assert events[-1][0] == "done" and events[-1][1]["name"] == "mine"
     assert "mine" in [known["name"] for known in client.get("/token/api/about").json()["tokenizers"]]
     saved = client.get("/token/api/train/file", params={"tokenizer": "mine"})
@@ -131,7 +132,8 @@ def test_warnings_and_failures_are_reported(client: TestClient) -> None:
         ({"vocab_size": "many"}, 400, "'vocab_size' must be of type int"),
         ({"text": ""}, 400, "the text is empty; paste some text or choose a file"),
         ({"text": "\ud800"}, 400, "'text' has a lone surrogate at index 0; remove it"),
-        ({"special_tokens": [1]}, 400, "special_tokens must be strings"),
+        ({"special_tokens": [1]}, 400, "must be a list of strings"),
+        ({"special_tokens": ["<|x|>", "\ud83d"]}, 400, "has half a character (a lone surrogate)"),
         ({"path": "/etc/passwd"}, 403, "may read; restart it with --folder"),
         ({"path": "../secret.txt"}, 403, "may read; restart it with --folder"),
         ({"path": "https://example.org/text.txt"}, 403, "may read; restart it with --folder"),

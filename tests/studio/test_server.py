@@ -63,8 +63,9 @@ def test_ids_and_offsets_equal_those_of_the_tokenizer(small: merganser.Tokenizer
         spans = small.encode_with_offsets(
             text, allowed_special="all" if specials else (), disallowed_special=()
         )
-        figures, all_ids = encoded(entry, text, text.encode(), specials)
-        ids, ends, cuts = located(entry, text.encode(), all_ids, 0, 0)
+        encoding = encoded(entry, text, text.encode(), specials)
+        figures = encoding.figures
+        ids, ends, cuts = located(entry, text.encode(), encoding)
         assert ids.tolist() == spans.ids
         assert ends.tolist() == [end for _, end in spans.bytes]
         for cut, (_, chars), (_, end) in zip(cuts.tolist(), spans.chars, spans.bytes, strict=True):
@@ -74,7 +75,7 @@ def test_ids_and_offsets_equal_those_of_the_tokenizer(small: merganser.Tokenizer
         assert figures["bytes"] == len(text.encode())
         assert figures["different"] == len(set(spans.ids))
         for front, back in ((0, len(ids) // 2), (len(ids) // 3, len(ids) // 2), (len(ids), 0)):
-            parts = located(entry, text.encode(), all_ids, front, back)
+            parts = located(entry, text.encode(), encoding, front, back)
             for part, whole in zip(parts, (ids, ends, cuts), strict=True):
                 assert part.tolist() == whole[front : len(ids) - back].tolist()
 
@@ -139,11 +140,16 @@ def test_steps_are_in_training_order(small: merganser.Tokenizer) -> None:
     assert ranks == sorted(ranks)
 
 
-def test_only_the_steps_around_an_offset_of_a_long_text_are_returned(small: merganser.Tokenizer) -> None:
+def test_only_the_steps_around_a_token_of_a_long_text_are_returned(small: merganser.Tokenizer) -> None:
     text = "the cat sat on the mat " * 1000
-    answer = steps_around(TokenizerEntry(small), text, False, 10_000)
+    answer = steps_around(TokenizerEntry(small), text, False, 3000, 2)
+    start, end = (
+        small.encode_with_offsets(text).bytes[3000][0],
+        small.encode_with_offsets(text).bytes[3001][1],
+    )
     first, last = answer["pretokens"][0][0], answer["pretokens"][-1][1]
-    assert first <= 10_000 < last and last - first <= 240
+    assert answer["chosen"] == [start, end]
+    assert first <= start < end <= last and last - first <= 240
     assert not answer["whole"]
     assert bytes.fromhex(answer["bytes"]) == text.encode()[first:last]
 
@@ -245,10 +251,9 @@ def test_neighbors_come_from_the_embeddings(ask: Ask, small: merganser.Tokenizer
 
 
 def test_a_tsne_map_keeps_clusters_together(small: merganser.Tokenizer) -> None:
-    pytest.importorskip("sklearn", reason="pip install merganser[plot]")
     app = create({"small": small}, [], "token", embeddings={"clouds": drawn(small, 360)})
     ask = asking(app)
-    assert ask("embeddings/about")["tsne"] and ask("embeddings/about")["maps"][0]["computed"] == ["pca"]
+    assert ask("embeddings/about")["maps"][0]["computed"] == ["pca"]
     assert (
         "choose it under Map to compute it"
         in ask("embeddings/points?tokenizer=small&method=tsne", 404)["error"]
@@ -258,7 +263,10 @@ def test_a_tsne_map_keeps_clusters_together(small: merganser.Tokenizer) -> None:
     app.state.studio.jobs.close()
     assert ask("embeddings/about")["maps"][0]["computed"] == ["pca", "tsne"]
     answer = ask("embeddings/points?tokenizer=small&method=tsne")
-    ids, _, x, y = answer["arrays"]
+    ids, counts, lengths, clusters, x, y = answer["arrays"]
+    assert lengths.tolist() == [len(small.token_bytes(id)) for id in range(360)]
+    assert len(answer["clusters"]) == 8 and set(clusters.tolist()) == set(range(8))
+    assert counts.tolist() == sorted(counts.tolist(), reverse=True)
     assert ids.tolist() == list(range(360)) and len(answer["labels"]) == 360
     points = np.column_stack([x, y]).astype(float)
     assert points.min() == 0 and points.max() == 2**32 - 1

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated import drawn, large_tokenizer
-from merganser import train
+from generated import drawn
+from merganser import load, train
 from opened import Studio, address_of, opened, pasted, problems, served
 from processes import LIMIT, wait_until
 
@@ -46,6 +46,7 @@ READY = {
     "train": ".settings-form",
     "charts": "[data-drawn]",
     "embeddings": "[data-ready=pca]",
+    "theatre": "[data-ready=learn]",
     "ladder": ".code",
 }
 
@@ -73,12 +74,12 @@ class TestTrain:
     ) -> None:
         with opened(browser, address, "train") as page:
             page.get_by_label("Training text").fill(HOSTILE)
-            page.get_by_label("Vocabulary size").fill("290")
+            page.get_by_label("Vocabulary size", exact=True).fill("290")
             page.get_by_label("Name").fill("by keys <i>")
             page.keyboard.press("Enter")
             page.locator(".state", has_text="by keys <i> is ready: 290 tokens").wait_for()
             rows = page.locator(".merges tbody tr")
-            wait_until(lambda: rows.count() == 14)
+            wait_until(lambda: rows.count() == 10)
             assert rows.first.locator("td").first.text_content() == "34", "the newest merge is on top"
             page.get_by_label("Which merges to show").focus()
             page.keyboard.press("Home")
@@ -103,7 +104,7 @@ class TestTrain:
     def test_all_of_a_pasted_megabyte_is_trained_on(self, browser: Any, address: str) -> None:
         with opened(browser, address, "train") as page:
             pasted(page, "the cat sat\n" * 80_000)
-            page.get_by_label("Vocabulary size").fill("260")
+            page.get_by_label("Vocabulary size", exact=True).fill("260")
             page.get_by_role("button", name="Train", exact=True).click()
             page.locator(".state", has_text="is ready: 260 tokens").wait_for()
             page.locator(".merges", has_text="80,000").wait_for()  # not only the part in the field
@@ -113,21 +114,81 @@ class TestTrain:
     ) -> None:
         with opened(browser, address, "train", expected="status of 403") as page:
             page.get_by_text("Files", exact=True).click()
-            page.get_by_label("File or folder").fill("text.txt")
-            page.get_by_label("Vocabulary size").fill("270")
+            page.get_by_label("Filter files, or type a path").fill("text.txt")
+            page.get_by_label("Vocabulary size", exact=True).fill("270")
             page.get_by_role("button", name="Train", exact=True).click()
             page.locator(".state", has_text="is ready: 270 tokens").wait_for()
-            page.get_by_label("File or folder").fill("../text.txt")
+            page.get_by_label("Filter files, or type a path").fill("../text.txt")
             page.get_by_role("button", name="Train", exact=True).click()
             refusal = "../text.txt is not in a folder that the studio may read; restart it with --folder"
             page.locator("[role=alert]", has_text=refusal).wait_for()
             assert page.get_by_role("button", name="Train", exact=True).is_enabled()
 
+    def test_the_form_is_in_the_address_and_survives_a_visit_to_another_view(
+        self, browser: Any, address: str
+    ) -> None:
+        with opened(browser, address, "train?size=300&pattern=gpt2&special=%3C%7Cx%7C%3E&name=mine") as page:
+            assert page.get_by_label("Vocabulary size", exact=True).input_value() == "300"
+            assert page.get_by_label("Pattern").input_value() == "gpt2"
+            assert page.get_by_label("Special tokens").input_value() == "<|x|>"
+            page.get_by_label("Training text").fill("another text to train on, on, on")
+            page.get_by_label("Vocabulary size, slider").focus()
+            page.keyboard.press("ArrowRight")
+            size = page.get_by_label("Vocabulary size", exact=True).input_value()
+            assert size != "300" and f"size={size}" in address_of(page)
+            page.get_by_role("link", name="Ladder").click()
+            page.wait_for_selector(".code")
+            page.get_by_role("link", name="Train").click()
+            assert page.get_by_label("Vocabulary size", exact=True).input_value() == size
+            page.reload()
+            assert page.get_by_label("Training text").input_value() == "another text to train on, on, on"
+            assert page.get_by_label("Name").input_value() == "mine"
+
+    def test_the_split_is_previewed_while_the_pattern_is_typed(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "train", width=390, scheme="dark") as page:
+            page.get_by_label("Training text").fill("Hello 12345 world")
+            cells = page.locator(".split-preview bdi")
+            wait_until(lambda: cells.all_text_contents() == ["Hello", "·", "123", "45", "·world"])
+            page.get_by_label("Pattern").select_option("custom")
+            page.get_by_label("Regular expression").fill("[a-z]+|.")
+            wait_until(lambda: cells.all_text_contents()[:3] == ["H", "ello", "·"])
+            page.get_by_label("Regular expression").fill("(")
+            page.locator(".previewed .error").wait_for()
+            assert cells.count() > 3, "the last split stays"
+            assert problems(page) == []
+
+    def test_files_are_picked_by_size_and_the_result_is_saved_to_disk(
+        self, browser: Any, studio: Studio
+    ) -> None:
+        (folder,) = studio.state.folders.roots
+        with opened(browser, studio.address, "train", expected="status of 409") as page:
+            page.get_by_text("Files", exact=True).click()
+            row = page.locator(".files li", has_text="text.txt")
+            assert row.locator(".number").inner_text() == "1.5 kB"
+            page.get_by_label("Filter files, or type a path").fill("other")
+            assert page.locator(".files li").count() == 1
+            page.get_by_label("Filter files, or type a path").fill("")
+            row.get_by_role("checkbox").focus()
+            page.keyboard.press("Space")
+            page.get_by_text("1 file, 1.5 kB").wait_for()
+            assert "text.txt" in page.evaluate("decodeURIComponent(location.hash)")
+            page.get_by_label("Vocabulary size", exact=True).fill("270")
+            page.get_by_label("Reference").select_option("two")
+            page.get_by_role("button", name="Train", exact=True).click()
+            page.locator(".takeaway", has_text="0% more than two on the same text").wait_for()
+            page.get_by_label("Save as").fill(f"{folder}/saved.merganser")
+            page.keyboard.press("Enter")
+            page.get_by_text(f'Saved. Load it with merganser.load("{folder}/saved.merganser").').wait_for()
+            assert load(folder / "saved.merganser").vocab_size == 270
+            page.get_by_role("button", name="Save to disk").click()
+            page.get_by_text("exists already; choose another name").wait_for()
+            assert problems(page) == []
+
     def test_without_a_folder_the_view_says_how_to_allow_one(self, browser: Any, plain: str) -> None:
         with opened(browser, plain, "train", expected="status of 403") as page:
             page.get_by_text("Files", exact=True).click()
             assert page.get_by_text("Restart it with --folder FOLDER").is_visible()
-            page.get_by_label("File or folder").fill("/etc/passwd")
+            page.get_by_label("Filter files, or type a path").fill("/etc/passwd")
             page.get_by_role("button", name="Train", exact=True).click()
             page.locator("[role=alert]", has_text="/etc/passwd is not in a folder").wait_for()
 
@@ -180,9 +241,60 @@ class TestCharts:
             page.locator("#theme").click()
             page.locator("#theme").click()
             page.wait_for_selector("[data-drawn=dark]")
-            page.get_by_role("button", name="Sentences", exact=True).focus()
+            page.locator(".contents").get_by_role("button", name="Sentences", exact=True).focus()
             page.keyboard.press("Enter")
             assert page.evaluate("document.activeElement.textContent") == "11. Sentences"
+
+    def test_tiles_and_takeaways_come_first_and_charts_have_two_columns(
+        self, browser: Any, address: str
+    ) -> None:
+        with opened(browser, address, "charts?tokenizers=two", width=1280) as page:
+            page.wait_for_selector("[data-drawn=light]")
+            assert page.locator(".figure-tile").count() == 4
+            sentences = page.locator(".takeaways li bdi").all_text_contents()
+            assert len(sentences) == 12 and sum("two" in sentence for sentence in sentences) >= 8
+            boxes = [section.bounding_box() for section in page.locator(".sections > section").all()[:2]]
+            assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
+            subjects = page.locator("section .subject").all_text_contents()
+            assert len(subjects) == 12 and all("two" in subject for subject in subjects)
+            page.locator(".takeaways button", has_text="Parity").click()
+            assert "Parity" in page.evaluate("document.activeElement.textContent")
+
+    def test_a_chart_is_saved_from_its_menu_by_keyboard(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "charts", expected="blob:") as page:
+            page.wait_for_selector("[data-drawn=light]")
+            menu = page.get_by_label("Save Across domains", exact=True)
+            menu.focus()
+            for kind, suffix, start in (
+                ("PNG", "png", b"\x89PNG"),
+                ("SVG", "svg", b"<svg"),
+                ("CSV", "csv", b"domain,"),
+                ("Vega", "vg.json", b"{"),
+            ):
+                menu.focus()
+                page.keyboard.press("Enter")
+                page.get_by_role("button", name=f"Save Across domains as {kind}").focus()
+                with page.expect_download() as download:
+                    page.keyboard.press("Enter")
+                assert download.value.suggested_filename == f"domains.{suffix}"
+                assert Path(download.value.path()).read_bytes().startswith(start)
+            menu.focus()
+            page.keyboard.press("Enter")
+            page.keyboard.press("Escape")
+            assert not page.get_by_role("button", name="Save Across domains as PNG").is_visible()
+
+    def test_charts_are_measured_on_a_file_or_a_pasted_text(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "charts", width=390, scheme="dark") as page:
+            page.wait_for_selector("[data-drawn=dark]")
+            page.get_by_text("File", exact=True).click()
+            page.locator(".files li", has_text="text.txt").get_by_role("checkbox").check()
+            page.get_by_text("Measured on 1,500 bytes").wait_for()
+            page.get_by_text("Paste", exact=True).click()
+            page.get_by_label("Text to measure on").fill("the cat sat")
+            page.get_by_text("Measured on 11 bytes").wait_for()
+            assert "measured on pasted text" in page.locator("section .subject").first.inner_text()
+            page.reload()
+            page.get_by_text("Measured on 11 bytes").wait_for()
 
     def test_two_tokenizers_are_shown_side_by_side(self, browser: Any, address: str) -> None:
         with opened(browser, address, "charts") as page:
@@ -190,94 +302,6 @@ class TestCharts:
             page.get_by_label("two").check()
             page.locator(".chart", has_text="two").first.wait_for()
             wait_until(lambda: "two" in page.evaluate("decodeURIComponent(location.hash)"))
-
-
-FRAMES = """async () => {
-  const canvas = document.querySelector(".stage canvas");
-  const { x, y } = canvas.getBoundingClientRect();
-  const fire = (kind, across, down) => canvas.dispatchEvent(
-    new PointerEvent(kind, { pointerId: 1, clientX: x + across, clientY: y + down, bubbles: true }));
-  const painted = Number(canvas.dataset.painted);
-  const times = [];
-  let last = await new Promise(requestAnimationFrame);
-  fire("pointerdown", 300, 300);
-  for (let nth = 0; nth < 60; nth++) {
-    fire("pointermove", 300 + 40 * Math.sin(nth / 5), 300 + nth % 30);
-    canvas.dispatchEvent(new WheelEvent("wheel",
-      { deltaY: nth < 30 ? -40 : 40, clientX: x + 300, clientY: y + 300, cancelable: true }));
-    const now = await new Promise(requestAnimationFrame);
-    times.push(now - last);
-    last = now;
-  }
-  fire("pointercancel", 0, 0);
-  return { shortest: Math.min(...times), painted: Number(canvas.dataset.painted) - painted };
-}"""
-
-
-class TestEmbeddings:
-    def test_search_neighbors_and_links_work(self, browser: Any, address: str) -> None:
-        with opened(browser, address, "embeddings") as page:
-            page.wait_for_selector("[data-ready=pca]")
-            page.get_by_label("Search tokens").fill("cat")
-            page.locator(".found", has_text="found").wait_for()
-            page.keyboard.press("Enter")
-            page.locator(".near li").nth(15).wait_for()
-            similarities = [float(text) for text in page.locator(".near .number").all_text_contents()]
-            assert similarities == sorted(similarities, reverse=True)
-            second = page.locator(".near button").first.text_content()
-            page.locator(".near button").first.click()
-            page.locator(".chosen-token h2", has_text=second).wait_for()
-            link = address_of(page)
-        with opened(browser, link.split("#")[0], link.split("#/")[1]) as page:
-            page.locator(".chosen-token h2", has_text=second).wait_for()
-
-    def test_the_map_works_by_keyboard_alone(self, browser: Any, address: str) -> None:
-        with opened(browser, address, "embeddings") as page:
-            page.wait_for_selector("[data-ready=pca]")
-            canvas = page.locator(".stage canvas")
-            canvas.focus()
-            before = canvas.screenshot()
-            for key in ("+", "+", "ArrowLeft", "ArrowDown", "-"):
-                page.keyboard.press(key)
-            wait_until(lambda: canvas.screenshot() != before)
-            page.keyboard.press("0")
-            page.keyboard.press("Enter")
-            page.locator(".near li").first.wait_for()
-            page.keyboard.press("Escape")
-            page.locator(".near").wait_for(state="detached")
-
-    def test_the_pointer_labels_a_point_and_a_kind_can_be_hidden(self, browser: Any, address: str) -> None:
-        with opened(browser, address, "embeddings") as page:
-            page.wait_for_selector("[data-ready=pca]")
-            page.get_by_label("Search tokens").fill("cat")
-            page.keyboard.press("Enter")
-            page.locator(".near li").first.wait_for()
-            page.locator(".stage canvas:not([data-moving])").wait_for()  # until the map has moved
-            box = page.locator(".stage").bounding_box()
-            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-            page.locator(".tip", has_text="cat").wait_for()
-            shown = page.locator(".stage canvas").screenshot()
-            page.get_by_label("word parts").uncheck()
-            wait_until(lambda: page.locator(".stage canvas").screenshot() != shown)
-
-    def test_without_embeddings_the_view_shows_the_commands(self, browser: Any, plain: str) -> None:
-        with opened(browser, plain, "embeddings") as page:
-            assert page.get_by_text("--embeddings merganser-out/embeddings").is_visible()
-            assert problems(page) == []
-
-    def test_a_frame_of_fifty_thousand_points_takes_at_most_a_thirtieth_of_a_second(
-        self, browser: Any
-    ) -> None:
-        tokenizer = large_tokenizer(50_000)
-        with (
-            served({"large": tokenizer}, embeddings={"clouds": drawn(tokenizer, 50_000)}) as large,
-            opened(browser, large.address, "embeddings") as page,
-        ):
-            page.get_by_text("50,000 tokens of clouds").wait_for()
-            frames = page.evaluate(FRAMES)
-            assert frames["painted"] >= 55, "every frame was drawn"
-            # The shortest frame, because other processes may use the machine.
-            assert frames["shortest"] <= 1000 / 30
 
 
 class TestLadder:

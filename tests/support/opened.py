@@ -9,9 +9,9 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import processes
 import pytest
@@ -114,6 +114,12 @@ def opened(browser: Any, address: str, view: str, **how: Any) -> Iterator[Any]:
         yield page
 
 
+class Opening(Protocol):
+    def __call__(
+        self, view: str, *, scheme: str = "light", width: int = 1200
+    ) -> AbstractContextManager[Any]: ...
+
+
 def address_of(page: Any) -> str:
     """Return the current URL; Playwright's `page.url` lags behind."""
     address: str = page.evaluate("location.href")
@@ -133,6 +139,36 @@ def pasted(page: Any, text: str) -> None:
         }""",
         text,
     )
+
+
+MEGABYTE = "".join(f"{n}: the cat sat on the mat with tokens, naïve 👍\n" for n in range(25_000))[:1_000_000]
+
+
+def pasted_and_shown(page: Any, text: str) -> None:
+    pasted(page, text)
+    page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
+
+
+def clipboard(page: Any) -> str:
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    return copied
+
+
+def typed(page: Any, text: str, field: str = "textarea >> nth=0") -> None:
+    """Fill in a text, and wait until its tokens are shown."""
+    page.fill(field, text)
+    page.wait_for_selector(f"textarea[data-shown='{len(text.encode('utf-16-le')) // 2}']")
+
+
+def cells(page: Any, pane: str) -> list[str]:
+    texts: list[str] = page.locator(f".flow[aria-label='{pane}'] .cell").all_text_contents()
+    return texts
+
+
+def visited(page: Any, view: str) -> None:
+    """Open another view by its link in the menu."""
+    page.locator(f"nav a[data-view={view}]").click()
+    page.wait_for_selector(f".view-{view} > *")
 
 
 #: Resolves when all animations have ended that end at all: text that fades in has little contrast before.

@@ -29,6 +29,7 @@ mod text;
 mod tokenizer;
 mod tokens;
 mod train;
+mod tsne;
 
 use pyo3::prelude::*;
 
@@ -72,7 +73,9 @@ mod _core {
     #[pymodule_export]
     use super::tokens::{TokenWriter, fingerprint, join_pieces};
     #[pymodule_export]
-    use super::train::{Training, train, train_characters};
+    use super::train::{Training, leading_pairs, train, train_characters};
+    #[pymodule_export]
+    use super::tsne::Tsne;
 
     use pyo3::prelude::*;
 

@@ -10,13 +10,13 @@ use merganser_core::count::{Preparation, WordMark};
 use merganser_core::normalize::Normalizer;
 use merganser_core::split::Splitter;
 use merganser_core::train::{
-    CharacterJob, Limit, LogSettings, TieBreak, TrainingJob, train_characters as train_on_characters,
-    train_tokenizer,
+    CharacterJob, Leaders, Limit, LogSettings, TieBreak, TrainingJob, leading_pairs as replay,
+    train_characters as train_on_characters, train_tokenizer,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::counts::GivenCounts;
+use crate::counts::{Counts, GivenCounts};
 use crate::errors::{raise, to_python};
 use crate::interrupt::{Callback, run_interruptible};
 use crate::tokenizer::{Model, Tokenizer};
@@ -307,4 +307,38 @@ pub fn train_characters(
         train_on_characters(&counts.source()?, job, progress)
     })?;
     Ok((trained.alphabet, trained.merges, trained.merge_counts))
+}
+
+/// Return the most frequent pairs before each merge of a training by bytes.
+///
+/// Parameters
+/// ----------
+/// counts
+///     The counts that it was trained on.
+/// merges
+///     The pairs of ids that were merged, from the first on; merge `i` has the id 256 + `i`.
+/// most
+///     The number of pairs to return for each merge.
+/// progress
+///     Called with "merge", the merges done, and the total.
+///
+/// Returns
+/// -------
+/// list of list of tuple
+///     For each merge, pairs with their counts: by descending count, then by ids.
+///
+/// Raises
+/// ------
+/// SettingsError
+///     If a merge joins a token that does not exist yet.
+#[pyfunction]
+#[pyo3(signature = (counts, merges, most, *, progress = None))]
+pub fn leading_pairs(
+    py: Python<'_>,
+    counts: &Counts,
+    merges: Vec<(u32, u32)>,
+    most: usize,
+    progress: Callback<'_, '_>,
+) -> PyResult<Vec<Leaders>> {
+    run_interruptible(py, progress, &Progress::new(), |progress| replay(&counts.0, &merges, most, progress))
 }

@@ -26,6 +26,11 @@ _BACKLOG = 128
 @click.option(
     "--port", type=click.IntRange(0, 65535), help=f"Port to listen on, 0 for any. Default: {PORT} if free."
 )
+@click.option(
+    "--token",
+    envvar="MERGANSER_STUDIO_TOKEN",
+    help="Secret part of the address, for an address that stays the same. Default: a new random one.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option(
     "--folder",
@@ -45,6 +50,7 @@ _BACKLOG = 128
 def command(
     tokenizers: tuple[naming.TokenizerName, ...],
     port: int | None,
+    token: str | None,
     no_browser: bool,
     folders: tuple[Path, ...],
     embeddings: tuple[Path, ...],
@@ -52,13 +58,15 @@ def command(
 ) -> None:
     """Start a local web app to try, compare and train tokenizers.
 
-    Without a TOKENIZER, it opens merganser-out if it exists, else a small tokenizer trained on the spot.
+    Without a TOKENIZER, it opens merganser-out if it exists, else two small ones trained on the spot.
     Nothing leaves this machine. Press Ctrl-C to stop.
 
     Example: merganser studio merganser-out
     """
     from secrets import token_urlsafe
 
+    if token is not None:
+        _check_token(token)
     from merganser.extras import imported
 
     imported("uvicorn", "studio", "the studio")
@@ -67,10 +75,10 @@ def command(
     from merganser.studio.server import Server
 
     loaded, sources = _load(tokenizers)
-    token = token_urlsafe(24)
-    app = create(loaded, folders, token, sources=sources, embeddings=_load_embeddings(embeddings))
-    with _listen(port) as listener:
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/"
+    secret = token or token_urlsafe(24)
+    app = create(loaded, folders, secret, sources=sources, embeddings=_load_embeddings(embeddings))
+    with _listen(PORT if token and port is None else port) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/{secret}/"
         if as_json:
             formatting.print_json({"address": address, "tokenizers": list(loaded)})
         else:
@@ -89,17 +97,35 @@ def command(
 
 def _load(names: tuple[naming.TokenizerName, ...]) -> "tuple[dict[str, Tokenizer], dict[str, str]]":
     """Return tokenizers by label, and the Python expressions that load them."""
+    from merganser.studio.known import completed
+
     loaded: dict[str, Tokenizer] = {}
     sources: dict[str, str] = {}
     if not names and not Path(naming.DEFAULT).exists():
-        return {"sample": sample()}, sources
+        trained = sample()
+        return {"sample": trained, "small sample": trained.truncated(1024)}, sources
     for name in names or (naming.parse(naming.DEFAULT),):
         label = name.short_title
         while label in loaded:
             label += "'"
-        loaded[label] = name.load()
+        tokenizer = name.load()
+        loaded[label] = completed(tokenizer)
         sources[label] = name.expression
+        if loaded[label] is not tokenizer:  # a known vocabulary, with its special tokens
+            given = f", special_tokens={dict(loaded[label].special_tokens)!r})"
+            sources[label] = name.expression.removesuffix(")") + given
     return loaded, sources
+
+
+def _check_token(token: str) -> None:
+    """Raise unless a token is as hard to guess as its length allows, and can be part of an address."""
+    import re
+
+    if not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", token) or len(set(token)) < 8:
+        raise click.UsageError(
+            "--token must have 20 to 200 letters, digits, - or _, at least 8 of them different; generate one "
+            "with: python -c 'import secrets; print(secrets.token_urlsafe(24))'"
+        )
 
 
 def _load_embeddings(folders: tuple[Path, ...]) -> dict[str, Any]:

@@ -15,7 +15,7 @@
 | `vectors`, `embeddings` | the vectors as a value, and queries on them |
 | `folder`, `safetensors`, `exports` | files: merganser's own and those of other programs |
 | `evaluation`, `groups` | quality: published test sets, and our own lists of words |
-| `similarities`, `projection`, `baselines`, `study` | what a report shows |
+| `similarities`, `projection`, `clusters`, `baselines`, `study` | what reports and maps show |
 """
 
 from merganser.embed.baselines import one_hot

@@ -15,7 +15,7 @@ from merganser.charts.spec import WIDTH, Spec, panels, sized, titled
 from merganser.charts.theme import for_dark_page, schemes
 from merganser.engines.local import ProgressCallback
 from merganser.files import make_folder, written_whole
-from merganser.reporting.section import Section, TokenizedText
+from merganser.reporting.section import Section, Tile, TokenizedText
 from merganser.tokenizer.glyphs import inert
 
 PAGE = "index.html"
@@ -27,6 +27,7 @@ def write(
     about: Sequence[str],
     sections: Sequence[Section],
     progress: ProgressCallback | None = None,
+    tiles: Sequence[Tile] = (),
 ) -> Path:
     """Write all files, the page last, and return its path. All are rendered before the first is written."""
     contents: dict[Path, bytes] = {}
@@ -43,7 +44,7 @@ def write(
             base = folder / "charts" / section.name
             contents[base.with_suffix(".svg")] = charts.svg(spec).encode()
             contents[base.with_suffix(".png")] = charts.png(spec)
-    contents[folder / PAGE] = page(title, about, sections).encode()
+    contents[folder / PAGE] = page(title, about, sections, tiles).encode()
     for path, data in contents.items():
         make_folder(path.parent, "choose another out=")
         with written_whole(path) as file:
@@ -51,23 +52,35 @@ def write(
     return folder / PAGE
 
 
-def page(title: str, about: Sequence[str], sections: Sequence[Section]) -> str:
+def page(title: str, about: Sequence[str], sections: Sequence[Section], tiles: Sequence[Tile] = ()) -> str:
     """Return the page. Its content is embedded as JSON, and becomes text, never markup."""
     data = {
         "title": title,
         "about": list(map(inert, about)),
+        "tiles": tile_data(tiles),
         "sections": [section_data(section) for section in sections],
     }
+    # One inline module: a page that is opened from disk cannot import a file.
+    parts_of_sections = resource("sections.js").replace("\nexport ", "\n")
+    script = parts_of_sections + re.sub(r"^import .*\n", "", resource("page.js"), flags=re.MULTILINE)
     parts = {
-        "policy": policy(vega(), _resource("page.js")),
+        "policy": policy(vega(), script),
         "title": "merganser report",
-        "style": _resource("page.css"),
+        "style": resource("page.css") + resource("sections.css"),
         "data": literal(data),
         "vega": vega(),
-        "script": _resource("page.js"),
+        "script": script,
     }
     # One pass, so that inserted text is never mistaken for a placeholder.
-    return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _resource("page.html"))
+    return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], resource("page.html"))
+
+
+def tile_data(tiles: Sequence[Tile]) -> list[dict[str, Any]]:
+    """Return tiles as JSON-compatible data."""
+    return [
+        {"title": tile.title, "values": [[inert(name), value] for name, value in tile.values.items()]}
+        for tile in tiles
+    ]
 
 
 def section_data(section: Section) -> dict[str, Any]:
@@ -79,7 +92,8 @@ def section_data(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": inert(section.title),
         "text": section.text,
-        "subtitle": inert(section.subtitle) if section.chart is not None else "",
+        "subtitle": inert(section.subtitle),
+        "takeaway": inert(section.takeaway),
         "charts": [] if section.chart is None else [_chart(panel) for panel in panels(section.chart)],
         "picture": None if section.chart is None else compiled(_picture(section.chart, section)),
         "csv": section.table.csv(),
@@ -132,5 +146,6 @@ def _tokenized(text: TokenizedText) -> list[dict[str, Any]]:
     ]
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """Return a file of the page. `sections.js` and `sections.css` are shared with the studio."""
     return files("merganser.reporting").joinpath(name).read_text("utf-8")

@@ -30,3 +30,13 @@ class Section:
     figures_first: bool = False
     #: The tokenizers and the text of the chart.
     subtitle: str = ""
+    #: What it shows, in one sentence; may be empty.
+    takeaway: str = ""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure that is shown large, by tokenizer."""
+
+    title: str
+    values: Mapping[str, str]

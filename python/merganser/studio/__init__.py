@@ -9,6 +9,7 @@
 | `pool.py` | threads for work that must not run on the event loop |
 | `messages.py` | JSON requests; JSON or binary responses |
 | `jobs.py` | a queue for long work, with progress as server-sent events, and cancellation |
+| `tokenizers.py`, `known.py` | tokenizers added in the page; patterns and special tokens of published ones |
 | `merges.py` | merge trees and merge steps, used by several views |
 | `NAME.py`, `static/views/NAME.js` | a view: its routes and its page |
 | `static/` | hand-written ES modules without a build step |

@@ -24,9 +24,9 @@ from merganser.studio.state import StudioState, state_of
 from merganser.tokenizer import Tokenizer
 
 #: In menu order.
-VIEWS = ("playground", "compare", "vocabulary", "train", "charts", "embeddings", "ladder", "chat")
+VIEWS = ("playground", "compare", "vocabulary", "theatre", "train", "charts", "embeddings", "ladder", "chat")
 #: Routes that several views use and that have no menu entry.
-SHARED_ROUTES = ("merges",)
+SHARED_ROUTES = ("merges", "tokenizers")
 
 STATIC = Path(__file__).parent / "static"
 

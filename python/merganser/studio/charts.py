@@ -24,6 +24,7 @@ from merganser.errors import SettingsError
 from merganser.reporting import page
 from merganser.reporting.tokenizers.experiments import sections
 from merganser.reporting.tokenizers.study import study
+from merganser.reporting.tokenizers.takeaways import tiles
 from merganser.studio.messages import Body
 from merganser.studio.security import Folders
 from merganser.studio.state import state_of
@@ -63,16 +64,18 @@ FileStamp = tuple[Path, int, int]
 
 
 @lru_cache(maxsize=8)
-def report_json(tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[FileStamp, ...]) -> bytes:
-    """Return all sections as JSON, measured on these files, or on built-in samples if there are none."""
-    source: Source = [path for path, _, _ in files] or [
-        *DOMAINS.values(),
-        *(text for texts in PARALLEL.values() for text in texts),
-    ]
-    sample = Sample.of(source, name="the text to measure on")
+def report_json(
+    tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[FileStamp, ...], text: str = ""
+) -> bytes:
+    """Return all sections as JSON, measured on a text, on files, or on built-in samples."""
+    source: Source = [*DOMAINS.values(), *(each for texts in PARALLEL.values() for each in texts)]
     own = None
-    if files:
+    if text:
+        source, own = [text], "pasted text"
+    elif files:
+        source = [path for path, _, _ in files]
         own = files[0][0].name if len(files) == 1 else f"{len(files):,} files"
+    sample = Sample.of(source, name="the text to measure on")
     measured = study(dict(tokenizers), sample, own_domain=own)
     parts = [
         replace(section, chart=section.chart and interactive(section.chart)) for section in sections(measured)
@@ -81,7 +84,8 @@ def report_json(tokenizers: tuple[tuple[str, Tokenizer], ...], files: tuple[File
         f"Measured on {sample.bytes:,} bytes, {sample.characters:,} characters, {sample.words:,} words. All "
         "figures are diagnostics: they describe how text is tokenized, not how well a model trains on it."
     )
-    return json.dumps({"about": about, "sections": [page.section_data(part) for part in parts]}).encode()
+    data = [page.section_data(part) | {"files": None} for part in parts]  # nothing is written here
+    return json.dumps({"about": about, "tiles": page.tile_data(tiles(measured)), "sections": data}).encode()
 
 
 def stamps_of(folders: Folders, name: str) -> tuple[FileStamp, ...]:
@@ -90,7 +94,10 @@ def stamps_of(folders: Folders, name: str) -> tuple[FileStamp, ...]:
 
 
 async def report(request: Request) -> Response:
-    """Return a report. Request: {tokenizers: names, path: file or folder, or empty for built-in samples}."""
+    """Return a report.
+
+    Request: {tokenizers: names, and text, or path: a file or folder; neither for built-in samples}.
+    """
     body = await Body.of(request)
     state = state_of(request)
     names = body.get("tokenizers", list)
@@ -98,7 +105,8 @@ async def report(request: Request) -> Response:
         raise SettingsError(f"choose 1 to {MOST} tokenizers, got {len(names)}")
     tokenizers = tuple((name, state.find(name).tokenizer) for name in dict.fromkeys(names))
     files = await state.slow.run(stamps_of, state.folders, body.text("path", ""))
-    return Response(await state.slow.run(report_json, tokenizers, files), media_type="application/json")
+    contents = await state.slow.run(report_json, tokenizers, files, body.text("text", ""))
+    return Response(contents, media_type="application/json")
 
 
 async def script(request: Request) -> Response:
@@ -107,4 +115,18 @@ async def script(request: Request) -> Response:
     return Response(code, media_type="text/javascript", headers={"Cache-Control": "private, max-age=86400"})
 
 
-routes = [Route("/report", report, methods=["POST"]), Route("/vega.js", script)]
+async def shared_script(request: Request) -> Response:
+    """Return the parts that this view shares with reports."""
+    return Response(page.resource("sections.js"), media_type="text/javascript")
+
+
+async def shared_style(request: Request) -> Response:
+    return Response(page.resource("sections.css"), media_type="text/css")
+
+
+routes = [
+    Route("/report", report, methods=["POST"]),
+    Route("/vega.js", script),
+    Route("/sections.js", shared_script),
+    Route("/sections.css", shared_style),
+]

@@ -32,6 +32,10 @@ def chat_of(entry: TokenizerEntry) -> tuple[Chat, tuple[str, ...]]:
 
 
 def rendered(entry: TokenizerEntry, messages: Sequence[Any], prompt: bool) -> Response:
+    if entry.has_stages and not set(NANOCHAT.special_tokens) <= set(entry.tokenizer.special_tokens):
+        # It cannot be built again with more tokens: its ids would be others.
+        reason = "this tokenizer lacks chat special tokens, which cannot be added to it; choose another"
+        return JSONResponse({"problem": reason})
     chat, added = chat_of(entry)
     try:
         if prompt:

@@ -26,18 +26,18 @@ def compared(entries: list[TokenizerEntry], text: str, specials: bool) -> Respon
     """
     data = text.encode()
     encodings = [encoded(entry, text, data, specials) for entry in entries]
-    locations = [located(entry, data, ids, 0, 0) for entry, (_, ids) in zip(entries, encodings, strict=True)]
+    locations = [located(entry, data, encoding) for entry, encoding in zip(entries, encodings, strict=True)]
     spans = []
     for _, ends, _ in locations:
         starts = np.concatenate([np.zeros(1, np.uint32), ends[:-1]]) if len(ends) else ends
         spans.append(starts.astype(np.uint64) << np.uint64(32) | ends)
-    shared = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), spans)
+    shared = reduce(np.intersect1d, spans)  # spans of tokens that cover no text are not unique
     arrays: list[Numbers] = []
-    for (figures, _), location, own in zip(encodings, locations, spans, strict=True):
-        differs = (~np.isin(own, shared, assume_unique=True)).astype(np.uint32)
+    for (figures, _, _), location, own in zip(encodings, locations, spans, strict=True):
+        differs = (~np.isin(own, shared)).astype(np.uint32)
         figures["differing"] = int(differs.sum())
         arrays += [*location, differs]
-    return packed({"figures": [figures for figures, _ in encodings]}, arrays)
+    return packed({"figures": [encoding.figures for encoding in encodings]}, arrays)
 
 
 async def encode(request: Request) -> Response:

@@ -1,11 +1,12 @@
 """Embeddings: a map of all tokens, and the nearest neighbors of each.
 
 The map shows the first two principal components (PCA), which take 0.1 s for 50,000 tokens. t-SNE, which keeps
-neighbors together, takes 20 s for 5,000 tokens; it runs as a job on request if scikit-learn is installed.
+neighbors together, takes 6 s for 5,000 tokens and a minute for 50,000; it runs as a job, whose plane can be
+watched while it changes. Embeddings can be trained here, too: a megabyte of text takes some seconds.
 """
 
+import threading
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from merganser.embed import Embeddings
-from merganser.embed.projection import project
+from merganser import embed
+from merganser.embed import Embeddings, EmbedSettings
+from merganser.embed.clusters import clustered
+from merganser.embed.projection import principal, tsne
+from merganser.errors import SettingsError
 from merganser.studio.jobs import Job
 from merganser.studio.messages import Body, packed
 from merganser.studio.state import StudioState, state_of
-from merganser.studio.train import cancel, events
+from merganser.studio.train import cancel, corpus_of, events
 from merganser.tokenizer.glyphs import visible
 
-#: t-SNE places this many of the most frequent tokens.
-MOST_FOR_TSNE = 5000
+#: How many of the most frequent tokens each kind of t-SNE places.
+TSNE = {"tsne": 5000, "tsne-all": 1 << 30}
+#: Tokens of a cluster that name it.
+_NAMES = 3
+MOST_EPOCHS = 100
 
 Plane = NDArray[np.float64]
 
@@ -38,21 +45,38 @@ class TokenMap:
         self.rows = {id: row for row, id in enumerate(vectors.ids.tolist())}
         #: Coordinates by method: PCA when first requested, t-SNE when its job is done.
         self.planes: dict[str, Plane] = {}
+        #: Coordinates of a t-SNE that is being computed, by method.
+        self.unfinished: dict[str, Plane] = {}
+        self._clustering = threading.Lock()
 
     @cached_property
     def labels(self) -> list[str]:
         decode = self.vectors.tokenizer.decode_bytes
         return [label(decode([id])) for id in self.vectors.ids.tolist()]
 
+    @cached_property
+    def clusters(self) -> tuple[NDArray[np.uint32], list[str]]:
+        """The cluster of each row, and the names of the clusters: the tokens nearest to their centers."""
+        with self._clustering:  # two requests at once would compute it twice
+            groups, centers = clustered(self.vectors.vectors)
+            names = []
+            for nth, center in enumerate(centers):
+                rows = np.flatnonzero(groups == nth)[:2000]
+                words = [row for row in rows.tolist() if len(self.labels[row].strip("·")) > 1]
+                rows = np.array([row for row in words if self.labels[row].strip("·").isalpha()] or rows)
+                nearest = rows[np.argsort(-(self.vectors.vectors[rows] @ center), kind="stable")]
+                names.append(" ".join(self.labels[row] for row in nearest[:_NAMES].tolist()))
+            return groups.astype(np.uint32), names
+
     def plane(self, method: str) -> Plane:
         if method == "pca" and method not in self.planes:
             self.planes[method] = principal(self.vectors.vectors)
-        try:
-            return self.planes[method]
-        except KeyError:
+        plane = self.planes.get(method, self.unfinished.get(method))
+        if plane is None:
             raise HTTPException(
                 404, f"the {method} map has not been computed; choose it under Map to compute it"
-            ) from None
+            )
+        return plane
 
     def nearest(self, id: int, n: int) -> list[tuple[int, float]]:
         """Return the ids of the `n` nearest tokens with their cosine similarities."""
@@ -71,23 +95,6 @@ def label(token: bytes) -> str:
     return visible(token.decode("utf-8", "backslashreplace"))
 
 
-def principal(vectors: NDArray[np.float32]) -> Plane:
-    """Project vectors on their first two principal components.
-
-    >>> principal(np.array([[0, 0, 1], [0, 3, 1], [0, 6, 1]], np.float32)).round(6)[:, 0].tolist()
-    [-3.0, 0.0, 3.0]
-    """
-    centered = vectors - vectors.mean(axis=0)
-    _, directions = np.linalg.eigh((centered.T @ centered).astype(np.float64))
-    chosen = directions[:, ::-1][:, :2]
-    if chosen.shape[1] < 2:
-        chosen = np.column_stack([chosen, np.zeros(len(chosen))])
-    # The sign of a component is arbitrary: make its largest coefficient positive.
-    chosen = chosen * np.where(chosen[np.abs(chosen).argmax(axis=0), [0, 1]] < 0, -1, 1)
-    plane: Plane = centered @ chosen
-    return plane
-
-
 def attach(state: StudioState) -> None:
     """Offer neighbors to the other views, and add the tokenizers of the embeddings if they are missing."""
     maps: dict[str, TokenMap] = {}
@@ -101,14 +108,15 @@ def attach(state: StudioState) -> None:
         tokenizer = without_map[0] if without_map else state.add(name, vectors.tokenizer)
         maps[tokenizer] = TokenMap(name, vectors)
     state.maps = maps
-    if maps:
-        state.neighbors = lambda name, id: maps[name].nearest(id, 12) if name in maps else []
+    state.neighbors = lambda name, id: maps[name].nearest(id, 12) if name in maps else None
 
 
 def _find_map(request: Request, name: str) -> TokenMap:
     maps: dict[str, TokenMap] = state_of(request).maps
     if name not in maps:
-        raise HTTPException(404, f"no embeddings for {name!r}; start the studio with --embeddings FOLDER")
+        raise HTTPException(
+            404, f"no embeddings for {name!r}; train them here, or start the studio with --embeddings FOLDER"
+        )
     return maps[name]
 
 
@@ -126,28 +134,51 @@ async def about(request: Request) -> Response:
                 }
                 for name, token_map in maps.items()
             ],
-            "tsne": find_spec("sklearn") is not None,
-            "most_for_tsne": MOST_FOR_TSNE,
+            "most_for_tsne": TSNE["tsne"],
         }
     )
 
 
+def _coordinates(plane: Plane, outside: float = 0) -> list[NDArray[np.uint32]]:
+    """Return x and y, scaled to 0 … 2³²-1; this share of the points at each edge may be outside."""
+    low, high = np.quantile(plane, [outside, 1 - outside], axis=0)
+    scaled = (plane - (low + high) / 2) / max(float((high - low).max()), 1e-12) + 0.5
+    coordinates = (np.clip(scaled, 0, 1) * (2**32 - 1)).astype(np.uint32)
+    return [coordinates[:, 0], coordinates[:, 1]]
+
+
 async def points(request: Request) -> Response:
-    """Return all points of a map: ids, counts, and coordinates scaled to 0 … 2³²-1."""
+    """Return all points of a map: ids, counts, lengths in bytes, clusters, and coordinates."""
     token_map = _find_map(request, request.query_params.get("tokenizer", ""))
     method = request.query_params.get("method", "pca")
 
     def pack_points() -> Response:
+        vectors = token_map.vectors
         plane = token_map.plane(method)
-        low, high = plane.min(axis=0), plane.max(axis=0)
-        scaled = (plane - (low + high) / 2) / max(float((high - low).max()), 1e-12) + 0.5
-        coordinates = (np.clip(scaled, 0, 1) * (2**32 - 1)).astype(np.uint32)
-        ids = token_map.vectors.ids[: len(plane)].astype(np.uint32)
-        counts = np.minimum(token_map.vectors.counts[: len(plane)], 2**32 - 1).astype(np.uint32)
-        labels = token_map.labels[: len(plane)]
-        return packed({"labels": labels}, [ids, counts, coordinates[:, 0], coordinates[:, 1]])
+        shown = slice(len(plane))
+        decode = vectors.tokenizer.decode_bytes
+        clusters, names = token_map.clusters
+        arrays = [
+            vectors.ids[shown].astype(np.uint32),
+            np.minimum(vectors.counts[shown], 2**32 - 1).astype(np.uint32),
+            np.array([len(decode([id])) for id in vectors.ids[shown].tolist()], np.uint32),
+            clusters[shown],
+        ]
+        header = {"labels": token_map.labels[shown], "clusters": names}
+        return packed(header, [*arrays, *_coordinates(plane)])
 
     return await state_of(request).slow.run(pack_points)
+
+
+async def plane(request: Request) -> Response:
+    """Return the coordinates alone, also of a t-SNE that is being computed."""
+    token_map = _find_map(request, request.query_params.get("tokenizer", ""))
+    method = request.query_params.get("method", "pca")
+    # While t-SNE runs, single points are far off.
+    outside = 0.003 if method in token_map.unfinished else 0
+    return await state_of(request).quick.run(
+        lambda: packed({}, _coordinates(token_map.plane(method), outside))
+    )
 
 
 async def neighbors(request: Request) -> Response:
@@ -166,23 +197,65 @@ async def neighbors(request: Request) -> Response:
     return JSONResponse({"neighbors": await state_of(request).quick.run(labeled)})
 
 
-async def tsne(request: Request) -> Response:
-    """Start a job that computes the t-SNE map. Request: {tokenizer}; response: {job}."""
+async def compute(request: Request) -> Response:
+    """Start a job that computes a t-SNE map. Request: {tokenizer, method}; response: {job}."""
     body = await Body.of(request)
     token_map = _find_map(request, body.get("tokenizer", str))
+    method = body.get("method", str, "tsne")
+    if method not in TSNE:
+        raise HTTPException(400, f"method must be one of {', '.join(TSNE)}")
 
     def work(job: Job) -> dict[str, Any]:
-        token_map.planes["tsne"] = project(token_map.vectors.vectors[:MOST_FOR_TSNE])
-        return {"method": "tsne"}
+        def check(done: float) -> None:
+            job.check()
+            job.progress = {"done": round(done, 3)}
+
+        try:
+            for done, plane in tsne(token_map.vectors.vectors[: TSNE[method]], check):
+                token_map.unfinished[method] = plane
+                check(done)
+            token_map.planes[method] = plane
+        finally:
+            token_map.unfinished.pop(method, None)
+        return {"method": method}
 
     return JSONResponse({"job": state_of(request).jobs.start(work).id}, 202)
+
+
+async def train(request: Request) -> Response:
+    """Start a job that trains embeddings for a tokenizer.
+
+    Request: {tokenizer, epochs, and text or paths}; response: {job}.
+    """
+    body = await Body.of(request)
+    state = state_of(request)
+    name = body.get("tokenizer", str)
+    tokenizer = state.find(name).tokenizer
+    epochs = body.get("epochs", int, 10)
+    if not 1 <= epochs <= MOST_EPOCHS:
+        raise SettingsError(f"epochs must be 1 to {MOST_EPOCHS} here, got {epochs}")
+    source = await corpus_of(state, body)
+    settings = EmbedSettings(epochs=epochs, threads=1)
+
+    def work(job: Job) -> dict[str, Any]:
+        def progress(stage: str, done: int, total: int) -> None:
+            job.check()
+            job.progress = {"stage": stage, "done": done, "total": total}
+
+        vectors = embed.train(source, tokenizer, settings, progress=progress)
+        state.maps[name] = TokenMap(name, vectors)
+        return {"tokenizer": name, "tokens": len(vectors.ids)}
+
+    return JSONResponse({"job": state.jobs.start(work).id}, 202)
 
 
 routes = [
     Route("/about", about),
     Route("/points", points),
+    Route("/plane", plane),
     Route("/neighbors", neighbors),
-    Route("/tsne", tsne, methods=["POST"]),
+    Route("/tsne", compute, methods=["POST"]),
+    Route("/train", train, methods=["POST"]),
     Route("/events", events),
     Route("/cancel", cancel, methods=["POST"]),
 ]

@@ -1,13 +1,14 @@
 """Merges: the merge tree of a token, and the steps in which a text was merged.
 
 The steps of a text are the merges of its pre-tokens, interleaved in training order: of two pre-tokens, the
-one whose next merge was learned earlier comes first. Only the pre-tokens around one offset are shown, because
-a thousand steps are too many to follow. A tree takes microseconds, 400 bytes of text about a millisecond.
+one whose next merge was learned earlier comes first. Only the pre-tokens around one token are shown, because
+a thousand steps are too many to follow. If stages of another library change the text before it is merged, the
+steps are those of the trees of its tokens. A tree takes microseconds, 400 bytes of text about a millisecond.
 """
 
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from starlette.exceptions import HTTPException
@@ -17,6 +18,7 @@ from starlette.routing import Route
 
 from merganser import _core
 from merganser.studio.messages import Body
+from merganser.studio.playground import Numbers
 from merganser.studio.state import TokenizerEntry, state_of
 from merganser.verification.differences import merges_from_ranks
 
@@ -43,6 +45,20 @@ async def answer_about_token(request: Request, answer: Callable[[TokenizerEntry,
     return await state_of(request).quick.run(respond)
 
 
+#: Tokens that `uses` lists.
+MOST_USES = 24
+
+
+async def uses(request: Request) -> Response:
+    """Return the tokens that merge a token further, the first learned first."""
+
+    def found(entry: TokenizerEntry, id: int) -> dict[str, Any]:
+        ids = entry.uses.get(id, [])
+        return {"total": len(ids), "tokens": [entry.facts(use) for use in ids[:MOST_USES]]}
+
+    return await answer_about_token(request, found)
+
+
 async def token(request: Request) -> Response:
     return await answer_about_token(request, TokenizerEntry.facts)
 
@@ -64,9 +80,11 @@ def nodes_of(entry: TokenizerEntry, id: int) -> list[dict[str, Any]]:
             left, right = pair
             level = 1 + max(add(left, start), add(right, start + len(entry.tokens[left])))
         elif size > 1 and id not in entry.specials:  # no merge creates it: it matches only as a whole
-            level = 1
-            for offset, byte in enumerate(entry.tokens[id]):
-                add(entry.ranks[bytes([byte])], start + offset)
+            parts = [entry.ranks.get(bytes([byte])) for byte in entry.tokens[id]]
+            if None not in parts:  # a vocabulary of characters may lack bytes
+                level = 1
+                for offset, part in enumerate(parts):
+                    add(cast("int", part), start + offset)
         nodes.append(entry.facts(id) | {"start": start, "end": start + size, "level": level})
         return level
 
@@ -79,15 +97,69 @@ async def steps(request: Request) -> Response:
     state = state_of(request)
     entry = state.find(body.get("tokenizer", str))
     found = await state.pool_of(entry).run(
-        steps_around, entry, body.text(), body.get("specials", bool, False), body.get("at", int, 0)
+        steps_around,
+        entry,
+        body.text(),
+        body.get("specials", bool, False),
+        max(body.get("token", int, 0), 0),
+        max(body.get("tokens", int, 1), 1),
     )
     return JSONResponse(found)
 
 
-def steps_around(entry: TokenizerEntry, text: str, specials: bool, at: int) -> dict[str, Any]:
-    """Return the pre-tokens around the byte offset `at`, and the steps that merge them into tokens."""
+def steps_around(
+    entry: TokenizerEntry, text: str, specials: bool, first: int, count: int = 1
+) -> dict[str, Any]:
+    """Return the pre-tokens around `count` tokens from number `first`, and the steps that merge them."""
+    ids, _ = entry.tokenizer.encode_flat(
+        [text], allowed_special="all" if specials else (), disallowed_special=()
+    )
+    ends = np.cumsum(entry.lengths[ids], dtype=np.int64)
+    first = min(first, max(len(ids) - 1, 0))
+    last = min(first + count, len(ids))
+    chosen = [int(ends[first - 1]) if first else 0, int(ends[last - 1]) if last else 0]
+    around = _steps_of_tokens if entry.has_stages else _steps_of_pretokens
+    return around(entry, text, specials, ids, chosen) | {"chosen": chosen}
+
+
+def _steps_of_tokens(
+    entry: TokenizerEntry, text: str, specials: bool, ids: Numbers, chosen: list[int]
+) -> dict[str, Any]:
+    """Return the steps of the tokens around the chosen ones; offsets are those of the joined tokens."""
+    ends = np.cumsum(entry.lengths[ids], dtype=np.int64)
+    starts = ends - entry.lengths[ids]
+    middle = sum(chosen) // 2
+    inside = np.flatnonzero((starts >= middle - WINDOW // 2) & (ends <= middle + WINDOW // 2))
+    shown = inside if len(inside) else np.flatnonzero((starts <= middle) & (ends >= middle))[:1]
+    steps = []
+    for k in shown.tolist():
+        if int(ids[k]) in entry.specials:
+            steps.append((int(starts[k]), int(ends[k]), int(ids[k])))
+            continue
+        steps += [
+            (int(starts[k]) + node["start"], int(starts[k]) + node["end"], node["id"])
+            for node in nodes_of(entry, int(ids[k]))
+            if node["kind"] == "merge"
+        ]
+    steps.sort(key=lambda step: (entry.rank.get(step[2], 0), step[0]))
+    whole = b"".join(entry.tokens[id] for id in ids[shown].tolist())
+    return {
+        "start": int(starts[shown[0]]) if len(shown) else 0,
+        "bytes": whole.hex(),
+        "pretokens": [(int(starts[k]), int(ends[k])) for k in shown.tolist()],
+        "steps": steps,
+        "whole": len(shown) == len(ids),
+        "facts": {id: entry.facts(id) for id in {id for _, _, id in steps}},
+    }
+
+
+def _steps_of_pretokens(
+    entry: TokenizerEntry, text: str, specials: bool, ids: Numbers, chosen: list[int]
+) -> dict[str, Any]:
+    """Return the pre-tokens around the chosen tokens, and the steps that merge them into tokens."""
     data = text.encode()
-    boundaries = _pretoken_boundaries(entry, text, data, specials)
+    at = chosen[0]
+    boundaries = pretoken_boundaries(entry, text, data, specials)
     nth = int(np.searchsorted(boundaries, min(max(at, 0), len(data)), side="right")) - 1
     first = last = min(max(nth, 0), max(len(boundaries) - 2, 0))
     if len(boundaries) < 2:
@@ -101,7 +173,7 @@ def steps_around(entry: TokenizerEntry, text: str, specials: bool, at: int) -> d
         if not before and not after:
             break
     pretokens = [(int(boundaries[n]), int(boundaries[n + 1])) for n in range(first, last + 1)]
-    steps = _interleaved(entry, data, pretokens, specials)
+    steps = merge_steps(entry, data, pretokens, specials)
     start, end = pretokens[0][0], pretokens[-1][1]
     return {
         "start": start,
@@ -113,8 +185,8 @@ def steps_around(entry: TokenizerEntry, text: str, specials: bool, at: int) -> d
     }
 
 
-def _interleaved(
-    entry: TokenizerEntry, data: bytes, pretokens: list[tuple[int, int]], specials: bool
+def merge_steps(
+    entry: TokenizerEntry, data: bytes, pretokens: list[tuple[int, int]], specials: bool = False
 ) -> list[Step]:
     """Return the steps of all pre-tokens, in the order in which their merges were learned."""
     waiting: list[tuple[int, int, int, list[Step]]] = []
@@ -147,7 +219,7 @@ def _steps(entry: TokenizerEntry, pretoken: bytes, start: int, specials: bool) -
     ]
 
 
-def _pretoken_boundaries(entry: TokenizerEntry, text: str, data: bytes, specials: bool) -> list[int]:
+def pretoken_boundaries(entry: TokenizerEntry, text: str, data: bytes, specials: bool = False) -> list[int]:
     """Return the byte offsets of the pre-tokens and the end of the last; a special token counts as one."""
     ids, _ = entry.tokenizer.encode_flat(
         [text], allowed_special="all" if specials else (), disallowed_special=()
@@ -168,5 +240,6 @@ def _pretoken_boundaries(entry: TokenizerEntry, text: str, data: bytes, specials
 routes = [
     Route("/token", token),
     Route("/tree", tree),
+    Route("/uses", uses),
     Route("/steps", steps, methods=["POST"]),
 ]

@@ -49,6 +49,21 @@ class Body:
             ) from None
         return text
 
+    def texts(self, name: str) -> list[str]:
+        """Return a list of strings that can be encoded as UTF-8; an empty list by default."""
+        values = self.get(name, list, [])
+        for value in values:
+            if not isinstance(value, str):
+                raise HTTPException(400, f"{name!r} must be a list of strings")
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                shown = value.encode("utf-8", "replace").decode()
+                raise HTTPException(
+                    400, f"{shown!r} in {name!r} has half a character (a lone surrogate); type it again"
+                ) from None
+        return values
+
 
 def packed(header: dict[str, Any], arrays: Sequence[NDArray[np.uint32]]) -> Response:
     """Pack a JSON header, preceded by its length, and arrays of uint32; `unpack` in api.js reads it."""

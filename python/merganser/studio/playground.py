@@ -7,7 +7,7 @@ edit may change tokens far away) and returns only the tokens that changed, in 5 
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,16 @@ WITHIN = 1 << 31
 Numbers = NDArray[np.uint32]
 
 
-def encoded(entry: TokenizerEntry, text: str, data: bytes, specials: bool) -> tuple[dict[str, Any], Numbers]:
-    """Return figures about a text, and its ids. `data` is the text in UTF-8."""
+class Encoding(NamedTuple):
+    """Figures about a text, its ids, and the end of each token in bytes unless the ids imply it."""
+
+    figures: dict[str, Any]
+    ids: Numbers
+    ends: Numbers | None
+
+
+def encoded(entry: TokenizerEntry, text: str, data: bytes, specials: bool) -> Encoding:
+    """Encode a text. `data` is the text in UTF-8."""
     ids, _ = entry.tokenizer.encode_flat(
         [text], allowed_special="all" if specials else (), disallowed_special=()
     )
@@ -38,18 +46,46 @@ def encoded(entry: TokenizerEntry, text: str, data: bytes, specials: bool) -> tu
         "id_bytes": 2 if entry.tokenizer.next_id <= 1 << 16 else 4,
         "different": int(np.count_nonzero(np.bincount(ids))) if len(ids) else 0,
     }
-    return figures, ids
+    is_plain = not entry.has_stages or b"".join(map(entry.tokens.__getitem__, ids.tolist())) == data
+    return Encoding(figures, ids, None if is_plain else _ends(entry, text, len(data), specials))
 
 
-def located(entry: TokenizerEntry, data: bytes, ids: Numbers, front: int, back: int) -> list[Numbers]:
+def _ends(entry: TokenizerEntry, text: str, size: int, specials: bool) -> Numbers:
+    """Return the end of each token in a text that stages have changed, in bytes of the original text.
+
+    Text that no token covers, such as a space that was removed, belongs to the token after it. Tokens that
+    share a character divide its bytes.
+    """
+    spans = entry.tokenizer.encode_with_offsets(
+        text, allowed_special="all" if specials else (), disallowed_special=()
+    )
+    if not spans.ids:
+        return np.zeros(0, np.uint32)
+    bounds = np.array(spans.bytes, np.int64)
+    ends = bounds[:, 1].copy()
+    shared = np.flatnonzero(bounds[1:, 0] < bounds[:-1, 1])
+    for k in shared.tolist():
+        before = max(int(ends[k - 1]) if k else 0, int(bounds[k, 0]))
+        ends[k] = min(int(bounds[k, 1]), before + int(entry.lengths[spans.ids[k]]))
+    ends[-1] = size
+    return np.maximum.accumulate(ends).astype(np.uint32)
+
+
+def located(
+    entry: TokenizerEntry, data: bytes, encoding: Encoding, front: int = 0, back: int = 0
+) -> list[Numbers]:
     """Return ids, end offsets in bytes and end offsets in UTF-16 units.
 
     The first `front` and the last `back` tokens are left out. A UTF-16 offset counts every character that has
     started, and has the flag `WITHIN` if the last one continues in the next token.
     """
-    begin = int(entry.lengths[ids[:front]].sum())
-    ids = ids[front : len(ids) - back]
-    ends = np.cumsum(entry.lengths[ids], dtype=np.uint32) + np.uint32(begin)
+    ids = encoding.ids[front : len(encoding.ids) - back]
+    if encoding.ends is None:
+        begin = int(entry.lengths[encoding.ids[:front]].sum())
+        ends = np.cumsum(entry.lengths[ids], dtype=np.uint32) + np.uint32(begin)
+    else:
+        begin = int(encoding.ends[front - 1]) if front else 0
+        ends = encoding.ends[front : len(encoding.ends) - back]
     if data.isascii() or not len(ids):
         return [ids, ends, ends]
     text = np.frombuffer(data, np.uint8)
@@ -57,7 +93,7 @@ def located(entry: TokenizerEntry, data: bytes, ids: Numbers, front: int, back: 
     units = np.cumsum(_starts(text[begin:last]), dtype=np.uint32)
     units += np.cumsum(_surrogate_pairs(text[begin:last]), dtype=np.uint32)
     before = np.count_nonzero(_starts(text[:begin])) + np.count_nonzero(_surrogate_pairs(text[:begin]))
-    cuts = units[ends - begin - 1] + np.uint32(before)
+    cuts = np.append(np.uint32(0), units)[ends - begin] + np.uint32(before)
     at_boundary = np.append(_starts(text[begin : last + 1]), last == len(text))[ends - begin]
     cuts[~at_boundary] |= WITHIN
     return [ids, ends, cuts]
@@ -127,14 +163,17 @@ def answer(recent: RecentTexts, entry: TokenizerEntry, body: Body) -> Response:
         text = body.text()
         units = text.encode("utf-16-le")
     data = text.encode()
-    figures, ids = encoded(entry, text, data, body.get("specials", bool, False))
-    front, back = changes(cached.ids, ids) if cached is not None else (0, 0)
+    encoding = encoded(entry, text, data, body.get("specials", bool, False))
+    ids = encoding.ids
+    # The same ids after an edit may cover other bytes if stages change the text.
+    front, back = changes(cached.ids, ids) if cached is not None and not entry.has_stages else (0, 0)
     if page and len(text) >= LONG_TEXT:
         recent.pop(page, None)  # not `move_to_end`: another thread may remove it first
         recent[page] = CachedText(body.get("version", int), units, ids)
         while len(recent) > MAX_RECENT:
             recent.popitem(last=False)
-    return packed(figures | {"front": front, "back": back}, located(entry, data, ids, front, back))
+    figures = encoding.figures | {"front": front, "back": back}
+    return packed(figures, located(entry, data, encoding, front, back))
 
 
 async def encode(request: Request) -> Response:
@@ -147,11 +186,21 @@ async def encode(request: Request) -> Response:
     return await state.pool_of(entry).run(answer, state.recent_texts, entry, body)
 
 
-async def presets(request: Request) -> Response:
-    """Return sample texts, including texts that are hard to tokenize."""
-    languages = {name: "\n".join(lines) for name, lines in examples.PARALLEL.items()}
-    groups = {"Samples": examples.DOMAINS, "Hard": examples.HARD, "Languages": languages}
-    return JSONResponse({name: dict(texts) for name, texts in groups.items()})
+#: By the label of their button.
+EXAMPLES = {
+    "English": examples.DOMAINS["English prose"],
+    "Python": examples.DOMAINS["Python code"],
+    "中文": "\n".join(examples.PARALLEL["Chinese"]),
+    "العربية": "\n".join(examples.PARALLEL["Arabic"]),
+    "Emoji": "\n".join(examples.HARD[name] for name in ("emoji with skin tones", "zero-width joiners")),
+    "Numbers": examples.DOMAINS["numbers"],
+    "White space": examples.HARD["white space"],
+    "Hostile": examples.HARD["hostile text"],
+}
 
 
-routes = [Route("/encode", encode, methods=["POST"]), Route("/presets", presets)]
+async def sample_texts(request: Request) -> Response:
+    return JSONResponse(EXAMPLES)
+
+
+routes = [Route("/encode", encode, methods=["POST"]), Route("/examples", sample_texts)]

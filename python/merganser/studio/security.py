@@ -6,9 +6,11 @@ Every site that is open in the browser can send requests to a server on this mac
 - requests from other sites, recognized by Origin or Sec-Fetch-Site, are rejected (403);
 - every URL path starts with a random token (403 without it). The token is not a cookie, because browsers send
   cookies to every port of a host;
-- only GET, HEAD and POST are allowed (405); POST bodies must be JSON (415) of limited size (413);
+- only GET, HEAD and POST are allowed (405); POST bodies must be JSON (415) of limited size (413), and uploads
+  of tokenizers application/octet-stream, which no form of another site can send;
 - the Content-Security-Policy allows only scripts and styles from this server, no inline code and no framing;
-- files are read only from the folders given at startup, after resolving `..` and symbolic links.
+- files are read only from the folders given at startup, after resolving `..` and symbolic links; a tokenizer
+  is saved only there, and never over a file.
 
 Costs a few microseconds per request.
 """
@@ -25,6 +27,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: In bytes: a megabyte of text, even if JSON escapes every byte as six.
 LARGEST_BODY = 8 << 20
+
+#: The path that takes the files of a tokenizer, and its largest body in bytes; files have up to 40 MB.
+UPLOAD, LARGEST_UPLOAD = "/api/tokenizers/add", 160 << 20
 
 #: Accepted host names.
 HOSTS = ("127.0.0.1", "localhost")
@@ -66,13 +71,14 @@ class Guard:
             return
         started = False
         received = 0
+        largest = self._largest(scope["path"])
 
         async def receive_limited() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self.largest_body:
-                raise self._too_large()
+            if received > largest:
+                raise self._too_large(largest)
             return message
 
         async def send_with_headers(message: Message) -> None:
@@ -119,18 +125,24 @@ class Guard:
                 HTTPStatus.METHOD_NOT_ALLOWED, f"method {method} is not allowed; use GET, HEAD or POST"
             )
         if method == "POST":
-            if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            kind = "application/octet-stream" if self._is_upload(path) else "application/json"
+            if headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
                 raise _Rejected(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-                    "a POST body must be JSON; set Content-Type to application/json",
+                    f"a POST body must be {kind.partition('/')[2]}; set Content-Type to {kind}",
                 )
-            if int(headers.get("content-length", 0)) > self.largest_body:
-                raise self._too_large()
+            if int(headers.get("content-length", 0)) > self._largest(path):
+                raise self._too_large(self._largest(path))
 
-    def _too_large(self) -> "_Rejected":
+    def _is_upload(self, path: str) -> bool:
+        return path == f"/{self.token}{UPLOAD}"
+
+    def _largest(self, path: str) -> int:
+        return LARGEST_UPLOAD if self._is_upload(path) else self.largest_body
+
+    def _too_large(self, largest: int) -> "_Rejected":
         return _Rejected(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"the request is larger than {self.largest_body >> 20} MiB; send less text",
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the request is larger than {largest >> 20} MiB; send less"
         )
 
 
@@ -175,3 +187,27 @@ restart it with --folder
         if is_inside:
             raise HTTPException(404, f"{name} does not exist in the folders that the studio may read")
         raise outside
+
+    def new(self, name: str) -> Path:
+        """Return the path of a file to create inside one of the folders; its folder must exist.
+
+        Raises
+        ------
+        HTTPException
+            As `find` does for its folder; 400 without a file name, 409 if the file exists.
+        """
+        parent, _, last = name.rpartition("/")
+        if last in ("", ".", ".."):
+            raise HTTPException(400, "choose a file name, such as mine.merganser")
+        if "\0" in last:
+            raise HTTPException(400, "a file name cannot contain a zero byte; choose another name")
+        folder = self.find(f"{parent}/" if name.startswith("/") else parent)
+        if not folder.is_dir():
+            raise HTTPException(400, f"{parent} is not a folder; choose one")
+        try:
+            exists = (folder / last).is_symlink() or (folder / last).exists()
+        except OSError as error:  # such as a name that is too long
+            raise HTTPException(400, f"cannot write {name}: {error.strerror}; choose another name") from None
+        if exists:
+            raise HTTPException(409, f"{name} exists already; choose another name")
+        return folder / last

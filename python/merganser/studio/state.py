@@ -6,15 +6,18 @@ for 100,000 tokens.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from merganser.counts import Counts
 from merganser.embed import Embeddings
+from merganser.errors import MerganserError
 from merganser.studio.jobs import Jobs
 from merganser.studio.pool import SLOW_TIME_LIMIT, BoundedPool
 from merganser.studio.security import Folders
@@ -43,7 +46,13 @@ class TokenizerEntry:
     @cached_property
     def tokens(self) -> dict[int, bytes]:
         """Token bytes by id, in ascending order of id."""
-        return {id: token for token, id in self.tokenizer.vocab.items()}
+        tokens = {id: token for token, id in self.tokenizer.vocab.items()}
+        if not self.has_stages or len(tokens) == self.tokenizer.vocab_size:
+            return tokens
+        for id in range(self.tokenizer.next_id):  # ids with the bytes of another
+            with suppress(MerganserError):
+                tokens[id] = self.tokenizer.token_bytes(id)
+        return dict(sorted(tokens.items()))
 
     @cached_property
     def lengths(self) -> NDArray[np.uint32]:
@@ -63,6 +72,20 @@ class TokenizerEntry:
         merged = sorted(id for token, id in self.ranks.items() if len(token) > 1)
         return {id: nth for nth, id in enumerate(merged, 1)}
 
+    @cached_property
+    def has_stages(self) -> bool:
+        """Whether it has stages of another library, which may change a text before it is merged."""
+        return self.tokenizer.definition is not None
+
+    @cached_property
+    def uses(self) -> dict[int, list[int]]:
+        """The merges that use each id, in the order in which they were learned."""
+        uses: dict[int, list[int]] = {}
+        for id in sorted(self.merges, key=lambda id: self.rank.get(id, id)):
+            for part in dict.fromkeys(self.merges[id]):
+                uses.setdefault(part, []).append(id)
+        return uses
+
     def facts(self, id: int) -> dict[str, Any]:
         """Describe one token."""
         return {
@@ -75,6 +98,17 @@ class TokenizerEntry:
         }
 
 
+class TrainingRecord(NamedTuple):
+    """What a tokenizer was trained on in the page: the counts, and the first characters of the corpus."""
+
+    counts: Counts
+    beginning: str
+
+
+#: How many trainings are kept, and the most unique pre-tokens of each: about 100 MB.
+MOST_RECORDS, MOST_PRETOKENS = 8, 500_000
+
+
 class StudioState:
     """The state of one studio; `state_of(request)` returns it."""
 
@@ -84,10 +118,14 @@ class StudioState:
         self.quick, self.custom = BoundedPool(4), BoundedPool(2)
         self.slow = BoundedPool(2, seconds=SLOW_TIME_LIMIT)
         self.jobs = Jobs()
+        #: Whether a tokenizer is being uploaded; see tokenizers.py.
+        self.is_uploading = False
         #: Long texts that are being edited, by page; see playground.py.
         self.recent_texts: OrderedDict[str, Any] = OrderedDict()
+        #: The last trainings of the page, by tokenizer name; see theatre.py.
+        self.trainings: OrderedDict[str, TrainingRecord] = OrderedDict()
         #: Returns (id, similarity) pairs for a tokenizer name and an id; None without embeddings.
-        self.neighbors: Callable[[str, int], list[tuple[int, float]]] | None = None
+        self.neighbors: Callable[[str, int], list[tuple[int, float]] | None] | None = None
         #: Embeddings by name, and the maps that embeddings.py builds from them, by tokenizer name.
         self.embeddings: Mapping[str, Embeddings] = {}
         self.maps: dict[str, Any] = {}
@@ -102,6 +140,13 @@ class StudioState:
             unique, nth = f"{name} ({nth})", nth + 1
         self.entries[unique] = TokenizerEntry(tokenizer)
         return unique
+
+    def remember(self, name: str, training: TrainingRecord) -> None:
+        """Keep a training, unless it is large, and drop the oldest."""
+        if len(training.counts) <= MOST_PRETOKENS:
+            self.trainings[name] = training
+            while len(self.trainings) > MOST_RECORDS:
+                self.trainings.popitem(last=False)
 
     def pool_of(self, *entries: TokenizerEntry) -> BoundedPool:
         """Return the pool in which these tokenizers encode a text."""

@@ -127,9 +127,9 @@ async def neighbors(request: Request) -> Response:
     name = request.query_params.get("tokenizer", "")
 
     def found(entry: TokenizerEntry, id: int) -> dict[str, Any]:
-        if find is None:
+        near = None if find is None else find(name, id)
+        if near is None:
             return {"neighbors": None}
-        near = find(name, id)
         return {"neighbors": [entry.facts(other) | {"similarity": similarity} for other, similarity in near]}
 
     return await answer_about_token(request, found)

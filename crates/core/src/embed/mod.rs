@@ -21,12 +21,14 @@
 //! | `thread_tuner.rs` | the fastest number of threads |
 //! | `loss_sample.rs` | the pairs on which the loss is reported |
 //! | `trainer.rs` | which pairs there are, and which thread trains them when |
+//! | `tsne.rs`, `quadtree.rs` | the vectors as points in the plane |
 //!
 //! Slow when the vocabulary is so large that its rows do not fit in the cache: each negative then is a cache
 //! miss.
 
 mod kernel;
 mod loss_sample;
+mod quadtree;
 mod random;
 mod shared_lane;
 #[cfg(test)]
@@ -34,9 +36,11 @@ mod tests;
 mod text;
 mod thread_tuner;
 mod trainer;
+mod tsne;
 mod weights;
 
 pub use trainer::{Interval, Trainer};
+pub use tsne::Tsne;
 
 use crate::{Error, Result};
 

@@ -20,6 +20,7 @@
 //! | `checkpoint` | the log that lets a killed training resume |
 //! | `characters` | the same on characters instead of bytes |
 //! | `first_seen` | the tie rule that depends on the order of the corpus |
+//! | `leaders` | the leading pairs before every merge, to watch a training |
 //! | `certify` | how many merges are proven after rare pre-tokens were dropped |
 
 mod apply;
@@ -32,6 +33,7 @@ mod first_seen;
 mod in_memory;
 mod index;
 mod job;
+mod leaders;
 #[cfg(test)]
 mod naive;
 mod out_of_core;
@@ -51,6 +53,7 @@ pub use self::characters::{CharacterJob, TrainedCharacters, train_characters};
 pub use self::checkpoint::MergeLog;
 use self::in_memory::InMemoryTrainer;
 pub use self::job::{Dropped, LogSettings, Trained, TrainingJob, train_tokenizer};
+pub use self::leaders::{Leaders, leading_pairs};
 use self::out_of_core::{MemoryPlan, OutOfCoreTrainer};
 use self::queue::CountedPair;
 use self::symbols::Symbols;

@@ -26,6 +26,7 @@ from merganser.files import check_folder
 from merganser.reporting import page
 from merganser.reporting.tokenizers.experiments import sections
 from merganser.reporting.tokenizers.study import study
+from merganser.reporting.tokenizers.takeaways import tiles
 from merganser.tokenizer import Tokenizer
 from merganser.training import count, train
 
@@ -202,6 +203,7 @@ def report(
         about,
         sections(results, progress),
         progress,
+        tiles(results),
     )
 
 

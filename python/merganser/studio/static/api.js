@@ -42,6 +42,20 @@ export async function post(path, body, signal) {
   return read(await send(fetch(new URL(path, base), { method: "POST", headers, body: JSON.stringify(body), signal })));
 }
 
+/** Posts bytes: the files of a tokenizer. */
+export async function postBytes(path, body) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  return read(await send(fetch(new URL(path, base), { method: "POST", headers, body })));
+}
+
+/** Gets a file as a Blob. */
+export async function bytes(path, parameters) {
+  const address = new URL(path, base);
+  for (const [key, value] of Object.entries(parameters)) address.searchParams.set(key, value);
+  const response = await send(fetch(address));
+  return response.ok ? response.blob() : read(response);
+}
+
 /** Opens a stream of server-sent events; the caller closes it. */
 export const events = (path) => new EventSource(new URL(path, base));
 

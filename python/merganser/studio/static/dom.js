@@ -77,6 +77,20 @@ export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
+/** Shows a message above the view until it is dismissed or another view is opened; without one, hides it. */
+export function notice(text, ...actions) {
+  const bar = document.getElementById("notice");
+  fill(bar, text && make("span", {}, text), ...(text ? [...actions, button("×", () => notice(), { class: "plain", "aria-label": "Dismiss" })] : []));
+}
+
+/** Saves contents, a string or a Blob, as a file of the user. */
+export function download(name, type, contents) {
+  const address = URL.createObjectURL(contents instanceof Blob ? contents : new Blob([contents], { type }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  announce(`${name} was saved`);
+}
+
 /** Copies a text, and confirms it on the button for a moment. */
 export async function copy(text, trigger) {
   const before = trigger.textContent;

@@ -1,7 +1,7 @@
 // Field: tens of thousands of points on a canvas, with panning and zooming. Draws only after a change.
 //
 // Points are written directly to the pixels: 50,000 take a few milliseconds, where a canvas call for each takes fifty.
-// `points` holds x, y (0 to 1), size (0, 1, 2), kind (0 to 4) and label of each point, the most important first.
+// `points` holds x, y (0 to 1), size (0, 1, 2), group (a color) and label of each point, the most important first.
 
 const LABELS = 46;
 const RADII = [1.35, 2, 3];
@@ -19,14 +19,15 @@ function disk(radius) {
   return pixels;
 }
 
-function readColors(element) {
+/** The colors of these classes, one for each group of points, and those of the page. */
+function readColors(element, classes) {
   const probe = document.createElement("span");
   element.append(probe);
   const read = (name) => {
     probe.className = name;
     return getComputedStyle(probe).color;
   };
-  const found = { kinds: [0, 1, 2, 3, 4].map((nth) => read(`kind${nth}`)), ink: read("ink"), page: read("page"), accent: read("accent") };
+  const found = { groups: classes.map(read), ink: read("ink"), page: read("page"), accent: read("accent") };
   probe.remove();
   return found;
 }
@@ -37,17 +38,24 @@ const packed = (color) => {
 };
 
 export class Field {
-  /** Calls `onpoint(row or -1, x, y)` when the pointer moves, and `onselect(row or -1)` on a click. */
-  constructor(canvas, { onpoint, onselect }) {
+  /**
+   * Calls `onpoint(row or -1, x, y)` when the pointer moves, `onselect(row or -1)` on a click, and `onlasso(rows)`
+   * when points were circled: with `lassoing`, or the Shift key.
+   */
+  constructor(canvas, { onpoint, onselect, onlasso }) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
     this.onpoint = onpoint;
     this.onselect = onselect;
-    this.points = { x: new Float32Array(0), y: new Float32Array(0), size: [], kind: [], labels: [] };
+    this.onlasso = onlasso;
+    this.lassoing = false;
+    this.lasso = []; // corners on the canvas
+    this.classes = ["kind0"];
+    this.points = { x: new Float32Array(0), y: new Float32Array(0), size: [], group: [], labels: [] };
     this.marked = null; // a Set of rows that match the search; the others fade
     this.selected = -1;
     this.near = [];
-    this.hidden = new Set(); // kinds
+    this.hidden = new Set(); // groups
     this.frame = 0;
     this.motion = 0;
     this.home();
@@ -67,8 +75,36 @@ export class Field {
     this.home();
   }
 
+  /**
+   * Moves the points to other places; without motion if the user asked for none. The view follows the selected point, or
+   * shows all.
+   */
+  morph(x, y, duration) {
+    this.halt();
+    const from = { x: this.points.x, y: this.points.y, camera: [this.cx, this.cy, this.zoom] };
+    const to = this.selected >= 0 ? [x[this.selected], y[this.selected], this.zoom] : [0.5, 0.5, 1];
+    const whole = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : duration;
+    const began = performance.now();
+    this.canvas.dataset.moving = "";
+    const [nowX, nowY] = [Float32Array.from(x), Float32Array.from(y)];
+    const step = (now) => {
+      const part = Math.min(1, Math.max(0, now - began) / whole);
+      const eased = part * part * (3 - 2 * part);
+      for (let row = 0; row < x.length; row++) {
+        nowX[row] = from.x[row] + (x[row] - from.x[row]) * eased;
+        nowY[row] = from.y[row] + (y[row] - from.y[row]) * eased;
+      }
+      this.points = { ...this.points, x: nowX, y: nowY };
+      [this.cx, this.cy, this.zoom] = from.camera.map((value, nth) => value + (to[nth] - value) * eased);
+      this.paint();
+      if (part < 1) this.motion = requestAnimationFrame(step);
+      else this.halt();
+    };
+    this.motion = requestAnimationFrame(step);
+  }
+
   recolor() {
-    this.colors = readColors(this.canvas.parentElement);
+    this.colors = readColors(this.canvas.parentElement, this.classes);
     this.disks = undefined;
     this.draw();
   }
@@ -105,17 +141,17 @@ export class Field {
   }
 
   scatter(strength, ratio) {
-    const { pixels, points: { x, y, size, kind }, hidden, canvas: { width, height } } = this;
+    const { pixels, points: { x, y, size, group }, hidden, canvas: { width, height } } = this;
     const { scale, left, top } = this.transform;
     const grow = this.zoom > 6 ? 1 : 0;
     const edge = 5 * ratio;
-    const colors = this.colors.kinds.map(packed);
+    const colors = this.colors.groups.map(packed);
     const flat = this.disks.map((pixelsOf) => pixelsOf.map(([dx, dy, coverage]) => [dy * width + dx, Math.round(255 * coverage * strength)]));
     for (let row = x.length - 1; row >= 0; row--) {
       const across = (x[row] * scale + left + 0.5) | 0;
       const down = (y[row] * scale + top + 0.5) | 0;
-      if (across < edge || down < edge || across >= width - edge || down >= height - edge || hidden.has(kind[row])) continue;
-      const color = colors[kind[row]];
+      if (across < edge || down < edge || across >= width - edge || down >= height - edge || hidden.has(group[row])) continue;
+      const color = colors[group[row]];
       const at = down * width + across;
       for (const [offset, alpha] of flat[Math.min(size[row] + grow, 2)]) {
         // The more opaque pixel wins. Blending would take twice as long and look the same.
@@ -129,7 +165,7 @@ export class Field {
     const { scale, left, top } = this.transform;
     const at = (row) => [points.x[row] * scale + left, points.y[row] * scale + top];
     const dot = (row, radius) => {
-      pen.fillStyle = colors.kinds[points.kind[row]];
+      pen.fillStyle = colors.groups[points.group[row]];
       pen.strokeStyle = colors.page;
       pen.lineWidth = 1.5 * ratio;
       pen.beginPath();
@@ -150,10 +186,22 @@ export class Field {
       pen.globalAlpha = 1;
     }
     let shown = 0;
-    for (const row of this.marked || []) if (++shown <= 400 && !this.hidden.has(points.kind[row])) dot(row, 3.4);
+    for (const row of this.marked || []) if (++shown <= 400 && !this.hidden.has(points.group[row])) dot(row, 3.4);
     for (const row of this.near) dot(row, 4);
     if (this.selected >= 0) dot(this.selected, 6);
     this.drawLabels(at, ratio, width, height);
+    if (this.lasso.length > 1) {
+      pen.beginPath();
+      for (const [x, y] of this.lasso) pen.lineTo(x * ratio, y * ratio);
+      pen.closePath();
+      pen.strokeStyle = colors.accent;
+      pen.fillStyle = colors.accent;
+      pen.lineWidth = 1.5 * ratio;
+      pen.stroke();
+      pen.globalAlpha = 0.12;
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
     if (document.activeElement === this.canvas && this.canvas.matches(":focus-visible")) {
       pen.strokeStyle = colors.accent;
       pen.lineWidth = 1.5 * ratio;
@@ -188,7 +236,7 @@ export class Field {
     if (!this.marked && this.selected < 0) {
       for (const turn of [0, 1]) { // words before other tokens
         for (let row = 0; row < points.x.length && taken.length < LABELS; row++) {
-          if ((points.kind[row] === 0) === (turn === 0) && points.labels[row].length > 1 && !this.hidden.has(points.kind[row])) put(row, false);
+          if (points.isWord[row] === (turn === 0) && points.labels[row].length > 1 && !this.hidden.has(points.group[row])) put(row, false);
         }
       }
     }
@@ -202,15 +250,40 @@ export class Field {
     const [wantedX, wantedY] = [(x * ratio - left) / scale, (y * ratio - top) / scale];
     let best = ((reach * ratio) / scale) ** 2;
     let found = -1;
-    const { x: xs, y: ys, kind } = this.points;
+    const { x: xs, y: ys, group } = this.points;
     for (let row = 0; row < xs.length; row++) {
       const far = (xs[row] - wantedX) ** 2 + (ys[row] - wantedY) ** 2;
-      if (far < best && !this.hidden.has(kind[row])) {
+      if (far < best && !this.hidden.has(group[row])) {
         best = far;
         found = row;
       }
     }
     return found;
+  }
+
+  /** The rows of the visible points inside a polygon, by the even-odd rule. */
+  inside(polygon) {
+    const ratio = this.canvas.width / this.canvas.clientWidth;
+    const { scale, left, top } = this.transform;
+    const { x: xs, y: ys, group } = this.points;
+    const corners = polygon.map(([x, y]) => [(x * ratio - left) / scale, (y * ratio - top) / scale]);
+    const rows = [];
+    for (let row = 0; row < xs.length; row++) {
+      if (this.hidden.has(group[row])) continue;
+      let isInside = false;
+      for (let nth = 0, before = corners.length - 1; nth < corners.length; before = nth++) {
+        const [[x1, y1], [x2, y2]] = [corners[nth], corners[before]];
+        if (y1 > ys[row] !== y2 > ys[row] && xs[row] < ((x2 - x1) * (ys[row] - y1)) / (y2 - y1) + x1) isInside = !isInside;
+      }
+      if (isInside) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** The rows of the points that are on the canvas now. */
+  inView() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    return this.inside([[0, 0], [width, 0], [width, height], [0, height]]);
   }
 
   /** Zooms around a position on the canvas. */
@@ -274,6 +347,7 @@ export class Field {
       this.halt();
       down.set(event.pointerId, event);
       moved = 0;
+      this.lasso = (this.lassoing || event.shiftKey) && down.size === 1 ? [[event.offsetX, event.offsetY]] : [];
     });
     canvas.addEventListener("pointermove", (event) => {
       const last = down.get(event.pointerId);
@@ -283,6 +357,13 @@ export class Field {
       }
       const [dx, dy] = [event.offsetX - last.offsetX, event.offsetY - last.offsetY];
       moved += Math.abs(dx) + Math.abs(dy);
+      if (this.lasso.length) {
+        this.lasso.push([event.offsetX, event.offsetY]);
+        down.set(event.pointerId, event);
+        this.onpoint(-1);
+        this.draw();
+        return;
+      }
       const other = [...down.values()].find((finger) => finger.pointerId !== event.pointerId);
       if (other) {
         const spread = (finger) => Math.hypot(finger.offsetX - other.offsetX, finger.offsetY - other.offsetY);
@@ -292,6 +373,13 @@ export class Field {
       this.onpoint(-1);
     });
     const up = (event) => {
+      const circled = this.lasso;
+      this.lasso = [];
+      if (circled.length > 2 && event.type === "pointerup") {
+        down.delete(event.pointerId);
+        this.onlasso(this.inside(circled));
+        return;
+      }
       if (down.delete(event.pointerId) && moved < 5 && event.type === "pointerup") this.onselect(this.find(event.offsetX, event.offsetY, 16));
     };
     canvas.addEventListener("pointerup", up);
@@ -304,6 +392,7 @@ export class Field {
         ArrowLeft: () => this.move(60, 0), ArrowRight: () => this.move(-60, 0), ArrowUp: () => this.move(0, 60), ArrowDown: () => this.move(0, -60),
         "+": () => this.magnify(1.5), "=": () => this.magnify(1.5), "-": () => this.magnify(1 / 1.5), 0: () => this.home(),
         Enter: () => this.onselect(this.find(canvas.clientWidth / 2, canvas.clientHeight / 2, 4000)), Escape: () => this.onselect(-1),
+        l: () => this.onlasso(this.inView()),
       };
       if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
       event.preventDefault();

@@ -1,25 +1,32 @@
-// A pane of tokens that wrap like text. Only visible blocks have elements, so a megabyte scrolls as fast as a line,
-// and only cells that changed are updated, so typing is fast.
+// A pane of whole tokens that wrap like words. Only visible blocks have elements, so a megabyte scrolls as fast as a
+// line, and only cells that changed are updated, so typing is fast.
 //
-// Heights of blocks that have not been visible are estimated from those that have.
-import { make, uniqueId } from "./dom.js";
+// Heights of blocks that have not been visible are estimated from those that have. A block that starts within a line
+// overlaps the last line of the block before it and is indented by its width, so that blocks are not seen.
+import { make } from "./dom.js";
 
 const MARGIN = 400; // pixels drawn beyond the visible edges
 
 export class Flow {
   /**
-   * cells(encoded, from, to): [{text, from, to, class}] for the tokens of a block.
+   * cells(encoded, from, to): [{text, from, to, class}] for the tokens of a block; `parts` instead of `text` is a list
+   * of elements, and `key` then says when they are equal.
    * on: {hover(from, to) or hover(), choose(from, to), move(from, to)}.
+   * hasLines: whether cells of the class "line-end" end a line.
    */
-  constructor(label, cells, on) {
+  constructor(label, cells, on, hasLines = true) {
     this.cells = cells;
+    this.hasLines = hasLines;
     this.on = on;
     this.before = make("div", { "aria-hidden": "true" });
     this.after = make("div", { "aria-hidden": "true" });
     this.element = make("div", { class: "flow", tabindex: "0", "aria-label": label, role: "group" }, this.before, this.after);
+    this.element.flow = this;
     this.drawn = new Map(); // block number to element
     this.heights = [];
-    this.lit = [];
+    this.indents = [];
+    this.lit = { lit: [], chosen: [] };
+    this.marked = { lit: null, chosen: null };
     this.current = null;
     this.element.addEventListener("scroll", () => { this.look(); this.draw(); }, { passive: true });
     this.element.addEventListener("pointerover", (event) => {
@@ -38,6 +45,7 @@ export class Flow {
       if (width === this.width) return; // only the height changed
       this.width = width;
       this.heights = [];
+      this.indents = [];
       this.stale = true;
       if (this.encoded) { this.look(); this.draw(); }
     });
@@ -61,6 +69,7 @@ export class Flow {
     this.encoded = encoded;
     this.starts = encoded.blocks();
     this.heights.length = Math.min(this.heights.length, this.starts.length);
+    this.indents.length = 0;
     this.stale = true;
     this.draw();
   }
@@ -79,6 +88,7 @@ export class Flow {
     while (last < this.starts.length && offset < bottom) offset += this.height(last++);
     if (!this.stale && this.first === first && this.last === last) return;
     this.render(first, last);
+    this.join(first, last);
     this.before.style.height = `${above}px`;
     let below = 0;
     for (let block = last; block < this.starts.length; block += 1) below += this.height(block);
@@ -88,7 +98,7 @@ export class Flow {
       clearTimeout(this.measuring);
       this.measuring = setTimeout(() => this.measure(), 50); // after the frame, when the layout is done anyway
     }
-    if (this.marked) this.light(...this.marked);
+    this.relight();
   }
 
   render(first, last) {
@@ -112,14 +122,53 @@ export class Flow {
     }
   }
 
+  /** Draws the first tokens, visible or not, for a copy of the page. */
+  drawAll(most) {
+    if (!this.encoded) return;
+    this.look();
+    let last = 0;
+    while (last < this.starts.length && this.starts[last] < most) last += 1;
+    this.render(0, last);
+    this.join(0, last);
+    this.before.style.height = this.after.style.height = "0";
+    this.relight();
+  }
+
+  /** Draws what is visible, after `drawAll`. */
+  drawVisible() {
+    if (!this.encoded) return;
+    this.stale = true;
+    this.draw();
+  }
+
+  /** Whether a block starts within a line. */
+  continues(block) { return block > 0 && !(this.hasLines && this.encoded.startsLine(this.starts[block])); }
+
+  /** Lets blocks that start within a line start where the block before ends. Reads the layout only if there are any. */
+  join(first, last) {
+    for (let block = first; block < last; block += 1) {
+      const [element, before] = [this.drawn.get(block), this.drawn.get(block - 1)];
+      const { style } = element;
+      if (!this.continues(block)) {
+        if (style.marginTop) style.marginTop = style.textIndent = "";
+        continue;
+      }
+      const end = before?.lastElementChild;
+      if (end) this.indents[block] = 1 + (before.dir === "rtl" ? before.clientWidth - end.offsetLeft : end.offsetLeft + end.offsetWidth);
+      this.row ||= parseFloat(getComputedStyle(this.element).lineHeight);
+      style.textIndent = `${this.indents[block] ?? 0}px`;
+      style.marginTop = `${-this.row}px`;
+    }
+  }
+
   /** Measures the drawn blocks. If the estimates of the others change, the visible text keeps its position. */
   measure() {
     const edge = this.element.getBoundingClientRect().top;
     let [pixels, tokens, anchor] = [0, 0, null];
     for (const [block, element] of this.drawn) {
       const { bottom, height } = element.getBoundingClientRect();
-      this.heights[block] = height;
-      pixels += height;
+      this.heights[block] = height - (this.continues(block) ? this.row : 0);
+      pixels += this.heights[block];
       tokens += this.end(block) - this.starts[block];
       if (bottom > edge) anchor ??= element;
     }
@@ -141,19 +190,31 @@ export class Flow {
     return offset;
   }
 
-  /** Highlights the cells of these tokens. */
+  /** Highlights the cells of these tokens, and no others of this kind: "lit" while pointed at, or "chosen". */
   light(from, to, kind = "lit") {
-    for (const cell of this.lit) cell.classList.remove("lit", "chosen");
-    this.lit = [];
-    this.marked = from === undefined ? null : [from, to, kind];
+    for (const cell of this.lit[kind]) cell.classList.remove(kind);
+    this.lit[kind] = [];
+    this.marked[kind] = from === undefined ? null : [from, to];
     if (from === undefined) return;
     for (const element of this.drawn.values()) {
       const cells = element.children;
       if (!cells.length || cells[0].from >= to || cells[cells.length - 1].to <= from) continue;
       for (const cell of cells) {
-        if (cell.from < to && cell.to > from) { cell.classList.add(kind); this.lit.push(cell); }
+        if (cell.from < to && cell.to > from) { cell.classList.add(kind); this.lit[kind].push(cell); }
       }
     }
+  }
+
+  /** Highlights the same tokens again, after drawing. */
+  relight() {
+    for (const [kind, marked] of Object.entries(this.marked)) if (marked) this.light(...marked, kind);
+  }
+
+  /** Highlights nothing. */
+  unmark() {
+    this.light();
+    this.light(undefined, undefined, "chosen");
+    this.current = null;
   }
 
   /** Scrolls a token into view. */
@@ -175,6 +236,15 @@ export class Flow {
       else if (own.bottom > box.bottom) this.element.scrollTop += own.bottom - box.bottom + 4;
       return;
     }
+  }
+
+  /** Scrolls so that the line of a token is at this distance from the top. */
+  alignTop(k, distance) {
+    this.reveal(k);
+    let block = 0;
+    while (this.end(block) <= k) block += 1;
+    const cell = [...this.drawn.get(block)?.children ?? []].find(({ to }) => to > k);
+    if (cell) this.element.scrollTop += cell.getBoundingClientRect().top - this.element.getBoundingClientRect().top - distance;
   }
 
   key(event) {
@@ -200,7 +270,7 @@ export class Flow {
 /** Updates the cells of a block; equal cells at both ends are kept. */
 function patch(element, cells) {
   const shown = element.shown;
-  const same = (a, b) => a.text === b.text && a.class === b.class;
+  const same = (a, b) => a.text === b.text && a.class === b.class && a.key === b.key;
   let first = 0;
   const least = Math.min(shown.length, cells.length);
   while (first < least && same(shown[first], cells[first])) first += 1;
@@ -213,60 +283,24 @@ function patch(element, cells) {
   for (let n = first; n < cells.length - back; n += 1) {
     const cell = document.createElement("span");
     cell.className = `cell ${cells[n].class}`;
-    cell.textContent = cells[n].text;
+    if (cells[n].parts) cell.append(...cells[n].parts());
+    else cell.textContent = cells[n].text;
     fragment.append(cell);
   }
   element.insertBefore(fragment, next);
   for (let n = 0; n < cells.length; n += 1) [old[n].from, old[n].to] = [cells[n].from, cells[n].to];
   element.shown = cells;
+  const isRtl = cells.some(({ text }) => RIGHT_TO_LEFT.test(text));
+  if (isRtl || element.dir) element.dir = isRtl ? directionOf(cells) : "";
 }
 
-/** Panes that show the same tokens: pointing at a token in one highlights it in all. */
-export class Linked {
-  constructor(on) {
-    this.on = on;
-    this.panes = [];
-    this.chosen = null;
-  }
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-  pane(label, cells) {
-    const pane = new Flow(label, cells, {
-      hover: (from, to) => this.point(from, to),
-      choose: (from, to) => this.choose(from, to),
-      move: (from, to) => { this.choose(from, to, true); },
-    });
-    pane.element.id = uniqueId("pane");
-    this.panes.push(pane);
-    return pane.element;
+/** The direction of the first letter. */
+function directionOf(cells) {
+  for (const { text } of cells) {
+    const letter = /\p{L}/u.exec(text ?? "");
+    if (letter) return RIGHT_TO_LEFT.test(letter[0]) ? "rtl" : "ltr";
   }
-
-  show(encoded) {
-    this.encoded = encoded;
-    this.chosen = null;
-    for (const pane of this.panes) pane.look(); // read all positions before drawing
-    for (const pane of this.panes) {
-      pane.marked = null;
-      pane.current = null;
-      pane.take(encoded);
-    }
-  }
-
-  point(from, to) {
-    const [first, last] = from === undefined ? this.chosen || [] : [from, to];
-    for (const pane of this.panes) pane.light(first, last, from === undefined ? "chosen" : "lit");
-    this.on.point(first, last);
-  }
-
-  choose(from, to, byKey = false) {
-    this.chosen = [from, to];
-    for (const pane of this.panes) {
-      pane.current = [from, to];
-      pane.light(from, to, "chosen");
-      pane.reveal(from);
-    }
-    this.on.point(from, to);
-    this.on.choose(from, to, byKey);
-  }
-
-  close() { for (const pane of this.panes) pane.close(); }
+  return "ltr";
 }

@@ -1,5 +1,5 @@
 // The merge tree of a token, and the steps in which a text was merged.
-import { announce, button, choice, fill, make, number } from "./dom.js";
+import { button, fill, make, number } from "./dom.js";
 import { fromHex, hex, shownBytes } from "./glyphs.js";
 
 const LONGEST_TREE = 48; // bytes: a longer token is too wide to draw
@@ -8,7 +8,7 @@ const LONGEST_TREE = 48; // bytes: a longer token is too wide to draw
 export function factList(facts, more = []) {
   const rank = { byte: "none (a single byte)", special: "none (a special token)" }[facts.kind];
   const rows = [
-    ["id", number(facts.id)],
+    ["id", String(facts.id)],
     ["bytes", make("code", {}, hex(fromHex(facts.bytes)))],
     ...more,
     ["rank", rank || `merge ${number(facts.rank)}`],
@@ -17,8 +17,8 @@ export function factList(facts, more = []) {
   return make("dl", { class: "facts" }, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-/** The merge tree of a token as rows of boxes: its bytes at the bottom, the token at the top. */
-export function tree(nodes) {
+/** The merge tree of a token as rows of boxes: its bytes at the bottom, the token at the top. Clicking a box calls `choose`. */
+export function tree(nodes, choose) {
   const top = nodes[nodes.length - 1];
   if (top.end > LONGEST_TREE) {
     return make("p", { class: "quiet" }, `This token has ${top.end} bytes, too many to draw a tree. Its last merge joined `,
@@ -29,8 +29,9 @@ export function tree(nodes) {
   drawing.style.gridTemplateColumns = `repeat(${top.end}, minmax(2.1rem, 1fr))`;
   for (const node of nodes) {
     const bytes = fromHex(node.bytes);
-    const box = make("div", { class: `node ${node.kind}` }, make("bdi", {}, shownBytes(bytes)),
-      make("small", {}, node.kind === "byte" ? hex(bytes) : node.rank === null ? `id ${node.id}` : `#${number(node.rank)}`));
+    const rank = node.kind === "byte" ? hex(bytes) : node.rank === null ? `id ${node.id}` : `#${number(node.rank)}`;
+    const box = make("button", { type: "button", class: `node ${node.kind}`, disabled: node === top, onclick: () => choose(node.id) },
+      make("bdi", {}, shownBytes(bytes)), make("small", {}, rank));
     if (node.count !== null) box.append(make("small", {}, `${number(node.count)}×`));
     box.style.gridColumn = `${node.start + 1} / ${node.end + 1}`;
     box.style.gridRow = String(top.level - node.level + 1);
@@ -51,11 +52,22 @@ export function tree(nodes) {
     }
   }
   const label = `Merge tree of ${shownBytes(fromHex(top.bytes))}: ${nodes.filter((node) => node.kind === "merge").length} merges`;
-  return make("div", { class: "scroll", tabindex: "0", role: "img", "aria-label": label }, drawing);
+  return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, drawing);
+}
+
+/** The merges of a token alone as `stepper` takes them, from its tree. */
+export function stepsOf(nodes) {
+  const top = nodes[nodes.length - 1];
+  const merged = nodes.filter((node) => node.kind === "merge").sort((a, b) => a.rank - b.rank || a.start - b.start);
+  return {
+    start: 0, bytes: top.bytes, pretokens: [[0, top.end]], whole: true, chosen: [0, top.end],
+    steps: merged.map(({ start, end, id }) => [start, end, id]), facts: Object.fromEntries(merged.map((node) => [node.id, node])),
+  };
 }
 
 /** The merge steps of a part of a text, with a slider and a play button. */
-export function stepper(answer, chosen) {
+export function stepper(answer) {
+  const { chosen } = answer;
   const bytes = fromHex(answer.bytes);
   const pretokenStarts = new Set(answer.pretokens.map(([start]) => start));
   const total = answer.steps.length;
@@ -79,7 +91,7 @@ export function stepper(answer, chosen) {
     const cells = offsets.map((start, n) => {
       const end = offsets[n + 1] ?? bytes.length;
       const absolute = start + answer.start;
-      const kinds = ["cell"];
+      const kinds = ["cell", `t${n % 5}`];
       if (absolute === newStart) kinds.push("merged");
       if (end - start === 1) kinds.push("single");
       if (pretokenStarts.has(absolute) && n) kinds.push("pretoken");
@@ -121,30 +133,4 @@ export function stepper(answer, chosen) {
   show(total);
   return make("div", { class: "stack" }, make("div", { class: "row stepper" }, play, previous, slider, next), caption, line,
     !answer.whole && make("p", { class: "quiet" }, "Only the text around the selected token is shown."));
-}
-
-/** Fills `element` with the facts and merge trees of tokens `from` to `to`, and the steps of the text around them. */
-export async function showMerges(element, api, tokenizer, encoded, specials, from, to) {
-  const start = encoded.byteStart(from);
-  const end = encoded.ends[to - 1];
-  const chosen = [...encoded.ids.subarray(from, to)];
-  const treePane = make("div", { class: "stack" });
-  const draw = async (id) => {
-    const { nodes } = await api.get("merges/tree", { tokenizer, id });
-    const top = nodes[nodes.length - 1];
-    fill(treePane, make("div", { class: "token-name" }, make("bdi", {}, shownBytes(fromHex(top.bytes)))), factList(top), tree(nodes));
-  };
-  const [, answer] = await Promise.all([
-    draw(chosen[0]),
-    api.post("merges/steps", { tokenizer, text: encoded.text, specials, at: start }),
-  ]);
-  const several = chosen.length > 1 && choice(chosen.map((id, n) => [n, `token ${n + 1} of ${chosen.length}: ${id}`]), 0,
-    (n) => draw(chosen[n]));
-  if (several) several.setAttribute("aria-label", "Token to show");
-  fill(element,
-    make("section", { class: "card stack", "aria-label": "Merge tree" }, make("h2", {}, "Merge tree"),
-      several && make("p", { class: "quiet" }, "These tokens share a character. ", several), treePane),
-    make("section", { class: "card stack", "aria-label": "Merge steps" }, make("h2", {}, "Merge steps"),
-      stepper(answer, [start, end])));
-  announce("The merge tree and merge steps are shown below");
 }

@@ -83,6 +83,28 @@ export class Encoded {
     return this.starts;
   }
 
+  /** Whether token k follows a line break. */
+  startsLine(k) { return k === 0 || this.text.charCodeAt(this.end(k - 1) - 1) === 10; }
+
+  /**
+   * The tints of tokens, as numbers from 0 to 4. A tint depends on the text of a token alone, unless the token before it
+   * in its block has the same; tokens that share a character have one tint. So panes agree, and typing changes no others.
+   */
+  tints(from, to) {
+    this.tinted ||= new Map();
+    if (!this.tinted.has(from)) {
+      const tints = new Uint8Array(to - from);
+      for (let k = from, last = -1; k < to;) {
+        const end = Math.min(this.segmentEnd(k), to);
+        last = tintOf(this.text, this.end(k - 1), this.end(end - 1), last);
+        tints.fill(last, k - from, end - from);
+        k = end;
+      }
+      this.tinted.set(from, tints);
+    }
+    return this.tinted.get(from);
+  }
+
   blockStarts(least, most) {
     const starts = [];
     for (let k = 0, start = 0; k < this.count; k += 1) {
@@ -93,6 +115,14 @@ export class Encoded {
     }
     return starts;
   }
+}
+
+/** The tint of a part of a text, other than the one before it. */
+export function tintOf(text, start, end, before) {
+  let hash = 7;
+  for (let at = start; at < end; at += 1) hash = (hash * 31 + text.charCodeAt(at)) & 0xffffff;
+  const tint = hash % 5;
+  return tint === before ? (tint + 1) % 5 : tint;
 }
 
 const STRIDE = 4096; // characters compared at once

@@ -7,6 +7,7 @@ from merganser.engines.local import ProgressCallback
 from merganser.reporting.section import Section
 from merganser.reporting.tokenizers.experiments import closeup, contrast, distribution, growth
 from merganser.reporting.tokenizers.study import Study
+from merganser.reporting.tokenizers.takeaways import takeaway
 
 _EXPERIMENTS: tuple[Callable[[Study], Section], ...] = (
     growth.progression,
@@ -35,7 +36,8 @@ def sections(study: Study, progress: ProgressCallback | None = None) -> list[Sec
     results = []
     for nth, experiment in enumerate(_EXPERIMENTS, 1):
         section = experiment(study)
-        results.append(replace(section, subtitle=_subtitle(study, section.name)))
+        subtitle = _subtitle(study, section.name)
+        results.append(replace(section, subtitle=subtitle, takeaway=takeaway(study, section)))
         if progress:
             progress("measure", nth, len(_EXPERIMENTS))
     return results

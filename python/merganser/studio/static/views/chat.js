@@ -13,9 +13,8 @@ const START = [
 
 export async function mount(element, state, api) {
   const { tokenizers } = state.about;
-  const names = tokenizers.map(({ name }) => name);
   const able = tokenizers.find(({ special_tokens: tokens }) => Object.hasOwn(tokens, "<|user_start|>"));
-  let tokenizer = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : (able ?? tokenizers[0]).name;
+  let tokenizer = state.get("tokenizer") === undefined && able ? able.name : state.tokenizer();
   let prompt = state.get("prompt") === "1";
   let rows = START.map((row) => [...row]);
   try {
@@ -67,11 +66,10 @@ export async function mount(element, state, api) {
     note.textContent = answer.added.length
       ? `${visible(tokenizer, false)} lacks ${answer.added.length} of the chat special tokens. This view adds them after its last id.` : "";
     tokens.dataset.shown = String(answer.ids.length);
+    const now = { tokenizer, prompt: prompt ? "1" : undefined, rows: JSON.stringify(rows) };
+    state.keep(now);
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      const given = JSON.stringify(rows);
-      state.set({ tokenizer, prompt: prompt ? "1" : undefined, rows: given.length < 4000 ? given : undefined });
-    }, 250);
+    timer = setTimeout(() => state.set(now), 250);
   }
 
   function lay(focus) {

@@ -1,7 +1,6 @@
 // Ladder: fourteen trainers, each adding one idea. Runs them on a small text and shows what each step changed.
 import { announce, button, choice, fill, labeled, make, number, toggle } from "../dom.js";
 import { highlight } from "../highlight.js";
-import { sheet } from "../sheet.js";
 
 export const title = "Ladder";
 
@@ -10,7 +9,7 @@ const OWN = "own";
 let remembered;
 
 export async function mount(element, state, api) {
-  const [{ steps, largest }] = await Promise.all([api.get("ladder/steps"), sheet("ladder")]);
+  const { steps, largest } = await api.get("ladder/steps");
   const names = { [CORE]: "the Rust core", ...Object.fromEntries(steps.map((step) => [step.step, step.name])) };
   const order = [...steps.map((step) => step.step), CORE];
   const runs = new Map();

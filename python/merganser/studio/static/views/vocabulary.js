@@ -1,7 +1,7 @@
 // Vocabulary: all tokens with search and sorting, and the merge tree of the selected token.
 import { button, choice, fill, labeled, make, number } from "../dom.js";
 import { fromHex, hex, shownBytes, visible } from "../glyphs.js";
-import { factList, tree } from "../merges.js";
+import { Inspector } from "../inspector.js";
 
 export const title = "Vocabulary";
 
@@ -10,8 +10,7 @@ const HINTS = { text: "ing", bytes: "20 74 68", regex: "^ [A-Z]", id: "1000 or 2
 
 export async function mount(element, state, api) {
   const { tokenizers } = state.about;
-  const names = tokenizers.map(({ name }) => name);
-  const first = names.includes(state.get("tokenizer")) ? state.get("tokenizer") : names[0];
+  const first = state.tokenizer();
   const hasCounts = tokenizers.find(({ name }) => name === first).has_counts;
   const query = {
     tokenizer: first,
@@ -27,7 +26,10 @@ export async function mount(element, state, api) {
   const total = make("p", { class: "quiet", role: "status" });
   const problem = make("p", { class: "error", role: "alert" });
   const body = make("tbody");
-  const detail = make("div", { class: "stack side", "aria-live": "polite" });
+  const inspector = new Inspector(api, "Click a token to see how it was built.", {
+    tab: (tab) => state.keep({ tab }),
+    open: (tokenizer, bytes) => state.go("playground", { tokenizer, text: new TextDecoder().decode(bytes), at: "0" }),
+  }, state.get("tab"));
   const request = api.latest((wanted) => api.post("vocabulary/search", wanted));
   const heads = {};
 
@@ -63,7 +65,7 @@ export async function mount(element, state, api) {
     const bytes = fromHex(facts.bytes);
     const name = button(shownBytes(bytes), () => choose(facts.id), { class: "token" });
     const line = make("tr", { data: { id: String(facts.id) } },
-      make("td", { class: "number" }, number(facts.id)), make("td", {}, make("bdi", {}, name)),
+      make("td", { class: "number" }, String(facts.id)), make("td", {}, make("bdi", {}, name)),
       make("td", {}, make("code", { class: "quiet" }, hex(bytes.subarray(0, 8)) + (bytes.length > 8 ? " …" : ""))),
       make("td", { class: "number" }, number(bytes.length)), make("td", { class: "number" }, facts.rank === null ? facts.kind : number(facts.rank)),
       make("td", { class: "number" }, number(facts.count)));
@@ -71,26 +73,11 @@ export async function mount(element, state, api) {
     return line;
   }
 
-  async function choose(id) {
+  function choose(id) {
     chosen = String(id);
     for (const line of body.children) line.classList.toggle("chosen", line.dataset.id === chosen);
     updateUrl();
-    try {
-      const [{ nodes }, { neighbors }] = await Promise.all([
-        api.get("merges/tree", { tokenizer: query.tokenizer, id }), api.get("vocabulary/neighbors", { tokenizer: query.tokenizer, id }),
-      ]);
-      if (chosen !== String(id)) return;
-      const top = nodes[nodes.length - 1];
-      const text = new TextDecoder().decode(fromHex(top.bytes));
-      fill(detail, make("section", { class: "card stack" }, make("h2", {}, "Merge tree"),
-        make("div", { class: "token-name" }, make("bdi", {}, shownBytes(fromHex(top.bytes)))), factList(top), tree(nodes),
-        make("div", { class: "buttons" }, button("Open in playground", () => state.go("playground", { tokenizer: query.tokenizer, text, at: "0" })))),
-      neighbors?.length > 0 && make("section", { class: "card stack" }, make("h2", {}, "Nearest neighbors"),
-        make("ol", { class: "near" }, ...neighbors.map((near) => make("li", {},
-          button(shownBytes(fromHex(near.bytes)), () => choose(near.id), { class: "token" }), " ", make("span", { class: "quiet" }, number(near.similarity, 3)))))));
-    } catch (error) {
-      fill(detail, make("p", { class: "error", role: "alert" }, error.message));
-    }
+    return inspector.show({ tokenizer: query.tokenizer, ids: [id] });
   }
 
   const sortable = (name, label) => {
@@ -110,7 +97,7 @@ export async function mount(element, state, api) {
   fill(element,
     make("div", { class: "row bar" },
       labeled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), query.tokenizer,
-        (name) => { query.tokenizer = name; chosen = undefined; fill(detail); search(); })),
+        (name) => { query.tokenizer = name; chosen = undefined; inspector.clear(); search(); })),
       labeled("Search by", choice([["text", "text"], ["bytes", "bytes"], ["regex", "regular expression"], ["id", "id"]], query.by,
         (by) => { query.by = by; input.placeholder = HINTS[by]; input.focus(); search(); })),
       make("label", { class: "unseen", for: "query" }, "Search"), input),
@@ -122,7 +109,7 @@ export async function mount(element, state, api) {
           make("table", { class: "wide" }, make("thead", {}, make("tr", {},
             make("th", { scope: "col", class: "number" }, "Id"), make("th", { scope: "col" }, "Token"), make("th", { scope: "col" }, "Bytes"),
             sortable("length", "Length"), sortable("rank", "Rank"), sortable("count", "Count"))), body))),
-      detail));
+      inspector.element));
   await search(query.start);
   if (chosen !== undefined) await choose(Number(chosen));
 }

@@ -39,7 +39,7 @@ impl Ints {
     /// Appends the ints of ids to a list.
     #[inline(always)]
     pub fn extend(&self, list: &mut NewList<'_>, ids: &[u32]) -> PyResult<()> {
-        let table = self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
+        let table = &**self.table.get_or_init(|| (0..self.len).map(|_| AtomicPtr::default()).collect());
         let py = list.py();
         for (number, step) in ids.chunks(STEP).enumerate() {
             if number > 0 {

@@ -48,13 +48,15 @@ impl<'py> NewList<'py> {
         assert!(count <= self.len - self.at, "a list is not longer than it was created");
         match self.room {
             Some((layout, items)) => {
+                // SAFETY: `at` is at most the length of the list.
+                let room = unsafe { items.add(self.at) };
                 for n in 0..count {
                     let object = object(n)?;
                     // SAFETY: the list was created with room for `len` items, of which this one is null; the caller
                     // guarantees the object, and `self.list` stands for the GIL.
                     unsafe {
                         layout.add_reference(object);
-                        items.add(self.at + n).write(object);
+                        room.add(n).write(object);
                     }
                 }
             }

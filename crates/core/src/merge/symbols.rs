@@ -203,8 +203,9 @@ pub(crate) fn compile(vocabulary: &Vocabulary) -> Result<Compiled> {
     }
     let listed = Listed::new(vocabulary);
     let mut one = vec![NONE; symbols_end];
+    // Of several tokens with the same bytes the first counts, as in the cache.
     let by_bytes: HashMap<&[u8], u32> =
-        vocabulary.tokens.iter().map(|(token, id)| (&token[..], *id)).collect();
+        vocabulary.tokens.iter().rev().map(|(token, id)| (&token[..], *id)).collect();
     let mut lengths = vec![0; symbols_end];
     let mut several = HashMap::new();
     for (symbol, bytes) in alphabet.bytes.iter().enumerate() {

@@ -350,18 +350,8 @@ fn marks_spaces(json: &Value) -> bool {
 /// Returns where text may be cut if merging starts from characters.
 fn boundaries(vocabulary: &Vocabulary, pairs: &Pairs, symbols: &Symbols) -> Boundaries {
     let texts = vocabulary.tokens.iter().filter_map(|(token, _)| std::str::from_utf8(token).ok());
-    // Of several tokens with the same bytes, the cache has the first.
-    let mut single: HashMap<&[u8], u32> = HashMap::new();
-    for (token, id) in vocabulary.tokens.iter().filter(|(token, _)| token.len() <= 4) {
-        single.entry(token).or_insert(*id);
-    }
     Boundaries::new(texts, |c, ids| {
-        let mut buffer = [0; 4];
-        let bytes = c.encode_utf8(&mut buffer).as_bytes();
-        if let Some(&id) = single.get(bytes) {
-            return ids.push(id);
-        }
-        pairs.merge(bytes, ids);
+        pairs.merge(c.encode_utf8(&mut [0; 4]).as_bytes(), ids);
         symbols.translate(ids, 0);
     })
 }

@@ -108,7 +108,8 @@ impl Sums {
 }
 
 /// Adds to each sum some steps after prefetching its cache line: an atomic addition waits for memory, and
-/// stalls the instructions after it.
+/// stalls the instructions after it. The order of additions is kept: other threads read the sums meanwhile, and
+/// a sum from which is subtracted what was not added yet would be too low for them.
 struct Adder<'a> {
     waiting: [(&'a AtomicU64, u64); AHEAD],
     next: usize,
@@ -128,13 +129,19 @@ impl<'a> Adder<'a> {
     fn subtract(&mut self, sum: &'a AtomicU64, weight: u64) {
         self.add(sum, weight.wrapping_neg());
     }
+
+    /// Returns what is still to be added, the earliest first.
+    fn pending(&self) -> impl Iterator<Item = (&'a AtomicU64, u64)> {
+        let (late, early) = self.waiting.split_at(self.next);
+        early.iter().chain(late).copied()
+    }
 }
 
 impl Drop for Adder<'_> {
     fn drop(&mut self) {
-        for (sum, weight) in self.waiting {
+        self.pending().for_each(|(sum, weight)| {
             sum.fetch_add(weight, Relaxed);
-        }
+        });
     }
 }
 
@@ -471,5 +478,22 @@ impl MergeBatch {
         }
         merged.extend_from_slice(rest);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pending_is_added_in_order() {
+        let sums = Sums::new(1);
+        for count in 0..3 * AHEAD as u64 {
+            let mut adder = sums.adder();
+            (1..=count).for_each(|weight| adder.add(&sums.exact[1], weight));
+            let weights: Vec<u64> = adder.pending().map(|(_, weight)| weight).filter(|&w| w > 0).collect();
+            let expected: Vec<u64> = (1..=count).skip(count.saturating_sub(AHEAD as u64) as usize).collect();
+            assert_eq!(weights, expected);
+        }
     }
 }

@@ -321,7 +321,7 @@ def merge_counts(
 def shard_cuts(
     path: Path, size: int, pattern: str, special_tokens: list[str], separator: str | None
 ) -> list[tuple[int, bool]]:
-    """Return where a plain text file can be cut into ranges of about `size` bytes.
+    """Return where a plain text or JSON lines file can be cut into ranges of about `size` bytes.
 
     Returns
     -------

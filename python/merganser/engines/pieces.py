@@ -185,7 +185,7 @@ def encode_piece(job: EncodeJob, tokenizer: Shared, number: int, inputs: Inputs)
             writer.finish()
         finally:
             writer.abandon()
-        manifest: Manifest = json.loads((paths / "piece.json").read_text())
+        manifest: Manifest = json.loads((paths / "piece.json").read_text("utf-8"))
         for file in (ids, ends):
             storage.store(paths / Path(file).name, file)
     manifest |= {
@@ -288,7 +288,7 @@ def join_shard(job: EncodeJob, shard: ShardPlan) -> Manifest:
         )
         job.open()  # an attempt of an earlier job must not overwrite the files of a later one
         files = sorted(Path(work).iterdir())
-        sidecar = next(file for file in files if file.suffix == ".json").read_text()
+        sidecar = next(file for file in files if file.suffix == ".json").read_text("utf-8")
         for file in files:
             if file.suffix != ".json":
                 out.publish(file, file.name)

@@ -1,7 +1,8 @@
 """Clusters of vectors: k-means on directions, the same for every run.
 
-Costs tokens × dimension × clusters for each of at most 25 rounds: 0.5 s for 50,000 tokens. The centers
-start far from each other (k-means++, with the farthest instead of a random vector), so there is no seed.
+Costs tokens × dimension × clusters for each of at most 25 rounds: by estimate 0.5 s for 50,000 tokens. The
+centers start far from each other (k-means++, with the farthest instead of a random vector), so there is no
+seed.
 """
 
 from typing import TYPE_CHECKING

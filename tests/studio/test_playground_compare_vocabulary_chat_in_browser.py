@@ -387,6 +387,23 @@ def test_the_color_scheme_can_be_switched_and_is_remembered(studio: Opening) -> 
         assert "dark" in page.get_attribute("#theme", "aria-label")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_number_of_the_vocabulary_is_cut(studio: Opening, width: int) -> None:
+    """Also where tokens are long, and with the card of a token beside the table."""
+    with studio("vocabulary?sort=length&descending=1&id=300", width=width) as page:
+        page.wait_for_selector(".view-vocabulary tbody tr")
+        cut = page.evaluate("""() => {
+          const region = document.querySelector(".view-vocabulary .scroll").getBoundingClientRect();
+          const cells = [...document.querySelectorAll(".view-vocabulary :is(th, td).number")];
+          const isCut = (cell) => cell.scrollWidth > cell.clientWidth + 1
+            || cell.getBoundingClientRect().right > region.right + 1;
+          const shown = cells.filter((cell) => cell.offsetParent !== null);
+          return shown.filter(isCut).map((cell) => cell.textContent);
+        }""")
+        assert cut == []
+        assert page.locator("tbody td.number:visible").count() >= 2 * page.locator("tbody tr").count()
+
+
 def test_the_vocabulary_can_be_searched(studio: Opening, small: merganser.Tokenizer) -> None:
     with studio("vocabulary") as page:
         counts = page.locator("tbody tr td:last-child").all_text_contents()

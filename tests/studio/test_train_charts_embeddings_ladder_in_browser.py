@@ -157,6 +157,18 @@ class TestTrain:
             assert cells.count() > 3, "the last split stays"
             assert problems(page) == []
 
+    def test_half_a_character_in_a_special_token_is_named(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "train", expected="status of 400") as page:
+            page.get_by_label("Training text").fill("the cat")
+            field = page.get_by_label("Special tokens")
+            field.evaluate(
+                "(field) => { field.value = '<|x\\ud83d|>';"
+                " field.dispatchEvent(new Event('input', { bubbles: true })) }"
+            )
+            page.get_by_role("button", name="Train", exact=True).click()
+            page.get_by_text("half a character").wait_for()
+            assert "codec" not in page.inner_text("main")
+
     def test_files_are_picked_by_size_and_the_result_is_saved_to_disk(
         self, browser: Any, studio: Studio
     ) -> None:

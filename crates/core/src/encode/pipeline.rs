@@ -198,17 +198,21 @@ impl Tokenizer {
         };
         let end = ends.last().map_or(start, |&end| end as usize);
         let mut from = start;
-        if !boundaries.knows_characters() || !has_dense(&text.as_bytes()[start..end]) {
+        let encode = |c: char, ids: &mut Vec<u32>| {
+            self.merge_symbols(pipeline, c.encode_utf8(&mut [0; 4]).as_bytes(), ids);
+        };
+        let is_dense = has_dense(&text.as_bytes()[start..end]);
+        let Some(alone) = is_dense.then(|| boundaries.alone(encode)).flatten() else {
             cut.ends.clear();
             for &end in ends {
                 boundaries.cut(text, from, end as usize, &mut cut.ends);
                 from = end as usize;
             }
             return self.encode_cut_parts(text, start, &cut.ends, ids);
-        }
+        };
         for &end in ends {
             while from < end as usize {
-                from = boundaries.divide(text, from, end as usize, &mut cut.parts);
+                from = boundaries.divide(alone, text, from, end as usize, &mut cut.parts);
                 self.encode_divided(text.as_bytes(), &cut.parts, ids);
             }
         }

@@ -11,6 +11,9 @@
 //! first, or never last, in a pair. Cost: about a nanosecond per character. When it loses: a vocabulary whose
 //! tokens contain nearly every pair; then parts are long, and merging them takes n log n.
 
+use std::sync::OnceLock;
+
+use super::crossings::{has, set};
 use super::parts::{Alone, Parts, UNKNOWN};
 use crate::key::mix;
 
@@ -24,9 +27,10 @@ pub(crate) struct Boundaries {
     /// By code point of the basic plane: whether a token has another character after it, or before it.
     followed: Box<Plane>,
     preceded: Box<Plane>,
-    /// By code point of the basic plane: the ids of the character alone. Empty if tokens join most characters of
-    /// scripts without spaces.
-    alone: Vec<Alone>,
+    /// Whether parts of scripts without spaces are mostly one character.
+    mostly_single: bool,
+    /// By code point of the basic plane: the ids of the character alone; determined when first needed.
+    alone: OnceLock<Vec<Alone>>,
 }
 
 /// A bit for each code point of the basic plane: 8 KB.
@@ -43,11 +47,8 @@ const MANY: u32 = 1000;
 const STEP: usize = 1 << 12;
 
 impl Boundaries {
-    /// Builds the tables; tokens are sequences of whole characters. `alone` appends the ids of a character alone.
-    pub(crate) fn new<'a>(
-        tokens: impl Iterator<Item = &'a str> + Clone,
-        alone: impl Fn(char, &mut Vec<u32>),
-    ) -> Boundaries {
+    /// Builds the tables; tokens are sequences of whole characters.
+    pub(crate) fn new<'a>(tokens: impl Iterator<Item = &'a str> + Clone) -> Boundaries {
         let pairs = tokens.flat_map(|token| token.chars().zip(token.chars().skip(1)));
         let is_other = |&(left, right): &(char, char)| left as u32 | right as u32 >= 0x80;
         let count = pairs.clone().filter(is_other).count();
@@ -58,17 +59,18 @@ impl Boundaries {
             others: vec![0; bits / 64],
             followed: Box::new([0; 1 << 10]),
             preceded: Box::new([0; 1 << 10]),
-            alone: Vec::new(),
+            mostly_single: false,
+            alone: OnceLock::new(),
         };
         for (left, right) in pairs {
             if is_other(&(left, right)) {
-                set(&mut made.others, hash(left, right) as usize & (bits - 1));
+                set(&mut made.others, hash(left, right));
             } else {
-                set(&mut made.ascii[..], (left as usize) << 7 | right as usize);
+                set(&mut made.ascii[..], (left as u64) << 7 | right as u64);
             }
             for (c, plane) in [(left, &mut made.followed), (right, &mut made.preceded)] {
                 if (c as usize) < 1 << 16 {
-                    set(&mut plane[..], c as usize);
+                    set(&mut plane[..], c as u64);
                 }
             }
         }
@@ -82,29 +84,29 @@ impl Boundaries {
         }
         let both = made.followed.iter().zip(&*made.preceded).map(|(followed, preceded)| followed & preceded);
         let joined: u32 = both.skip(DENSE as usize / 64).map(u64::count_ones).sum();
-        if joined < MANY {
-            made.alone = (0..1 << 16).map(|c| Alone::of(c, &alone)).collect();
-        }
+        made.mostly_single = joined < MANY;
         made
     }
 
-    /// Whether parts of scripts without spaces are mostly one character.
-    pub(crate) fn knows_characters(&self) -> bool {
-        !self.alone.is_empty()
+    /// Returns the ids of each character alone, by code point, if parts of scripts without spaces are mostly one
+    /// character; `encode` appends the ids of one.
+    pub(crate) fn alone(&self, encode: impl Fn(char, &mut Vec<u32>)) -> Option<&[Alone]> {
+        let all = || (0..1 << 16).map(|c| Alone::of(c, &encode)).collect();
+        self.mostly_single.then(|| &self.alone.get_or_init(all)[..])
     }
 
     /// Whether a token may contain the two characters side by side.
     #[inline(always)]
     pub(crate) fn may_cross(&self, left: char, right: char) -> bool {
         if (left as u32 | right as u32) < 0x80 {
-            return has(&self.ascii[..], (left as usize) << 7 | right as usize) != 0;
+            return has(&self.ascii[..], (left as u64) << 7 | right as u64);
         }
         if (left as u32 | right as u32) < 1 << 16
-            && has(&self.followed[..], left as usize) & has(&self.preceded[..], right as usize) == 0
+            && !(has(&self.followed[..], left as u64) & has(&self.preceded[..], right as u64))
         {
             return false;
         }
-        has(&self.others, hash(left, right) as usize & (self.others.len() * 64 - 1)) != 0
+        has(&self.others, hash(left, right))
     }
 
     /// Appends the ends of the parts of `text[start..end]`.
@@ -116,11 +118,19 @@ impl Boundaries {
     }
 
     /// Replaces `parts` by those of `text[start..end]`, or some thousand of them; returns where they end.
-    pub(crate) fn divide(&self, text: &str, start: usize, end: usize, parts: &mut Parts) -> usize {
+    /// `alone` has the ids of characters.
+    pub(crate) fn divide(
+        &self,
+        alone: &[Alone],
+        text: &str,
+        start: usize,
+        end: usize,
+        parts: &mut Parts,
+    ) -> usize {
         parts.clear(STEP);
         let mut count = 0;
         self.each_part(text, start, end, |start, end, only| {
-            let known = only.and_then(|c| self.alone.get(c as usize)).unwrap_or(&UNKNOWN);
+            let known = only.and_then(|c| alone.get(c as usize)).unwrap_or(&UNKNOWN);
             parts.push(start, end, known);
             count += 1;
             count < STEP
@@ -164,15 +174,6 @@ impl Boundaries {
     }
 }
 
-fn set(bits: &mut [u64], bit: usize) {
-    bits[bit / 64] |= 1 << (bit % 64);
-}
-
-#[inline(always)]
-fn has(bits: &[u64], bit: usize) -> u64 {
-    bits[bit / 64] >> (bit % 64) & 1
-}
-
 #[inline(always)]
 fn hash(left: char, right: char) -> u64 {
     mix((left as u64) << 32 | right as u64, 0x9E37_79B9_7F4A_7C15)
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn parts_end_where_no_token_has_both_characters() {
         let tokens = ["lo", "low", " l", "é中", "中a"];
-        let boundaries = Boundaries::new(tokens.iter().copied(), |_, _| ());
+        let boundaries = Boundaries::new(tokens.iter().copied());
         let mut ends = Vec::new();
         let text = "low low é中a中é lowlowlowlowlowlow";
         boundaries.cut(text, 0, text.len(), &mut ends);

@@ -212,13 +212,13 @@ fn around(left: u64, right: u64) -> u64 {
 }
 
 /// Adds a number to a set of bits, by its lowest bits; the number of bits is a power of two.
-fn set(bits: &mut [u64], number: u64) {
+pub(super) fn set(bits: &mut [u64], number: u64) {
     let number = number as usize & (bits.len() * 64 - 1);
     bits[number / 64] |= 1 << (number % 64);
 }
 
 #[inline]
-fn has(bits: &[u64], number: u64) -> bool {
+pub(super) fn has(bits: &[u64], number: u64) -> bool {
     let number = number as usize & (bits.len() * 64 - 1);
     bits[number / 64] >> (number % 64) & 1 != 0
 }

@@ -23,7 +23,7 @@ use crate::added::{AddedToken, AddedTokens};
 use crate::merge::boundaries::Boundaries;
 use crate::merge::cache::Cache;
 use crate::merge::crossings::Crossings;
-use crate::merge::pairs::{ID_BITS, NONE, Pairs};
+use crate::merge::pairs::{ID_BITS, NONE};
 use crate::merge::symbols::{Compiled, Dropping, FIRST, Order, SUFFIX, Symbols, Unit, Vocabulary, compile};
 use crate::normalize::Normalizer;
 use crate::pretokenize::Pretokenizer;
@@ -256,7 +256,7 @@ impl Tokenizer {
         // What a pre-token is may depend on all of it; then it is not cut.
         let indivisible = *first || *suffix || dropping.is_some();
         let boundaries = (*unit == Unit::Characters && !indivisible && whole.is_empty())
-            .then(|| boundaries(&vocabulary, &pairs, &symbols));
+            .then(|| Boundaries::new(tokens.iter().filter_map(|(token, _)| std::str::from_utf8(token).ok())));
         let crossings = match *unit == Unit::Bytes && !indivisible {
             true => Crossings::new(tokens.iter().map(|(token, _)| &token[..]), whole.keys().map(|t| &t[..])),
             false => Crossings::everywhere(),
@@ -345,15 +345,6 @@ fn marks_spaces(json: &Value) -> bool {
         Some(kind) => kind == "SentencePiece",
         None => false,
     }
-}
-
-/// Returns where text may be cut if merging starts from characters.
-fn boundaries(vocabulary: &Vocabulary, pairs: &Pairs, symbols: &Symbols) -> Boundaries {
-    let texts = vocabulary.tokens.iter().filter_map(|(token, _)| std::str::from_utf8(token).ok());
-    Boundaries::new(texts, |c, ids| {
-        pairs.merge(c.encode_utf8(&mut [0; 4]).as_bytes(), ids);
-        symbols.translate(ids, 0);
-    })
 }
 
 /// Returns a rank for each score: the highest first, equal ones equal.

@@ -181,7 +181,9 @@ class Ray:
                 local = replace(self.local, work_dir=None)
                 others.append(local.count_to(local_corpus, settings, scratch / "here.counts", progress).path)
             sums += [vars(CountsFile.open(path)) for path in others]
-            documents, invalid_bytes, _, total = _core.merge_counts([*paths, *others], [out], scratch)
+            documents, invalid_bytes, _, total = _core.merge_counts(
+                [*paths, *others], [out], scratch, threads=self.local._threads
+            )
             whole = {"documents": documents, "invalid_bytes": invalid_bytes, "total": total}
             shards.check_sums(str(out), sums, whole)
         if not self.keep_work:

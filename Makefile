@@ -33,7 +33,9 @@ browser:
 	fi
 
 # Property tests with many more examples; then all shared corpora, 32,000 tokens, compared with the peers.
+# The core's tests without AVX2 come first: the source that other processors run.
 test-long: .venv/dev
+	RUSTFLAGS="--cfg portable" cargo test --quiet --target-dir target/portable
 	$(BIN)/python -W error -m pytest --hypothesis-profile=thorough --timeout 7200
 	$(BIN)/python -W error -m pytest tests/long
 

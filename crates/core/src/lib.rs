@@ -9,7 +9,7 @@
 //! A module uses only modules that come before it; `layers.rs` reads the order from here and tests it:
 //!
 //! ```layers
-//! error → automaton → progress → memory → key → threads → team → faults → disk → durable → normalize → added
+//! error → cpu → automaton → progress → memory → key → threads → team → faults → disk → durable → normalize → added
 //! → split → pretokenize → corpus → count → merge → tokenizer → encode → train → tokens → embed
 //! ```
 //!
@@ -21,6 +21,7 @@ pub mod added;
 mod automaton;
 pub mod corpus;
 pub mod count;
+mod cpu;
 mod disk;
 mod durable;
 pub mod embed;

@@ -222,7 +222,7 @@ mod x86 {
     impl Avx2 {
         #[inline(always)]
         pub fn detect() -> Option<Avx2> {
-            (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Avx2(()))
+            (crate::cpu::has_avx2() && is_x86_feature_detected!("fma")).then_some(Avx2(()))
         }
     }
 

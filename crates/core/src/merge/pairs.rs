@@ -21,6 +21,8 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::windows::WINDOW;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::has_avx2;
 use crate::key::mix;
 use crate::memory::{check_room, zeroed_in_huge_pages};
 
@@ -201,8 +203,8 @@ impl Pairs {
             return self.merge_queued(pretoken, report, |id, _| ids.push(id));
         }
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was detected.
+        if has_avx2() {
+            // SAFETY: `has_avx2` has detected the feature.
             return unsafe { self.merge_avx2(pretoken, ids, report) };
         }
         self.merge_short(pretoken, ids, report);
@@ -252,8 +254,8 @@ impl Pairs {
         }
         let tokens = &tokens[..count];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was detected.
+        if has_avx2() {
+            // SAFETY: `has_avx2` has detected the feature.
             return unsafe { self.merge_tokens_avx2(tokens, ids) };
         }
         self.merge_tokens(tokens, ids);

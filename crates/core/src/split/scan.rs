@@ -21,10 +21,12 @@
 //!
 //! Long documents are processed in segments that end at safe cuts; where a text has none, segments grow.
 
-use super::bitmap::{CaseBlock, ClassBlock, Classify, Portable, classify};
+use super::bitmap::{CaseBlock, ClassBlock, Portable, Vector, classify};
 use super::classes::{CLASSES, LETTER, MARK, NUMBER, SPACE};
 use super::presets::{Preset, Scanner};
 use super::{scan_gpt2, scan_gpt4};
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::has_avx2_and_bits;
 use crate::memory::check_room;
 
 const SEGMENT: usize = 16 << 10;
@@ -125,21 +127,12 @@ fn segment(scanner: Scanner, text: &[u8], last: bool, base: u32, masks: &mut Mas
         check_room(COST * text.len(), "a long pre-token");
     }
     #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        // SAFETY: `has_avx2` has detected these features.
+    if has_avx2_and_bits() {
+        // SAFETY: `has_avx2_and_bits` has detected these features.
         return unsafe { segment_avx2(scanner, text, last, base, masks, ends) };
     }
     // SAFETY: `Portable` needs no features.
     unsafe { segment_with::<Portable>(scanner, text, last, base, masks, ends) }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -157,9 +150,9 @@ fn segment_avx2(
 }
 
 /// # Safety
-/// As [`Classify::ascii`].
+/// As [`Vector`].
 #[inline(always)]
-unsafe fn segment_with<C: Classify>(
+unsafe fn segment_with<V: Vector>(
     scanner: Scanner,
     text: &[u8],
     last: bool,
@@ -167,12 +160,12 @@ unsafe fn segment_with<C: Classify>(
     masks: &mut Masks,
     ends: &mut Vec<u32>,
 ) {
-    // SAFETY: the caller guarantees the instructions that `C` needs.
+    // SAFETY: the caller guarantees the instructions that `V` needs.
     unsafe {
         if scanner.preset == Preset::O200k {
-            classify::<C, true>(text, &mut masks.blocks, &mut masks.cased);
+            classify::<V, true>(text, &mut masks.blocks, &mut masks.cased);
         } else {
-            classify::<C, false>(text, &mut masks.blocks, &mut masks.cased);
+            classify::<V, false>(text, &mut masks.blocks, &mut masks.cased);
         }
     }
     masks.cuts.clear();

@@ -107,7 +107,7 @@ export async function mount(element, state, api) {
       labeled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), query.tokenizer,
         async (name) => { query.tokenizer = name; chosen = undefined; inspector.clear(); preview(await search()); })),
       labeled("Search by", choice([["text", "text"], ["bytes", "bytes"], ["regex", "regular expression"], ["id", "id"]], query.by,
-        (by) => { query.by = by; input.placeholder = HINTS[by]; input.focus(); search(); })),
+        (by) => { query.by = by; input.placeholder = HINTS[by]; search(); })),
       make("label", { class: "unseen", for: "query" }, "Search"), input),
     problem,
     make("div", { class: "columns" },

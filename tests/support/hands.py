@@ -1,7 +1,7 @@
 """Pages that are used by mouse or by keyboard alone, at two widths and in two color schemes.
 
 `COMBINATIONS` are the eight of {mouse, keyboard} × {1280, 390 px} × {light, dark}; a test with the fixture
-`walk` runs in each. A keyboard reaches an element by Tab, as a user would: if Tab does not reach it, it fails.
+`walk` runs in each. A keyboard reaches an element by Tab, as a user would: what Tab does not reach fails.
 """
 
 from collections.abc import Iterator

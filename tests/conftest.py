@@ -21,6 +21,8 @@ LONGEST = (
     "tests/test_ray.py",
     "tests/test_docs.py",
     "tests/test_cookbook.py",
+    "tests/studio/test_items_on_work_in_browser.py",
+    "tests/studio/test_items_on_text_in_browser.py",
     "tests/studio/test_train_charts_embeddings_ladder_in_browser.py",
     "tests/studio/test_playground_compare_vocabulary_chat_in_browser.py",
     "tests/studio/test_adding_in_browser.py",

@@ -56,6 +56,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def studio(docs: Path) -> None:
+    """Draw the pictures of the studio, studio.png and studio-dark.png."""
     command = [sys.executable, str(REPOSITORY / "tools" / "draw_studio.py"), str(docs / "studio.png")]
     subprocess.run(command, check=True)
 

@@ -1,10 +1,10 @@
-"""Draw docs/studio.png, the README's picture of the studio.
+"""Draw docs/studio.png and docs/studio-dark.png, the README's pictures of the studio.
 
     .venv/bin/python tools/draw_studio.py [FILE]
 
 Starts the studio with the tokenizers that it trains when it has none, opens the playground in Debian's
-Chromium (or the one at CHROMIUM) and takes a picture of the page. The text needs the fonts
-`fonts-noto-core`, `fonts-noto-cjk` and `fonts-noto-color-emoji` of Debian.
+Chromium (or the one at CHROMIUM) and takes a picture of the page in each color scheme. The text needs the
+fonts `fonts-noto-core`, `fonts-noto-cjk` and `fonts-noto-color-emoji` of Debian.
 """
 
 import os
@@ -21,7 +21,7 @@ FILE = Path(__file__).parent.parent / "docs" / "studio.png"
 
 
 def draw(address: str, file: Path) -> None:
-    """Save a picture of the studio at `address`."""
+    """Save pictures of the studio at `address`: `file`, and the dark one beside it."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if chromium is None:
         sys.exit(
@@ -29,12 +29,16 @@ def draw(address: str, file: Path) -> None:
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 850}, device_scale_factor=1.5)
-        page.goto(f"{address}#/playground")
-        page.wait_for_selector("html[data-ready]")
-        page.wait_for_selector(".tree")  # of a token that the page chooses
-        page.wait_for_timeout(500)  # the transitions of the style sheet
-        page.screenshot(path=file)
+        for scheme, path in (("light", file), ("dark", file.with_stem(f"{file.stem}-dark"))):
+            page = browser.new_page(
+                viewport={"width": 1280, "height": 830}, device_scale_factor=1.25, color_scheme=scheme
+            )
+            page.goto(f"{address}#/playground")
+            page.wait_for_selector("html[data-ready]")
+            page.wait_for_selector(".tree")  # of a token that the page chooses
+            page.wait_for_timeout(500)  # the transitions of the style sheet
+            page.screenshot(path=path)
+            page.close()
         browser.close()
 
 

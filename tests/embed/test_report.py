@@ -1,5 +1,8 @@
 """The report on embeddings: the contexts it chooses, and its progress."""
 
+from pathlib import Path
+from typing import Any
+
 import merganser
 import numpy as np
 import pytest
@@ -9,7 +12,11 @@ from merganser.embed.evaluation import synonym_similarity
 from merganser.embed.text import Text, read
 from merganser.reporting.embeddings import pictures
 from merganser.reporting.embeddings.experiments import meaning, sections, similarity
-from merganser.reporting.embeddings.report import _about
+from merganser.reporting.embeddings.report import _about, write
+from merganser.reporting.embeddings.takeaways import takeaway
+from merganser.reporting.section import Section
+from merganser.reporting.tables import Table
+from opened import problems, watched
 
 #: Two meanings of one word, each with a vocabulary of its own.
 RIVER = ["the bank of the river was green with grass", "fish swim near the bank of the river"] * 80
@@ -67,6 +74,65 @@ def test_progress_reaches_its_total_in_small_steps(
     assert done == sorted(done) and len(done) >= 2 * study.SEEDS
     assert steps[-1][0] == steps[-1][1], "complete"
     assert len({total for _, total in steps}) == 1
+
+
+def test_every_section_has_one_sentence_with_figures_of_its_table(
+    made: tuple[embed.Embeddings, Text], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "DIMENSIONS", (4, 8))
+    monkeypatch.setattr(study, "_BLOCK", 50)
+    embeddings, _ = made
+    measured = {section.name: section for section in sections(*made)}
+    sentences = {name: takeaway(section) for name, section in measured.items()}
+    assert len(sentences) >= 7 and {"similarities", "progress", "objectives", "neighbors"} <= set(sentences)
+    for name, sentence in sentences.items():
+        if name != "plane_groups":  # without groups in this text
+            assert sentence.endswith(".") and "\n" not in sentence, name
+    mean = np.mean(embeddings.unit @ embeddings.unit.T - np.eye(len(embeddings)))
+    assert f"to {mean * len(embeddings) / (len(embeddings) - 1):.2f};" in sentences["similarities"]
+    ranks = [row[1] for row in measured["dimensions"].table.rows]
+    assert f"with a mean rank of {min(ranks):.1%}" in sentences["dimensions"]
+    word, other = (
+        sentences["neighbors"].removeprefix("Of these words, “").split("” has the nearest neighbor: “")
+    )
+    other, cosine = other.removesuffix(".").split("”, with a cosine of ")
+    assert embeddings.similarity(word, other) == pytest.approx(float(cosine), abs=0.006)
+
+
+def test_the_page_starts_with_figures_and_sentences(
+    browser: Any, made: tuple[embed.Embeddings, Text], tmp_path: Path
+) -> None:
+    made[0].save(tmp_path / "vectors")
+    path = write(tmp_path / "vectors", tmp_path / "report")
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        with watched(browser, path.as_uri(), scheme=scheme, width=width) as page:
+            page.wait_for_selector(f"html[data-drawn={scheme}]")
+            tiles = page.locator(".figure-tile").all_inner_texts()
+            assert set(tiles[0].split()) == {str(len(made[0])), "token", "vectors"}
+            assert page.locator(".takeaways li").count() >= 4
+            page.locator(".takeaways button", has_text="Nearest neighbors").focus()
+            page.keyboard.press("Enter")
+            assert page.evaluate("location.hash") == "#neighbors"
+            assert problems(page) == []
+
+
+def test_the_nearest_word_with_a_group_counts() -> None:
+    rows = (
+        ("a", "one", 9, 0.0, 0.0),
+        ("b", "one", 1, 0.0, 1.0),
+        ("c", "two", 1, 0.0, 1.5),
+        ("d", "two", 2, 5.0, 5.0),
+    )
+    table = Table(("word", "group", "count", "x", "y"), (*rows, ("e", None, 4, 0.0, 0.1)))
+    groups = Section("plane_groups", "", "", table)
+    assert takeaway(groups).startswith("For 2 of 4 words in groups")
+    frequencies = Section("plane_frequency", "", "", table)
+    assert (
+        takeaway(frequencies)
+        == "Of 5 words, “a” is the most frequent (9×); half of them occur at most 2 times."
+    )
+    assert takeaway(Section("plane_groups", "", "", Table(table.columns, rows[:2]))) == "", "one group"
+    assert takeaway(Section("neighbors", "", "", Table(("", ""), (("a", ""),)))) == ""
 
 
 def test_the_report_names_backend_and_threads(made: tuple[embed.Embeddings, Text]) -> None:

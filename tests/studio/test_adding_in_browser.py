@@ -48,7 +48,7 @@ def test_a_file_is_added_with_the_dialog(
         page.get_by_role("button", name="Add…").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector("dialog[open]")
-        page.get_by_text("Names ").first.wait_for()
+        page.wait_for_selector(".known > *")
         assert problems(page) == []
         page.keyboard.press("Escape")
         page.wait_for_selector("dialog", state="detached")
@@ -83,6 +83,32 @@ def test_a_rank_file_is_asked_for_its_pattern_with_a_suggestion(
         page.locator(".question button").click()
         wait_until(lambda: chosen(page).startswith("small ("))
         assert page.get_by_label("Special tokens").is_disabled()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
+def test_a_tokenizer_is_chosen_from_the_list_by_keyboard_and_by_mouse(
+    browser: Any, small: merganser.Tokenizer, tmp_path: Path, scheme: str, width: int
+) -> None:
+    (tmp_path / "<b>one").mkdir()
+    small.truncated(300).save(tmp_path / "<b>one" / "tokenizer.merganser")
+    small.truncated(310).save(tmp_path / "two.merganser")
+    with (
+        served({"small": small}, start=tmp_path) as studio,
+        opened(browser, studio.address, "playground", scheme=scheme, width=width) as page,
+    ):
+        page.get_by_role("button", name="Add…").focus()
+        page.keyboard.press("Enter")
+        page.locator(".known .entry", has_text="two.merganser").wait_for()
+        assert problems(page) == []
+        page.keyboard.type("one")
+        page.locator(".known .entry", has_text="two.merganser").wait_for(state="detached")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        wait_until(lambda: chosen(page) == "<b>one")
+        page.get_by_role("button", name="Add…").click()
+        page.locator(".known .entry", has_text="two.merganser").click()
+        wait_until(lambda: chosen(page) == "two")
+        assert page.locator("main b, dialog b").count() == 0
 
 
 def test_a_folder_can_be_chosen_and_dropped(
@@ -120,10 +146,10 @@ def test_bad_files_and_names_are_explained(browser: Any, own: Studio, tmp_path: 
             page.locator("dialog .error", has_text=file.name).wait_for()
             assert "merganser-upload" not in page.locator("dialog .error").inner_text()
         names = page.get_by_label("Name", exact=True)
-        if names.is_enabled():
-            names.fill("no/such-tokenizer-anywhere")
-            page.get_by_role("button", name="Load").click()
-            page.locator("dialog .error", has_text="no/such-tokenizer-anywhere").wait_for()
+        names.fill("no/such-tokenizer-anywhere")
+        page.get_by_text("Not in the list").wait_for()
+        page.get_by_role("button", name="Load").click()
+        page.locator("dialog .error", has_text="no/such-tokenizer-anywhere").wait_for()
         page.get_by_role("button", name="Close").click()
         page.wait_for_selector("dialog", state="detached")
 

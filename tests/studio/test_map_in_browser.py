@@ -107,6 +107,19 @@ class TestEmbeddings:
             page.get_by_label("word parts").uncheck()
             wait_until(lambda: page.locator(".stage canvas").screenshot() != shown)
 
+    def test_a_few_far_points_do_not_squeeze_the_others(self, browser: Any, address: str) -> None:
+        with opened(browser, address, "embeddings") as page:
+            views = page.evaluate("""async () => {
+              const { Field } = await import("./static/field.js");
+              const field = { canvas: { clientWidth: 800, clientHeight: 400 } };
+              const around = (...axes) => Field.prototype.around.call(field, ...axes);
+              const crowd = Array.from({ length: 1000 }, (_, nth) => 0.7 + 0.1 * (nth % 100) / 100);
+              return [around([0, 1, ...crowd], [1, 0, ...crowd]), around([0, 1], [0, 1])];
+            }""")
+            (x, y, zoom), few = views
+            assert 0.72 < x < 0.78 and 0.72 < y < 0.78 and zoom == 4
+            assert few == [0.5, 0.5, 1], "all of a few points are shown"
+
     def test_without_embeddings_the_view_shows_the_commands(self, browser: Any) -> None:
         with (
             served({"two": train(TEXTS[:1], 270)}) as plain,

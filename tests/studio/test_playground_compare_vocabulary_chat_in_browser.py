@@ -160,6 +160,19 @@ def test_hostile_text_is_shown_as_text(studio: Opening) -> None:
         assert "<" in page.inner_text("tbody")
 
 
+def test_the_vocabulary_starts_with_its_first_token_inspected(studio: Opening) -> None:
+    with studio("vocabulary") as page:
+        page.wait_for_selector(".inspector .tree")
+        first = page.locator("tbody tr").first
+        assert page.locator(".inspector .token-name").inner_text() == first.locator("button").inner_text()
+        assert "id=" not in address_of(page), "it was not chosen by the user"
+        page.get_by_label("Tokenizer", exact=True).select_option("tiny")
+        page.wait_for_selector(".inspector .tree")
+    with studio("vocabulary", width=390) as page:
+        page.wait_for_selector("tbody tr")
+        assert page.locator(".inspector").is_hidden(), "the sheet waits for a tap"
+
+
 def test_outdated_responses_are_dropped(studio: Opening) -> None:
     with studio("playground") as page:
         got = page.evaluate("""async () => {

@@ -103,6 +103,22 @@ def test_the_session_works_while_storage_is_blocked(studio: Opening) -> None:
         assert page.input_value("textarea") == "kept in memory"
 
 
+def test_reset_forgets_what_a_view_sets_in_the_meantime(studio: Opening) -> None:
+    with studio("playground") as page:
+        typed(page, "a secret")
+        page.evaluate(
+            """async () => {
+              const session = await import("./static/session.js");
+              const forgotten = session.forget();
+              session.set({ text: "a secret" });
+              await forgotten;
+            }"""
+        )
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate("Object.values(localStorage).join().includes('secret')") is False
+
+
 def test_reset_forgets_everything_that_was_stored(studio: Opening) -> None:
     with studio("playground") as page:
         pasted_and_shown(page, MEGABYTE)

@@ -103,6 +103,21 @@ def test_a_training_opens_the_replay_of_its_vocabulary(browser: Any, address: st
         assert problems(page) == []
 
 
+def test_merges_can_be_skipped_only_if_some_are_not_in_the_text(browser: Any, address: str) -> None:
+    with opened(browser, address, "theatre") as page:
+        loaded(page)
+        skip = page.get_by_label("Skip merges that are not in this text")
+        assert skip.is_hidden(), "all merges are learned from this text"
+    with opened(browser, address, "train?size=300&name=to-skip") as page:
+        page.get_by_role("button", name="Train", exact=True).click()
+        page.get_by_role("button", name="Watch the merges").click()
+        page.wait_for_selector("[data-ready=replay]")
+        page.get_by_label("Show its training text").uncheck()
+        page.get_by_label("Text", exact=True).fill("wood")
+        page.get_by_role("button", name="Use this text").click()
+        page.get_by_label("Skip merges that are not in this text").wait_for()
+
+
 def test_without_motion_nothing_glides(browser: Any, address: str) -> None:
     with opened(browser, address, "theatre") as page:
         page.emulate_media(reduced_motion="reduce")

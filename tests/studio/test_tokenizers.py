@@ -172,9 +172,11 @@ def test_a_name_in_the_working_folder_is_not_read_instead(
 def test_a_path_in_a_folder_can_be_named(
     client: TestClient, small: merganser.Tokenizer, tmp_path: Path
 ) -> None:
-    small.save(tmp_path / "mine.merganser")
-    answer = client.post("api/tokenizers/name", json={"name": "mine.merganser"})
-    assert answer.json() == {"name": "mine.merganser"}
+    small.truncated(300).save(tmp_path / "mine.merganser")
+    for _ in range(2):
+        answer = client.post("api/tokenizers/name", json={"name": "mine.merganser"})
+        assert answer.json() == {"name": "mine.merganser"}
+    assert len(client.get("api/about").json()["tokenizers"]) == 2, "the same one is added once"
 
 
 def _ranks(size: int, last: bytes, more: list[bytes]) -> dict[bytes, int]:

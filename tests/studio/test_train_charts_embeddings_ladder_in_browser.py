@@ -267,6 +267,9 @@ class TestCharts:
             assert len(sentences) == 12 and sum("two" in sentence for sentence in sentences) >= 8
             boxes = [section.bounding_box() for section in page.locator(".sections > section").all()[:2]]
             assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
+            halves = [one.bounding_box() for one in page.locator(".sections > section:not(.full)").all()]
+            assert [half["y"] for half in halves[::2]] == [half["y"] for half in halves[1::2]], "no gaps"
+            assert [half["height"] for half in halves[::2]] == [half["height"] for half in halves[1::2]]
             subjects = page.locator("section .subject").all_text_contents()
             assert len(subjects) == 12 and all("two" in subject for subject in subjects)
             page.locator(".takeaways button", has_text="Parity").click()

@@ -76,7 +76,14 @@ def command(
 
     loaded, sources = _load(tokenizers)
     secret = token or token_urlsafe(24)
-    app = create(loaded, folders, secret, sources=sources, embeddings=_load_embeddings(embeddings))
+    app = create(
+        loaded,
+        folders,
+        secret,
+        sources=sources,
+        embeddings=_load_embeddings(embeddings),
+        start=Path.cwd(),
+    )
     with _listen(PORT if token and port is None else port) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/{secret}/"
         if as_json:

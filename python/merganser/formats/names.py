@@ -10,10 +10,11 @@ Without a network, an error says within two seconds what to do: the server is co
 
 import os
 import re
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from merganser.corpus.addresses import reason
@@ -64,6 +65,51 @@ def is_name(name: str) -> bool:
     """Return whether this can be a name, and not only the path of a missing file."""
     library, rest = split_prefix(name)
     return bool(library or _encoding(rest) or is_repository(rest))
+
+
+class Encoding(NamedTuple):
+    """An encoding of tiktoken, the models that use it, and whether it opens without a network."""
+
+    name: str
+    models: tuple[str, ...]
+    is_here: bool
+
+
+def encodings() -> list[Encoding]:
+    """Return the encodings of an installed tiktoken, newest first, plugins included."""
+    if find_spec("tiktoken") is None:
+        return []
+    from tiktoken import list_encoding_names
+    from tiktoken.model import MODEL_TO_ENCODING
+
+    models: dict[str, list[str]] = {}
+    for model, encoding in MODEL_TO_ENCODING.items():
+        models.setdefault(encoding, []).append(model)
+    known = sorted(list_encoding_names(), key=lambda name: (*_ENCODINGS, name).index(name))
+    return [
+        Encoding(name, tuple(models.get(name, ())), all(map(_is_cached, _ENCODINGS.get(name, ()))))
+        for name in reversed(known)
+    ]
+
+
+def has_hub() -> bool:
+    """Return whether repositories of the hub can be resolved."""
+    return find_spec("huggingface_hub") is not None
+
+
+def cached_repositories() -> list[str]:
+    """Return the repositories whose tokenizer is in the cache of an installed huggingface_hub."""
+    if not has_hub():
+        return []
+    hub = import_module("huggingface_hub")
+    cache = Path(import_module("huggingface_hub.constants").HF_HUB_CACHE)
+    found: list[str] = []
+    for folder in sorted(cache.glob("models--*--*")):
+        name = folder.name.removeprefix("models--").replace("--", "/")
+        with suppress(import_module("huggingface_hub.errors").HFValidationError):  # not a folder of the hub
+            if is_repository(name) and _cached_folder(hub, name, None):
+                found.append(name)
+    return found
 
 
 def nearest_encoding(name: str) -> str:

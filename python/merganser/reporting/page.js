@@ -1,5 +1,5 @@
 // The page of a report: renders the embedded data with the parts of sections.js, which page.py puts before it.
-import { drawPanels, put, reportSection, takeawayList, tileRow } from "./sections.js";
+import { drawPanels, fillRows, put, reportSection, takeawayList, tileRow } from "./sections.js";
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -19,6 +19,7 @@ const sections = report.sections.map((part, nth) => {
 header.append(put("h1", "", report.title), tileRow(report.tiles),
   takeawayList(report.sections, ({ name }) => { location.hash = name; }), ...report.about.map((line) => put("p", "quiet", line)));
 document.getElementById("contents").append(list);
+fillRows(sections.map(({ element }) => element));
 main.append(...sections.map(({ element }) => element));
 
 async function draw() {

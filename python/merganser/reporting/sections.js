@@ -62,13 +62,26 @@ export function reportSection(part, nth, load, note) {
   if (part.files) details.append(files(part.files));
   const element = put("section", "", head, put("p", "subject", put("bdi", "", part.subtitle)),
     part.takeaway && put("p", "takeaway", put("bdi", "", part.takeaway)),
-    ...panels.map(({ box }) => box), note && put("p", "quiet hint", note),
-    ...part.cuts.flatMap(({ title, by }) => [put("h3", "", put("bdi", "", title)),
-      ...by.flatMap((cut) => [by.length > 1 ? put("div", "quiet", put("bdi", "", cut.name)) : null, tokenized(cut)])]),
+    panels.length ? put("div", "panels", ...panels.map(({ box }) => box)) : null, note && put("p", "quiet hint", note),
+    part.cuts.length ? put("div", "examples", ...part.cuts.map(({ title, by }) => put("div", "", put("h3", "", put("bdi", "", title)),
+      ...by.flatMap((cut) => [by.length > 1 ? put("div", "quiet", put("bdi", "", cut.name)) : null, tokenized(cut)])))) : null,
     put("p", "explanation quiet", part.text), details);
   element.setAttribute("aria-label", part.title);
   if (part.cuts.length || part.open || part.charts.length > 1) element.classList.add("full");
   return { element, panels };
+}
+
+/** Lets a section that would be alone in its row of two take both columns. */
+export function fillRows(elements) {
+  let alone = null;
+  for (const element of [...elements, null]) {
+    if (element && !element.classList.contains("full")) {
+      alone = alone ? null : element;
+      continue;
+    }
+    alone?.classList.add("full");
+    alone = null;
+  }
 }
 
 /** The table of a section. */

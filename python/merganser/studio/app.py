@@ -38,6 +38,7 @@ def create(
     *,
     embeddings: Mapping[str, Embeddings] | None = None,
     sources: Mapping[str, str] | None = None,
+    start: Path | None = None,
     largest_body: int = LARGEST_BODY,
 ) -> Starlette:
     """Create the application. Serve it on 127.0.0.1 only; every URL path starts with `/TOKEN/`.
@@ -54,10 +55,12 @@ def create(
         Embeddings by name.
     sources
         Python expressions that load each tokenizer, by tokenizer name, used by "Copy Python".
+    start
+        The folder whose tokenizer files the page lists and may load, besides those of `folders`.
     largest_body
         The largest request body in bytes.
     """
-    state = StudioState(tokenizers, Folders(folders))
+    state = StudioState(tokenizers, Folders(folders), start)
     state.embeddings = embeddings or {}
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/about", _about)]
     for name in (*VIEWS, *SHARED_ROUTES):

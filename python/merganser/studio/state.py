@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from merganser.counts import Counts
 from merganser.embed import Embeddings
 from merganser.errors import MerganserError
 from merganser.studio.jobs import Jobs
+from merganser.studio.nearby import Nearby
 from merganser.studio.pool import SLOW_TIME_LIMIT, BoundedPool
 from merganser.studio.security import Folders
 from merganser.tokenizer import Tokenizer
@@ -112,9 +114,12 @@ MOST_RECORDS, MOST_PRETOKENS = 8, 500_000
 class StudioState:
     """The state of one studio; `state_of(request)` returns it."""
 
-    def __init__(self, tokenizers: Mapping[str, Tokenizer], folders: Folders) -> None:
+    def __init__(
+        self, tokenizers: Mapping[str, Tokenizer], folders: Folders, start: Path | None = None
+    ) -> None:
         self.entries: dict[str, TokenizerEntry] = {}
         self.folders = folders
+        self.nearby = Nearby([*folders.roots, *([start] if start else [])])
         self.quick, self.custom = BoundedPool(4), BoundedPool(2)
         self.slow = BoundedPool(2, seconds=SLOW_TIME_LIMIT)
         self.jobs = Jobs()

@@ -3,13 +3,15 @@
 An upload is the files of one tokenizer, after a JSON header with their names and sizes. They are written to a
 temporary folder, read with `merganser.load`, which executes nothing, and removed. The page sends only the
 start of a GGUF file. A name is one of tiktoken's or of the Hugging Face hub, never a path; a path must be in
-a folder that the studio may read. Reading 30 MB takes about three seconds, in the pool for slow work.
+a folder that the studio may read, or a file that nearby.py lists. Reading 30 MB takes about three seconds, in
+the pool for slow work.
 """
 
 import json
 import re
 import tempfile
-from importlib.util import find_spec
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,10 @@ from merganser.formats import BadFile, names
 from merganser.formats import tiktoken as rank_files
 from merganser.formats.loading import load
 from merganser.formats.overrides import HasPattern, NeedsPattern
-from merganser.studio.known import completed, suggested_pattern
+from merganser.formats.reading import read
+from merganser.studio.known import completed, recognized, suggested_pattern
 from merganser.studio.messages import Body
-from merganser.studio.security import LARGEST_UPLOAD
+from merganser.studio.nearby import listed, title
 from merganser.studio.state import StudioState, state_of
 from merganser.tokenizer import Tokenizer
 
@@ -76,9 +79,7 @@ def _loaded(upload: Upload) -> Tokenizer:
         source = Path(folder) / next(iter(upload.files)) if len(upload.files) == 1 else Path(folder)
         try:
             try:
-                return completed(load(source, pattern=upload.pattern))
-            except HasPattern:
-                return load(source)
+                return _completed(source, upload.pattern, upload.files.values())
             except NeedsPattern:
                 raise
             except MerganserError as error:
@@ -88,15 +89,32 @@ def _loaded(upload: Upload) -> Tokenizer:
             raise HTTPException(400, "the pattern contains a lone surrogate; remove it") from None
 
 
-def _question(upload: Upload) -> dict[str, Any]:
+def _rank_tables(contents: Iterable[bytes]) -> Iterator[dict[bytes, int]]:
+    """Return the vocabularies of the rank files among these contents."""
+    for data in contents:
+        if rank_files.looks_like_ranks(data):
+            with suppress(BadFile):
+                yield rank_files.parse(data)
+
+
+def _completed(source: Path, pattern: str | None, contents: Iterable[bytes]) -> Tokenizer:
+    """Load a file; a known vocabulary comes with its pattern and its special tokens."""
+    try:
+        return completed(load(source, pattern=pattern))
+    except HasPattern:
+        return load(source)
+    except NeedsPattern:
+        known = next(filter(None, map(recognized, _rank_tables(contents))), None)
+        if known is None:
+            raise
+        return completed(load(source, pattern=known.pattern))
+
+
+def _question(contents: Iterable[bytes]) -> dict[str, Any]:
     """Return what the page asks the user for: the pattern, with a suggestion."""
     pattern, reason = "gpt2", "Most files of this kind have the pattern of GPT-2."
-    for data in upload.files.values():
-        if rank_files.looks_like_ranks(data):
-            try:
-                pattern, reason = suggested_pattern(rank_files.parse(data))
-            except BadFile:
-                continue
+    for ranks in _rank_tables(contents):
+        pattern, reason = suggested_pattern(ranks)
     return {"needs": "pattern", "patterns": _core.preset_names(), "suggested": pattern, "reason": reason}
 
 
@@ -131,7 +149,7 @@ async def _added(state: StudioState, body: bytes) -> dict[str, Any]:
         try:
             tokenizer = _loaded(upload)
         except NeedsPattern:
-            return _question(upload)
+            return _question(upload.files.values())
         return {"name": state.add(_title(upload), tokenizer)}
 
     return await state.slow.run(added)
@@ -140,29 +158,65 @@ async def _added(state: StudioState, body: bytes) -> dict[str, Any]:
 async def name(request: Request) -> Response:
     """Add a tokenizer by its name in tiktoken or on the hub, or by its path in a folder that may be read."""
     state = state_of(request)
-    _check_room(state)
     wanted = (await Body.of(request)).text("name").strip()
     library, rest = names.split_prefix(wanted)
+    _check_room(state)
 
-    def added() -> dict[str, Any]:
+    def added() -> tuple[str, bool]:
         known = library != "transformers" and names.is_name(wanted)
         if known and library == "hf":
             known = names.is_repository(rest)
         # Not `load(wanted)`: a file with such a name in the working folder would be read instead.
-        source = names.resolve(wanted, None) if known else state.folders.find(wanted)
-        tokenizer = completed(load(source))
-        title = rest if known else Path(rest).name
-        return {"name": state.add(_CONTROL.sub("", title)[:LONGEST_NAME], tokenizer), "named": known}
+        found = names.resolve(wanted, None) if known else state.folders.find(wanted)
+        tokenizer = completed(load(found))
+        called = rest if known else Path(rest).name
+        return _found_or_added(state, called, tokenizer), known
 
     try:
-        result = await state.slow.run(added)
+        result, is_name = await state.slow.run(added)
     except NeedsPattern:
         raise HTTPException(400, f"{wanted} has no split pattern; upload it, and choose one") from None
     except ImportError as error:
         raise HTTPException(400, str(error)) from None
-    if result.pop("named"):
-        request.app.state.sources[result["name"]] = f"merganser.load({wanted!r})"
+    if is_name:
+        request.app.state.sources.setdefault(result, f"merganser.load({wanted!r})")
+    return JSONResponse({"name": result})
+
+
+async def nearby(request: Request) -> Response:
+    """Add a file that `known` has listed; respond with its name, or with a question."""
+    state = state_of(request)
+    body = await Body.of(request)
+    wanted, pattern = body.text("file"), body.text("pattern", "") or None
+    _check_room(state)
+
+    def added() -> dict[str, Any]:
+        path = state.nearby.find(wanted)
+        contents = [read(path)] if path.suffix == ".tiktoken" else []
+        try:
+            tokenizer = _completed(path, pattern, contents)
+        except NeedsPattern:
+            return _question(contents)
+        return {"name": _found_or_added(state, title(path), tokenizer)}
+
+    result = await state.slow.run(added)
+    if "name" in result and not wanted.endswith(".tiktoken"):  # whose pattern is not in the file
+        request.app.state.sources.setdefault(result["name"], f"merganser.load({wanted!r})")
     return JSONResponse(result)
+
+
+def _found_or_added(state: StudioState, called: str, tokenizer: Tokenizer) -> str:
+    """Return the name of a tokenizer: if an equal one is loaded, choosing it twice must not add another."""
+    for loaded, entry in tuple(state.entries.items()):
+        if entry.tokenizer == tokenizer:
+            return loaded
+    return state.add(_CONTROL.sub("", called)[:LONGEST_NAME], tokenizer)
+
+
+async def known(request: Request) -> Response:
+    """Return the tokenizers that can be chosen from a list."""
+    state = state_of(request)
+    return JSONResponse(await state.slow.run(listed, state.nearby))
 
 
 async def file(request: Request) -> Response:
@@ -179,19 +233,9 @@ async def file(request: Request) -> Response:
     return Response(data, media_type="application/octet-stream")
 
 
-async def about(request: Request) -> Response:
-    """Return what the page can add: the largest upload, and the libraries that resolve names."""
-    return JSONResponse(
-        {
-            "largest": LARGEST_UPLOAD,
-            "tiktoken": find_spec("tiktoken") is not None,
-            "hub": find_spec("huggingface_hub") is not None,
-        }
-    )
-
-
 routes = [
-    Route("/about", about),
+    Route("/known", known),
+    Route("/nearby", nearby, methods=["POST"]),
     Route("/add", add, methods=["POST"]),
     Route("/name", name, methods=["POST"]),
     Route("/file", file),

@@ -15,6 +15,7 @@ from merganser.engines.local import ProgressCallback
 from merganser.files import check_folder
 from merganser.reporting import page
 from merganser.reporting.embeddings.experiments import sections
+from merganser.reporting.embeddings.takeaways import takeaway, tiles
 
 
 def write(
@@ -27,8 +28,12 @@ def write(
     text = load_text(embeddings_dir)
     check_folder(Path(out), "choose another out=")
     subtitle = _subtitle(embeddings)
-    results = [replace(section, subtitle=subtitle) for section in sections(embeddings, text, progress)]
-    return page.write(Path(out), "Embeddings report", _about(embeddings), results, progress)
+    results = [
+        replace(section, subtitle=subtitle, takeaway=takeaway(section))
+        for section in sections(embeddings, text, progress)
+    ]
+    about = _about(embeddings)
+    return page.write(Path(out), "Embeddings report", about, results, progress, tiles(embeddings))
 
 
 def _about(embeddings: Embeddings) -> list[str]:

@@ -1,6 +1,9 @@
-// Add a tokenizer: a dialog with a field for a name, a button for files and folders, and a drop zone. Files can also be
-// dropped anywhere on the page. The pattern is asked for only if the file lacks it, with a suggestion.
+// Add a tokenizer: a dialog with a list of those that are known here, a field that filters it and takes any name, buttons
+// for files and folders, and a drop zone. Files can also be dropped anywhere on the page. The pattern is asked for only if
+// it is not known, with a suggestion.
 import { announce, button, choice, fill, labeled, make } from "./dom.js";
+import { size as sizeOf } from "./files.js";
+import { visible } from "./glyphs.js";
 
 const OF_TOKENIZERS = /\.(json|model|tiktoken|gguf|merganser|txt|bpe|spm|gz)$|\.model\.v\w+$/i;
 const OTHERS = /^(config|generation_config|special_tokens_map|added_tokens|preprocessor_config|model\.safetensors\.index)\.json$|^readme/i;
@@ -41,29 +44,60 @@ export function openAdding(api, done, files) {
     const usable = chosen.filter(({ name }) => chosen.length === 1 || (OF_TOKENIZERS.test(name) && !OTHERS.test(name)));
     if (!usable.length) { problem.textContent = "None of these files is a tokenizer; choose a tokenizer.json, .tiktoken, .model, .gguf or .merganser file, or their folder."; return; }
     const answer = await attempt(async () => api.postBytes("tokenizers/add", await packed(usable, pattern)));
-    if (answer) ask(usable, answer);
+    if (answer) ask((given) => add(chosen, given), answer);
+  }
+
+  async function addListed(entry, pattern) {
+    fill(question);
+    const answer = await attempt(() => (entry.file ? api.post("tokenizers/nearby", { file: entry.file, pattern }) : api.post("tokenizers/name", { name: entry.name })));
+    if (answer) ask((given) => addListed(entry, given), answer);
   }
 
   /** Asks for the pattern. */
-  function ask(chosen, { patterns, suggested, reason }) {
+  function ask(again, { patterns, suggested, reason }) {
     const own = make("input", { type: "text", placeholder: "regular expression", spellcheck: "false", "aria-label": "Regular expression", hidden: true });
     const which = choice([...patterns.map((name) => [name, name]), ["", "another…"]], suggested, (name) => { own.hidden = name !== ""; });
     fill(question, make("p", {}, "This file has tokens but no split pattern. ", reason), make("div", { class: "row" }, labeled("Pattern", which), own,
       make("button", { type: "submit", class: "primary" }, "Add")));
     question.onsubmit = (event) => {
       event.preventDefault();
-      add(chosen, which.value || own.value);
+      again(which.value || own.value);
     };
     which.focus();
   }
 
-  const name = make("input", { type: "text", placeholder: "gpt-4o or Qwen/Qwen3-8B", spellcheck: "false", autocomplete: "off" });
-  const hint = make("p", { class: "quiet" });
+  const name = make("input", { type: "text", placeholder: "Filter, or type a name", spellcheck: "false", autocomplete: "off", oninput: () => list() });
+  const known = make("div", { class: "known", role: "group", "aria-label": "Known tokenizers", onkeydown: step });
+  let entries = { here: [], downloads: [] };
   const byName = make("form", { class: "row" }, labeled("Name", name), make("button", { type: "submit" }, "Load"));
   byName.onsubmit = (event) => {
     event.preventDefault();
     if (name.value.trim()) attempt(() => api.post("tokenizers/name", { name: name.value }));
   };
+  name.onkeydown = (event) => { if (event.key === "ArrowDown") step(event); };
+
+  /** Lists what matches the field. */
+  function list() {
+    const wanted = name.value.trim().toLowerCase();
+    const group = (title, all) => {
+      const found = all.filter(({ label, note, also = [] }) => [label, note, ...also].join(" ").toLowerCase().includes(wanted));
+      return found.length ? [make("h3", {}, title), ...found.map((entry) => make("button", { type: "button", class: "entry", onclick: () => addListed(entry) },
+        make("bdi", { class: "path" }, visible(entry.label, false)), make("span", { class: "quiet" }, entry.bytes ? sizeOf(entry.bytes) : "", entry.bytes && entry.note ? " · " : "", make("bdi", {}, visible(entry.note, false)))))] : [];
+    };
+    const shown = [...group("On this machine", entries.here), ...group("Downloaded when you choose it", entries.downloads)];
+    fill(known, ...(shown.length ? shown : [make("p", { class: "quiet" }, wanted ? "Not in the list. Load looks the name up in tiktoken and on the Hugging Face hub."
+      : "Nothing is listed: no tokenizer file is near the folder of the studio. Names need tiktoken or huggingface_hub: pip install tiktoken huggingface_hub")]));
+  }
+
+  /** Arrow keys move through the list and back to the field. */
+  function step(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const all = [name, ...known.querySelectorAll("button")];
+    all[Math.min(Math.max(all.indexOf(document.activeElement) + by, 0), all.length - 1)].focus();
+  }
+
   const picker = (properties, text) => {
     const input = make("input", { type: "file", class: "unseen", multiple: true, tabindex: "-1", "aria-label": text, ...properties, onchange: () => { add([...input.files]); input.value = ""; } });
     return [input, button(text, () => input.click())];
@@ -74,15 +108,14 @@ export function openAdding(api, done, files) {
     make("div", { class: "buttons" }, ...picker({ "data-pick": "files" }, "Choose files"), ...picker({ webkitdirectory: "", "data-pick": "folder" }, "Choose a folder")));
   dialog = make("dialog", { class: "adding", "aria-labelledby": "adding-title", onclose: () => dialog.remove() },
     make("div", { class: "row end" }, make("h2", { id: "adding-title" }, "Add a tokenizer"), button("×", close, { class: "plain", "aria-label": "Close" })),
-    zone, question, byName, hint, status, problem,
+    byName, known, question, status, problem, zone,
     make("p", { class: "quiet" }, "Files are read on this machine; nothing in them is executed."));
   document.body.append(dialog);
   dialog.showModal();
-  api.get("tokenizers/about").then(({ tiktoken, hub }) => {
-    const from = [tiktoken && "tiktoken", hub && "the Hugging Face hub"].filter(Boolean);
-    hint.textContent = from.length ? `Names of ${from.join(" and ")}: from the cache of this machine, else downloaded by its library.`
-      : "Names need tiktoken or huggingface_hub: pip install tiktoken huggingface_hub";
-    name.disabled = !from.length;
+  name.focus();
+  api.get("tokenizers/known").then((found) => {
+    entries = found;
+    list();
   }).catch((error) => { problem.textContent = error.message; });
   if (files) add(files);
 }

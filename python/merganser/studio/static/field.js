@@ -5,6 +5,8 @@
 
 const LABELS = 46;
 const RADII = [1.35, 2, 3];
+const MANY = 200; // points; the view of fewer shows all of them
+const FAR = 0.01; // share of the points on each side that may be outside of the first view
 
 /** The pixels of a small disk, with their offsets and coverage. */
 function disk(radius) {
@@ -72,17 +74,32 @@ export class Field {
 
   show(points) {
     this.points = points;
-    this.home();
+    [this.cx, this.cy, this.zoom] = this.around(points.x, points.y);
+    this.draw();
+  }
+
+  /** The view of nearly all points, as [x, y, zoom]: a few far ones would leave the others little room. */
+  around(x, y) {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (x.length < MANY || !width || !height) return [0.5, 0.5, 1];
+    const [across, down] = [x, y].map((places) => {
+      const sorted = Float32Array.from(places).sort();
+      const [low, high] = [FAR, 1 - FAR].map((share) => sorted[Math.round(share * (sorted.length - 1))]);
+      return { middle: (low + high) / 2, size: Math.max(high - low, 1e-6) };
+    });
+    const unit = Math.min(width, height) * 0.94;
+    const zoom = 0.86 * Math.min(width / (unit * across.size), height / (unit * down.size));
+    return [across.middle, down.middle, Math.min(Math.max(zoom, 1), 4)];
   }
 
   /**
    * Moves the points to other places; without motion if the user asked for none. The view follows the selected point, or
-   * shows all.
+   * shows nearly all.
    */
   morph(x, y, duration) {
     this.halt();
     const from = { x: this.points.x, y: this.points.y, camera: [this.cx, this.cy, this.zoom] };
-    const to = this.selected >= 0 ? [x[this.selected], y[this.selected], this.zoom] : [0.5, 0.5, 1];
+    const to = this.selected >= 0 ? [x[this.selected], y[this.selected], this.zoom] : this.around(x, y);
     const whole = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : duration;
     const began = performance.now();
     this.canvas.dataset.moving = "";
@@ -224,13 +241,15 @@ export class Field {
       if (x < 0 || y < 8 * ratio || x > width || y > height - 8 * ratio) return;
       const text = points.labels[row].slice(0, 28);
       const wide = text.length * 6.6 * ratio + 10 * ratio;
-      const box = [x, y - 8 * ratio, x + wide, y + 8 * ratio];
+      const isLeft = x + wide > width; // or the edge would cut it
+      const box = [isLeft ? x - wide : x, y - 8 * ratio, isLeft ? x : x + wide, y + 8 * ratio];
       if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
       taken.push(box);
       pen.globalAlpha = strong ? 1 : 0.92;
       pen.fillStyle = colors.ink;
-      pen.strokeText(text, x + 7 * ratio, y);
-      pen.fillText(text, x + 7 * ratio, y);
+      pen.textAlign = isLeft ? "right" : "left";
+      pen.strokeText(text, x + (isLeft ? -7 : 7) * ratio, y);
+      pen.fillText(text, x + (isLeft ? -7 : 7) * ratio, y);
     };
     for (const row of first) put(row, true);
     if (!this.marked && this.selected < 0) {

@@ -14,6 +14,7 @@ const values = new Map();
 const written = new Map(); // long strings as IndexedDB has them
 let tab = "";
 let timer = 0;
+let isForgotten = false; // until the page is reloaded
 
 const name = (id) => `merganser/session/${id}`;
 const isLong = (value) => typeof value === "string" && value.length > LONG;
@@ -54,6 +55,7 @@ export const get = (key) => values.get(key);
 
 /** Changes values; undefined removes one. */
 export function set(changes) {
+  if (isForgotten) return; // a view may still finish its work
   let isChanged = false;
   for (const [key, value] of Object.entries(changes)) {
     if (value === values.get(key)) continue;
@@ -71,8 +73,9 @@ export function drop(start) {
   set(Object.fromEntries([...values.keys()].filter((key) => key.startsWith(start)).map((key) => [key, undefined])));
 }
 
-/** Forgets this session and those of closed tabs. */
+/** Forgets this session and those of closed tabs, and what is set before the page is reloaded. */
 export async function forget() {
+  isForgotten = true;
   values.clear();
   written.clear();
   clearTimeout(timer);

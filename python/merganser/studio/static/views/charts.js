@@ -115,6 +115,7 @@ export async function mount(element, state, api) {
         return made;
       });
       fill(top, report.tileRow(answer.tiles), report.takeawayList(answer.sections, (part) => go(drawn[answer.sections.indexOf(part)].element)));
+      report.fillRows(drawn.map((one) => one.element));
       fill(sections, ...drawn.map((one) => one.element));
       fill(contents, make("ol", {}, ...answer.sections.map((part, nth) => make("li", {},
         button(part.title, () => go(drawn[nth].element), { class: "plain" })))));

@@ -25,7 +25,7 @@ export async function mount(element, state, api) {
   const merges = make("input", { type: "number", min: "1", max: "1000", value: "100" });
   const start = make("button", { type: "submit", class: "primary" }, "Run all");
   const stop = button("Cancel", () => api.post("ladder/cancel", { job: remembered }).catch(fail), { disabled: true });
-  const status = make("p", { class: "quiet", role: "status" }, "Each step runs in a separate process and must learn the same merges as the Rust core.");
+  const status = make("p", { class: "quiet", role: "status" }, "Run all measures every step on this machine: each runs in a separate process and must learn the same merges as the Rust core.");
   const error = make("p", { class: "error", role: "alert" });
   const scale = toggle("Logarithmic scale", false, (on) => { logarithmic = on; bars(); });
   const form = make("form", { class: "card stack climb" },

@@ -211,7 +211,7 @@ export async function mount(element, state, api) {
   }
   explainSpecials();
   const which = choice(state.about.tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), tokenizer,
-    (name) => { tokenizer = name; explainSpecials(); encode(); });
+    (name) => { tokenizer = name; state.keep({ tokenizer }); explainSpecials(); encode(); });
 
   fill(element,
     make("div", { class: "row bar" },

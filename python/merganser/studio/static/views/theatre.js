@@ -228,6 +228,7 @@ function stage(state) {
       content.hidden = false;
       tiles.load(data);
       slider.max = String(total());
+      skip.hidden = data.steps.every((each) => each.at.length > 0);
       slider.disabled = play.disabled = total() === 0;
       [raceTitle.textContent, raceNote.textContent] = KINDS[data.kind];
       go(step);

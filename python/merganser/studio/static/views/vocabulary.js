@@ -41,9 +41,9 @@ export async function mount(element, state, api) {
       problem.textContent = answer?.problem ?? "";
     } catch (error) {
       problem.textContent = error.message;
-      return;
+      return [];
     }
-    if (!answer || answer.problem) return;
+    if (!answer || answer.problem) return [];
     fill(body, ...answer.rows.map(row));
     const last = Math.min(query.start + PAGE, answer.total);
     total.textContent = answer.total ? `${number(query.start + 1)}–${number(last)} of ${number(answer.total)} tokens` : "No tokens match";
@@ -54,6 +54,7 @@ export async function mount(element, state, api) {
       else head.removeAttribute("aria-sort");
     }
     updateUrl();
+    return answer.rows;
   }
 
   function updateUrl() {
@@ -80,6 +81,13 @@ export async function mount(element, state, api) {
     return inspector.show({ tokenizer: query.tokenizer, ids: [id] });
   }
 
+  /** Shows the first token while none is chosen; on a phone, the sheet waits for a tap. */
+  function preview(rows) {
+    if (chosen !== undefined || !rows.length) return;
+    inspector.show({ tokenizer: query.tokenizer, ids: [rows[0].id] });
+    inspector.fold();
+  }
+
   const sortable = (name, label) => {
     const head = make("th", { scope: "col", class: "number" }, button(label, () => {
       query.descending = query.sort === name ? !query.descending : name !== "rank";
@@ -97,9 +105,9 @@ export async function mount(element, state, api) {
   fill(element,
     make("div", { class: "row bar" },
       labeled("Tokenizer", choice(tokenizers.map(({ name, vocab_size: size }) => [name, `${visible(name, false)} · ${number(size)}`]), query.tokenizer,
-        (name) => { query.tokenizer = name; chosen = undefined; inspector.clear(); search(); })),
+        async (name) => { query.tokenizer = name; chosen = undefined; inspector.clear(); preview(await search()); })),
       labeled("Search by", choice([["text", "text"], ["bytes", "bytes"], ["regex", "regular expression"], ["id", "id"]], query.by,
-        (by) => { query.by = by; input.placeholder = HINTS[by]; input.focus(); search(); })),
+        (by) => { query.by = by; input.placeholder = HINTS[by]; search(); })),
       make("label", { class: "unseen", for: "query" }, "Search"), input),
     problem,
     make("div", { class: "columns" },
@@ -110,6 +118,7 @@ export async function mount(element, state, api) {
             make("th", { scope: "col", class: "number" }, "Id"), make("th", { scope: "col" }, "Token"), make("th", { scope: "col" }, "Bytes"),
             sortable("length", "Length"), sortable("rank", "Rank"), sortable("count", "Count"))), body))),
       inspector.element));
-  await search(query.start);
+  const rows = await search(query.start);
   if (chosen !== undefined) await choose(Number(chosen));
+  else preview(rows);
 }

@@ -67,10 +67,11 @@ def main() -> None:
         saved = folder / "result.json"
         result = json.loads(saved.read_text(encoding="utf-8")) if saved.exists() else {}
         runs.append({"gigabytes": int(folder.name), **result, "by_process": processes(folder)})
-    sums = [
-        (run["gigabytes"] * 1e9, {stage: total(run, stage) for stage in ("count", "combine")}) for run in runs
-    ]
-    fits = {"counting, processor s": fitted([(size, one["count"]) for size, one in sums])}
+    stages = {"counting": "count", "merging": "merge"}
+    fits = {
+        f"{name}, processor s": fitted([(run["gigabytes"] * 1e9, total(run, stage)) for run in runs])
+        for name, stage in stages.items()
+    }
     known = [
         (run["gigabytes"] * 1e9, run["training"]["unique_pretokens"]) for run in runs if "training" in run
     ]

@@ -33,8 +33,8 @@ class Costs:
     bytes: float = 4.9
     #: Unique pre-tokens in a shard of 1 GB.
     per_shard: float = 5.5e6
-    #: Seconds per pre-token of merging pairs out of memory, two threads: 4 GB of text within 256 MB.
-    merge: float = 2.3e-6
+    #: Processor seconds per pre-token of merging pairs out of memory, as if on one thread: the landmark.
+    merge: float = 2.8e-6
 
 
 @dataclass(frozen=True)

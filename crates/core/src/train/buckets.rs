@@ -2,8 +2,9 @@
 //!
 //! The out-of-core trainer (`out_of_core.rs`) takes the pre-tokens whose best pair may be merged next, works
 //! on them and writes them back, most of them to a lower bucket. A bucket holds the pre-tokens whose best
-//! pair has a count in a narrow range, with eight buckets per doubling. Pre-tokens are stored in blocks of
-//! one file, and the space of a block that was taken is reused.
+//! pair has a count in a narrow range, with eight buckets per doubling; the highest range can be split into
+//! narrower ones ([`Ranges`]). Pre-tokens are stored in blocks of one file, and the space of a block that was
+//! taken is reused.
 //!
 //! A pre-token is stored as its weight and its number of tokens, in LEB128, and then the tokens, each in one,
 //! two or four bytes. Within a bucket, pre-tokens of each small weight have their own bin, because equal
@@ -25,22 +26,90 @@ const BLOCK: usize = if cfg!(test) { 64 } else { 32 << 10 };
 /// Pre-tokens of this weight or more share a bin.
 const OFTEN: u64 = 4;
 
-/// The bucket of pre-tokens whose best pair is not known yet, above all others.
-pub const UNSORTED: u16 = 8 * 62;
+/// How many buckets have a range of their own, eight per doubling of the count.
+const WIDE: u16 = 8 * 62;
 
-/// Returns the bucket of pre-tokens whose best pair has this count: eight per doubling.
-pub fn bucket_of(count: u64) -> u16 {
+/// Into how many narrow buckets the highest range is split. (Few in tests, so that some stay too large.)
+const NARROW: u16 = if cfg!(test) { 4 } else { 64 };
+
+/// The bucket of pre-tokens whose best pair is not known yet, above all others.
+pub const UNSORTED: u16 = WIDE + NARROW;
+
+/// Returns the wide bucket of a count.
+fn wide_bucket(count: u64) -> u16 {
     match count.checked_ilog2() {
         None | Some(0..3) => count as u16,
         Some(bits) => (bits as u16 - 2) << 3 | (count >> (bits - 3)) as u16 & 7,
     }
 }
 
-/// Returns the lowest count of a bucket.
-pub fn lowest_count(bucket: u16) -> u64 {
+/// Returns the lowest count of a wide bucket.
+fn lowest_in_wide(bucket: u16) -> u64 {
     match bucket >> 3 {
         0 => bucket as u64,
         doublings => (8 | bucket as u64 & 7) << (doublings - 1),
+    }
+}
+
+/// Which counts belong to which bucket.
+///
+/// A wide bucket covers a range of about a tenth. Where many pairs are about equally frequent, the highest one
+/// holds more pre-tokens than fit in memory, however few its next merges touch. So it can be split into narrow
+/// buckets: from then on counts in its range, or above, go to these, which come after all wide ones.
+pub struct Ranges {
+    /// The lowest count of the wide bucket that is split, and the width of its parts, as a power of two.
+    start: u64,
+    shift: u32,
+    /// Whether splitting did not help.
+    is_joined: bool,
+}
+
+impl Ranges {
+    pub fn new() -> Ranges {
+        Ranges { start: u64::MAX, shift: 0, is_joined: false }
+    }
+
+    /// Splits the wide bucket of `count`. Nothing may be stored in it, or above, by then, but in [`UNSORTED`].
+    pub fn split(&mut self, count: u64) {
+        self.start = lowest_in_wide(wide_bucket(count));
+        self.is_joined = false;
+        // The width of the range is 2 to the power of the bits of its counts, but for the first four.
+        let width = count.max(1).ilog2().saturating_sub(3);
+        self.shift = width.saturating_sub(NARROW.ilog2());
+    }
+
+    /// Makes the narrow buckets one again, until the next split: where a pass over the highest of them finds
+    /// nothing to merge, the bounds are too loose to distinguish them, and every pre-token would go through all.
+    pub fn join(&mut self) {
+        self.is_joined = true;
+    }
+
+    /// Returns the lowest bucket of those to stream together with `top`, the highest one.
+    pub fn streamed(&self, top: u16) -> u16 {
+        let narrow = !Ranges::is_wide(top) && top != UNSORTED;
+        if narrow && self.is_joined { WIDE } else { top }
+    }
+
+    /// Whether a bucket could be split.
+    pub fn is_wide(bucket: u16) -> bool {
+        bucket < WIDE
+    }
+
+    /// Returns the bucket of pre-tokens whose best pair has this count.
+    #[inline]
+    pub fn bucket(&self, count: u64) -> u16 {
+        match count >= self.start {
+            true => WIDE + ((count - self.start) >> self.shift).min(NARROW as u64 - 1) as u16,
+            false => wide_bucket(count),
+        }
+    }
+
+    /// Returns the lowest count of a bucket.
+    pub fn lowest(&self, bucket: u16) -> u64 {
+        match bucket.checked_sub(WIDE) {
+            None => lowest_in_wide(bucket),
+            Some(part) => self.start.saturating_add((part as u64) << self.shift),
+        }
     }
 }
 
@@ -287,11 +356,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shelves_are_in_the_order_of_counts() {
-        for count in (0..5000).chain([1 << 40, u64::MAX - 1, u64::MAX]) {
-            let bucket = bucket_of(count);
-            assert!(bucket < UNSORTED && bucket_of(count.saturating_sub(1)) <= bucket);
-            assert!(lowest_count(bucket) <= count && bucket_of(lowest_count(bucket)) == bucket, "{count}");
+    fn buckets_are_in_the_order_of_counts() {
+        let counts: Vec<u64> =
+            (0..5000).chain([1 << 40, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX]).collect();
+        let mut ranges = Ranges::new();
+        let splits = [None].into_iter().chain(counts.iter().rev().step_by(7).copied().map(Some));
+        for split in splits {
+            split.into_iter().for_each(|count| ranges.split(count));
+            for &count in &counts {
+                let bucket = ranges.bucket(count);
+                assert!(bucket < UNSORTED && ranges.bucket(count.saturating_sub(1)) <= bucket);
+                let lowest = ranges.lowest(bucket);
+                assert!(lowest <= count && ranges.bucket(lowest) == bucket, "{count}, {split:?}");
+            }
+            if let Some(count) = split {
+                assert!(!Ranges::is_wide(ranges.bucket(count)) && Ranges::is_wide(ranges.bucket(count / 2)));
+            }
         }
     }
 
@@ -303,9 +383,9 @@ mod tests {
         for round in 0..3 {
             let mut writer = buckets.writer();
             for weight in 1..40 {
-                writer.put(bucket_of(weight), weight, &[weight as u32, 7, 1 << 20]).unwrap();
+                writer.put(wide_bucket(weight), weight, &[weight as u32, 7, 1 << 20]).unwrap();
             }
-            writer.put(bucket_of(9), 1, &long).unwrap();
+            writer.put(wide_bucket(9), 1, &long).unwrap();
             writer.finish().unwrap();
             assert_eq!(buckets.slots().iter().map(|s| s.1).sum::<usize>(), 39 * 4 + 501, "{round}");
             let mut seen = Vec::new();

@@ -27,8 +27,8 @@ use crate::memory::{prefetch, zeroed_in_huge_pages};
 use crate::team::Team;
 use crate::{Progress, Result};
 
-/// The pairs of one cell that one thread saw. A weight that is only compared with the floor may saturate at
-/// 2³² - 1: half the size keeps more of the table in the cache.
+/// The pairs of one cell that one thread saw. A weight that is only an upper bound may saturate at 2³² - 1, which
+/// then stands for any number: half the size keeps more of the table in the cache.
 #[derive(Clone, Copy, Zeroable)]
 struct CellSum<W> {
     weight: W,
@@ -144,7 +144,8 @@ impl PairSearch<'_> {
         let sums = self.sum_cells(cells, &eligible, &stretches);
         self.progress.check()?;
         let weights = total_weights(cells, &sums);
-        let floor = largest(&weights, self.wanted).max(self.least);
+        // Saturated cells cannot be compared with a higher floor, so all of them stay.
+        let floor = largest(&weights, self.wanted).min(C::MOST.into()).max(self.least);
         let Layout { list_of, lists, cursors, end } = lay_out(cells, &sums, &weights, floor);
         drop(weights);
         drop(sums);
@@ -236,9 +237,12 @@ impl PairSearch<'_> {
     }
 }
 
-/// The weight of every cell, of all members together.
+/// The weight of every cell, of all members together; as high as can be where one of them has saturated.
 fn total_weights<C: Cells>(cells: C, sums: &[Vec<CellSum<C::Weight>>]) -> Vec<u64> {
-    let weight = |cell: usize| sums.iter().map(|sums| sums[cell].weight.into()).sum();
+    let known = |weight: u64| if weight == C::MOST.into() { u64::MAX } else { weight };
+    let weight = |cell: usize| {
+        sums.iter().fold(0, |sum: u64, sums| sum.saturating_add(known(sums[cell].weight.into())))
+    };
     (0..cells.count()).map(weight).collect()
 }
 

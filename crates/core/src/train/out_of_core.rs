@@ -10,7 +10,8 @@
 //!   their best pair.
 //! - *Streamed*: the pre-tokens of the first pairs are too many for even one bucket to fit. Then a batch of
 //!   merges is applied while the bucket is read and written back: those that are certain to come next,
-//!   whatever the pre-tokens look like after the first of them (see `certain`).
+//!   whatever the pre-tokens look like after the first of them (see `certain`). What stays in the range of the
+//!   bucket is written to narrower ones, the highest of which usually fit.
 //!
 //! The bounds come from one table of sums, to which every pair adds its weight: exact for the pairs of the
 //! first thousand tokens, shared by hash for the others. A count only falls once its pair exists, so a bound
@@ -25,7 +26,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::buckets::{BucketWriter, Buckets, DiskBlock, UNSORTED, bucket_of, lowest_count};
+use super::buckets::{BucketWriter, Buckets, DiskBlock, Ranges, UNSORTED};
 use super::in_memory::InMemoryTrainer;
 use super::queue::CountedPair;
 use super::symbols::Symbols;
@@ -151,6 +152,7 @@ pub struct OutOfCoreTrainer<'a> {
     vocabulary: Vocabulary,
     sums: Sums,
     buckets: Buckets,
+    ranges: Ranges,
     plan: MemoryPlan<'a>,
     team: &'a Team,
 }
@@ -167,6 +169,7 @@ impl<'a> OutOfCoreTrainer<'a> {
             vocabulary,
             sums: Sums::new(plan.bits),
             buckets: Buckets::new(plan.folder)?,
+            ranges: Ranges::new(),
             plan,
             team,
         })
@@ -193,7 +196,6 @@ impl<'a> OutOfCoreTrainer<'a> {
         mut log: Option<&mut MergeLog>,
         progress: &Progress,
     ) -> Result<()> {
-        let least = self.rules.min_frequency.max(1);
         while merges.pairs.len() < self.rules.merges {
             progress.check()?;
             let buckets = self.buckets.slots();
@@ -202,11 +204,8 @@ impl<'a> OutOfCoreTrainer<'a> {
             if total <= self.plan.slots {
                 return self.trainer(0)?.run(merges, log, progress);
             }
-            if top != UNSORTED && lowest_count(top + 1) <= least {
-                break;
-            }
             if top == UNSORTED || on_top > self.plan.slots {
-                self.merge_while_streaming(top, merges, progress)?;
+                self.merge_while_streaming(self.ranges.streamed(top), merges, progress)?;
                 if let Some(log) = &mut log {
                     log.write_if_due(merges)?;
                 }
@@ -231,7 +230,7 @@ impl<'a> OutOfCoreTrainer<'a> {
         log: Option<&mut MergeLog>,
         progress: &Progress,
     ) -> Result<()> {
-        let floor = lowest_count(lowest).max(self.rules.min_frequency).max(1);
+        let floor = self.ranges.lowest(lowest).max(self.least());
         let mut trainer = self.trainer(lowest)?;
         let done = trainer.phase(usize::MAX, floor, merges, log, progress);
         let symbols;
@@ -277,7 +276,8 @@ impl<'a> OutOfCoreTrainer<'a> {
     /// Applies the merges that are certain while the pre-tokens of the top bucket are streamed.
     fn merge_while_streaming(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
         let least = self.rules.min_frequency.max(1);
-        let floor = if top == UNSORTED { self.sums.largest(GLANCE) } else { lowest_count(top) }.max(least);
+        let floor =
+            if top == UNSORTED { self.sums.largest(GLANCE) } else { self.ranges.lowest(top) }.max(least);
         let blocks = self.buckets.take(top);
         let mut batch = self.certain(self.pairs_from(floor, &blocks, progress)?);
         batch.truncate(MergeBatch::MOST.min(self.rules.merges - merges.pairs.len()));
@@ -288,6 +288,14 @@ impl<'a> OutOfCoreTrainer<'a> {
             progress.advance(1);
         }
         let most = batch.last().map_or(floor - 1, |last| last.count);
+        // What stays on top is likely to be too much again, but its next merges touch only some of it.
+        if top == UNSORTED {
+            self.ranges.split(most);
+        } else if Ranges::is_wide(top) {
+            self.ranges.split(floor);
+        } else if batch.is_empty() {
+            self.ranges.join();
+        }
         let store = |writer: &mut BucketWriter, weight, tokens: &[u32]| {
             self.bucket(tokens, most).map_or(Ok(()), |bucket| writer.put(bucket, weight, tokens))
         };
@@ -382,11 +390,17 @@ impl<'a> OutOfCoreTrainer<'a> {
     }
 
     /// Returns the bucket of a pre-token whose pairs have counts of at most `most`; `None` if nothing in it
-    /// can be merged any more.
+    /// can be merged any more, because counts only fall.
     fn bucket(&self, tokens: &[u32], most: u64) -> Option<u16> {
         let mut best = 0;
         self.for_each_sum(tokens, |_, _, sum| best = best.max(sum.load(Relaxed)));
-        (best > 0 && most > 0).then(|| bucket_of(best.min(most)))
+        let best = best.min(most);
+        (best >= self.least()).then(|| self.ranges.bucket(best))
+    }
+
+    /// The lowest count of a pair that is merged.
+    fn least(&self) -> u64 {
+        self.rules.min_frequency.max(1)
     }
 
     /// Calls `work` with every item, on all threads, until one fails; each thread has its own writer.

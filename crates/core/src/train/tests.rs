@@ -97,10 +97,12 @@ proptest! {
         forbidden in proptest::collection::vec(proptest::collection::vec(Just(b'a'), 2..5), 0..2),
         slots in 0..200usize,
         bits in 1..8u32,
+        // Large counts, so that a bucket holds several and can be split.
+        scale in prop_oneof![Just(1u64), 5..50u64, Just(1 << 40)],
     ) {
-        let counts = counts(pretokens);
+        let counts = counts(pretokens.into_iter().map(|(pretoken, count)| (pretoken, count * scale)));
         let settings = TrainSettings {
-            min_frequency,
+            min_frequency: min_frequency * scale,
             min_pretoken_count,
             max_token_bytes,
             forbidden: &forbidden,

@@ -406,8 +406,11 @@ impl Tokenizer {
     #[cold]
     fn new_crossings(&self) -> &Crossings {
         let whole = self.whole_pretoken_only.iter().map(|&id| span(&self.bytes, &self.starts, id));
-        let tokens = (0..self.next_id()).filter_map(|id| self.token_bytes(id));
-        let crossings = Crossings::new(tokens, whole);
+        // Only those that are not ASCII matter, and are few enough to look each up among the special tokens.
+        let is_ascii = |id: &u32| self.bytes_or_special(*id).is_none_or(<[u8]>::is_ascii);
+        let others = (0..self.next_id()).filter(|id| !is_ascii(id));
+        let tokens: Vec<&[u8]> = others.filter_map(|id| self.token_bytes(id)).collect();
+        let crossings = Crossings::new(tokens.into_iter(), whole);
         // Built before, so that the lock is not held for long: the process may fork meanwhile.
         self.crossings.get_or_init(|| crossings)
     }

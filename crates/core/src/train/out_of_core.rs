@@ -275,7 +275,7 @@ impl<'a> OutOfCoreTrainer<'a> {
 
     /// Applies the merges that are certain while the pre-tokens of the top bucket are streamed.
     fn merge_while_streaming(&mut self, top: u16, merges: &mut Merges, progress: &Progress) -> Result<()> {
-        let least = self.rules.min_frequency.max(1);
+        let least = self.least();
         let floor =
             if top == UNSORTED { self.sums.largest(GLANCE) } else { self.ranges.lowest(top) }.max(least);
         let blocks = self.buckets.take(top);
